@@ -1,0 +1,266 @@
+//! Datatype: how one element's bytes are laid out (HDF5 specification IV.A.2.d).
+
+/// Byte order of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+/// Character set of a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CharacterSet {
+    /// US-ASCII (in practice often Latin-1 or raw bytes).
+    Ascii,
+    /// UTF-8.
+    Utf8,
+}
+
+/// How a string shorter than its field is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StringPadding {
+    /// Ends at the first NUL.
+    NullTerminated,
+    /// Trailing NULs are padding.
+    NullPadded,
+    /// Trailing spaces are padding (Fortran).
+    SpacePadded,
+}
+
+/// How a float's leading mantissa bit is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mantissa {
+    /// All bits are stored as they are, no normalisation.
+    AsStored,
+    /// The most significant bit is always set and stored.
+    AlwaysSet,
+    /// The most significant bit is set and not stored (IEEE).
+    Implied,
+}
+
+/// The bits of a floating-point number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FloatFormat {
+    /// IEEE 754 binary16, binary32 or binary64, by the type's size (2, 4, 8).
+    Ieee,
+    /// Anything else (bfloat16, x87 extended, N-bit …); converted to the next wider IEEE type.
+    Custom {
+        /// Position of the lowest significant bit.
+        bit_offset: u16,
+        /// Number of significant bits.
+        bit_precision: u16,
+        /// Bit position of the sign.
+        sign_location: u8,
+        /// Lowest bit of the exponent.
+        exponent_location: u8,
+        /// Bits of the exponent.
+        exponent_size: u8,
+        /// Lowest bit of the mantissa.
+        mantissa_location: u8,
+        /// Bits of the mantissa.
+        mantissa_size: u8,
+        /// What is subtracted from the stored exponent.
+        exponent_bias: u32,
+        /// Normalisation.
+        mantissa: Mantissa,
+    },
+}
+
+/// What a reference points at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReferenceKind {
+    /// An object (8-byte object header address).
+    Object,
+    /// A region of a dataset (global-heap reference).
+    Region,
+    /// The encoded references of HDF5 1.12 and later (object, region or attribute).
+    Standard,
+}
+
+/// A member of a compound datatype.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// Name, unique in the compound.
+    pub name: String,
+    /// Byte offset in the compound element.
+    pub offset: u64,
+    /// The member's own datatype.
+    pub datatype: Datatype,
+}
+
+/// A name of an enumeration.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EnumMember {
+    /// The name.
+    pub name: String,
+    /// The value, already converted from the base type's bytes (i128 holds i64 and u64 alike).
+    pub value: i128,
+}
+
+/// The datatype of one element. `size()` bytes in the file, whatever the class.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Datatype {
+    /// Fixed-point number.
+    Integer {
+        /// Bytes; 1 to 16.
+        size: u64,
+        /// Two's complement when true.
+        signed: bool,
+        /// Byte order.
+        order: ByteOrder,
+        /// Lowest significant bit; 0 for ordinary integers.
+        bit_offset: u16,
+        /// Significant bits; `8 * size` for ordinary integers.
+        bit_precision: u16,
+    },
+    /// Floating-point number.
+    Float {
+        /// Bytes; 1 to 16.
+        size: u64,
+        /// Byte order.
+        order: ByteOrder,
+        /// Bit layout.
+        format: FloatFormat,
+    },
+    /// String of fixed length.
+    FixedString {
+        /// Bytes, padding included.
+        size: u64,
+        /// Padding.
+        padding: StringPadding,
+        /// Character set.
+        character_set: CharacterSet,
+    },
+    /// String of variable length; the element is a [`crate::HeapReference`] of `size` bytes.
+    VariableString {
+        /// Bytes of the stored reference: 4 (length) + size of offsets + 4 (index).
+        size: u64,
+        /// Padding.
+        padding: StringPadding,
+        /// Character set.
+        character_set: CharacterSet,
+    },
+    /// Bits without a numeric meaning; shown as an unsigned integer, as h5py does.
+    Bitfield {
+        /// Bytes.
+        size: u64,
+        /// Byte order.
+        order: ByteOrder,
+    },
+    /// Uninterpreted bytes.
+    Opaque {
+        /// Bytes.
+        size: u64,
+        /// What the writer called them.
+        tag: String,
+    },
+    /// Named members at byte offsets.
+    Compound {
+        /// Bytes, padding included.
+        size: u64,
+        /// Members in the file's order.
+        members: Vec<Member>,
+    },
+    /// Object or region reference, kept as its raw bytes.
+    Reference {
+        /// Bytes.
+        size: u64,
+        /// What it points at.
+        kind: ReferenceKind,
+    },
+    /// Integer with names. h5py's boolean is the enum `FALSE = 0, TRUE = 1` over int8.
+    Enum {
+        /// An `Integer`.
+        base: Box<Datatype>,
+        /// Names in the file's order.
+        members: Vec<EnumMember>,
+    },
+    /// Sequence of variable length; the element is a [`crate::HeapReference`] of `size` bytes.
+    Sequence {
+        /// Bytes of the stored reference.
+        size: u64,
+        /// Datatype of the sequence's elements.
+        base: Box<Datatype>,
+    },
+    /// Array of fixed shape.
+    Array {
+        /// Datatype of the array's elements.
+        base: Box<Datatype>,
+        /// Extents, slowest first.
+        shape: Vec<u64>,
+    },
+    /// A class that we refuse by name; the bytes can be skipped but not shown.
+    Unsupported {
+        /// Bytes.
+        size: u64,
+        /// The class's name, for the error message (`"time"`, …).
+        class: String,
+    },
+}
+
+impl Datatype {
+    /// An ordinary integer of `size` bytes.
+    pub fn integer(size: u64, signed: bool, order: ByteOrder) -> Self {
+        let bit_precision = u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX);
+        Self::Integer { size, signed, order, bit_offset: 0, bit_precision }
+    }
+    /// An IEEE float of 2, 4 or 8 bytes.
+    pub fn float(size: u64, order: ByteOrder) -> Self {
+        Self::Float { size, order, format: FloatFormat::Ieee }
+    }
+    /// Bytes of one element in the file.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Integer { size, .. }
+            | Self::Float { size, .. }
+            | Self::FixedString { size, .. }
+            | Self::VariableString { size, .. }
+            | Self::Bitfield { size, .. }
+            | Self::Opaque { size, .. }
+            | Self::Compound { size, .. }
+            | Self::Reference { size, .. }
+            | Self::Sequence { size, .. }
+            | Self::Unsupported { size, .. } => *size,
+            Self::Enum { base, .. } => base.size(),
+            Self::Array { base, shape } => shape
+                .iter()
+                .fold(base.size(), |size, &extent| size.saturating_mul(extent)),
+        }
+    }
+    /// Whether this is h5py's boolean: an enum of exactly FALSE = 0 and TRUE = 1 over one byte.
+    pub fn is_boolean(&self) -> bool {
+        match self {
+            Self::Enum { base, members } => {
+                base.size() == 1
+                    && members.len() == 2
+                    && members.iter().any(|m| m.name == "FALSE" && m.value == 0)
+                    && members.iter().any(|m| m.name == "TRUE" && m.value == 1)
+            }
+            _ => false,
+        }
+    }
+    /// Whether some part of an element lives in a heap, so that bytes alone do not hold its value.
+    pub fn uses_heap(&self) -> bool {
+        match self {
+            Self::VariableString { .. } | Self::Sequence { .. } => true,
+            Self::Compound { members, .. } => members.iter().any(|m| m.datatype.uses_heap()),
+            Self::Array { base, .. } => base.uses_heap(),
+            _ => false,
+        }
+    }
+    /// The name of an unsupported class within, if any.
+    pub fn unsupported_class(&self) -> Option<&str> {
+        match self {
+            Self::Unsupported { class, .. } => Some(class),
+            Self::Compound { members, .. } => {
+                members.iter().find_map(|m| m.datatype.unsupported_class())
+            }
+            Self::Array { base, .. } | Self::Sequence { base, .. } | Self::Enum { base, .. } => {
+                base.unsupported_class()
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Elements: the bytes of values as the file lays them out, with the heap objects they point at.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::{Datatype, Error, Result};
+
+/// Where a variable-length value lives: a global heap collection and an object in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HeapReference {
+    /// Address of the global heap collection, relative to the base address.
+    pub address: u64,
+    /// Index of the object in the collection.
+    pub index: u32,
+}
+
+impl HeapReference {
+    /// Reads the stored form (length, address, index; little endian) of `element`.
+    ///
+    /// Returns the number of sequence elements (bytes for a string) and the reference, or `None`
+    /// for an empty value (length 0, address 0 or undefined).
+    pub fn parse(element: &[u8]) -> Result<(u32, Option<Self>)> {
+        let bad = || Error::corrupt(format!("a variable-length reference of {} bytes", element.len()));
+        let address_size = element.len().checked_sub(8).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
+        let little = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
+        let (length, rest) = element.split_at(4);
+        let (address, index) = rest.split_at(address_size);
+        let narrow = |bytes: &[u8]| u32::try_from(little(bytes)).map_err(|_| bad());
+        let (length, index, address) = (narrow(length)?, narrow(index)?, little(address));
+        let undefined = u64::MAX >> (64 - 8 * address_size);
+        if length == 0 || address == 0 || address == undefined {
+            return Ok((length, None));
+        }
+        Ok((length, Some(Self { address, index })))
+    }
+}
+
+/// The heap objects that some elements point at, fetched before conversion so that conversion
+/// only computes.
+#[derive(Debug, Clone, Default)]
+pub struct HeapObjects(HashMap<HeapReference, Arc<[u8]>>);
+
+impl HeapObjects {
+    /// Adds an object.
+    pub fn insert(&mut self, reference: HeapReference, bytes: Arc<[u8]>) {
+        self.0.insert(reference, bytes);
+    }
+    /// Whether the object is already here.
+    pub fn contains(&self, reference: HeapReference) -> bool {
+        self.0.contains_key(&reference)
+    }
+    /// The bytes of an object; `Corrupt` when the file has no such object.
+    pub fn object(&self, reference: HeapReference) -> Result<&[u8]> {
+        self.0.get(&reference).map(AsRef::as_ref).ok_or_else(|| {
+            Error::corrupt(format!("no object {} in this global heap collection", reference.index))
+                .at_offset(reference.address)
+        })
+    }
+    /// The bytes of one variable-length element (`count * base_size` of them), empty when the
+    /// element is empty. For strings `base_size` is 1.
+    pub fn value(&self, element: &[u8], base_size: u64) -> Result<&[u8]> {
+        let (count, reference) = HeapReference::parse(element)?;
+        let Some(reference) = reference else { return Ok(&[]) };
+        let object = self.object(reference)?;
+        let wanted = u64::from(count).checked_mul(base_size);
+        wanted
+            .and_then(|n| usize::try_from(n).ok())
+            .and_then(|n| object.get(..n))
+            .ok_or_else(|| {
+                Error::corrupt(format!(
+                    "a variable-length value of {count} elements of {base_size} bytes lies in a heap object of {} bytes",
+                    object.len()
+                ))
+                .at_offset(reference.address)
+            })
+    }
+    /// Takes over all objects of `other`.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+/// Values of one datatype: `bytes` in the file's layout and the heap objects they point at.
+#[derive(Debug, Clone)]
+pub struct Elements {
+    /// Datatype of each element.
+    pub datatype: Datatype,
+    /// `count * datatype.size()` bytes, row-major.
+    pub bytes: Vec<u8>,
+    /// What variable-length parts point at.
+    pub heap: HeapObjects,
+}

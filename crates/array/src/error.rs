@@ -1,0 +1,154 @@
+//! The one error of the project: what kind, in which file and object, at which byte, and what to do.
+
+use std::fmt;
+
+/// What went wrong, in the classes that a caller can act on. Python and Java have one class each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// A file, object, column or attribute that is not there.
+    NotFound,
+    /// A request that makes no sense: a bad index, predicate or option.
+    InvalidInput,
+    /// A correct file or request that needs something we do not do (yet); named in the message.
+    Unsupported,
+    /// Bytes that contradict the format's specification.
+    Corrupt,
+    /// A bound of `Limits` was met.
+    LimitExceeded,
+    /// Two writers, or a file that changed between plan and read.
+    Conflict,
+    /// The operating system or object store said no.
+    Io,
+    /// The caller asked to stop.
+    Cancelled,
+    /// A fault of ours.
+    Internal,
+}
+
+/// Result with the project's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error with its place. Small (one pointer) because it travels through every parser.
+#[derive(Debug, Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    file: Option<String>,
+    object: Option<String>,
+    offset: Option<u64>,
+}
+
+impl Error {
+    /// An error of `kind`; `message` says what was found, what was expected and what to do.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            file: None,
+            object: None,
+            offset: None,
+        }))
+    }
+    /// [`ErrorKind::NotFound`].
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+    /// [`ErrorKind::InvalidInput`].
+    pub fn invalid_input(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidInput, message)
+    }
+    /// [`ErrorKind::Unsupported`].
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+    /// [`ErrorKind::Corrupt`].
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt, message)
+    }
+    /// [`ErrorKind::LimitExceeded`].
+    pub fn limit_exceeded(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::LimitExceeded, message)
+    }
+    /// [`ErrorKind::Cancelled`].
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "cancelled by the caller")
+    }
+    /// [`ErrorKind::Internal`].
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, message)
+    }
+
+    /// Names the file, unless an inner place has named one already.
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.0.file.get_or_insert_with(|| file.into());
+        self
+    }
+    /// Names the object (an HDF5 path), unless an inner place has named one already.
+    pub fn at_object(mut self, path: impl Into<String>) -> Self {
+        self.0.object.get_or_insert_with(|| path.into());
+        self
+    }
+    /// Names the byte offset in the file, unless an inner place has named one already.
+    pub fn at_offset(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// The class of the error.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+    /// The sentence without its place.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+    /// The file, where known.
+    pub fn file(&self) -> Option<&str> {
+        self.0.file.as_deref()
+    }
+    /// The object's path, where known.
+    pub fn object(&self) -> Option<&str> {
+        self.0.object.as_deref()
+    }
+    /// The byte offset in the file, where known.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+    /// Whether the same call may succeed later without any change.
+    pub fn retryable(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Io | ErrorKind::Conflict)
+    }
+}
+
+impl fmt::Display for Error {
+    /// `Corrupt: bad checksum (file a.h5, object /x, offset 96)`: one line, kind first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.0.kind, self.0.message)?;
+        let places = [
+            self.0.file.as_ref().map(|p| format!("file {p}")),
+            self.0.object.as_ref().map(|p| format!("object {p}")),
+            self.0.offset.map(|o| format!("offset {o}")),
+        ];
+        let places: Vec<String> = places.into_iter().flatten().collect();
+        if places.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({})", places.join(", "))
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        let kind = match error.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            _ => ErrorKind::Io,
+        };
+        Self::new(kind, error.to_string())
+    }
+}

@@ -1,0 +1,27 @@
+//! The words of HDF5 without any I/O: dataspaces, selections, chunk grids, datatypes, attributes
+//! and element values.
+//!
+//! Everything here only computes. `formats` fills these types from files, `hyperslab` turns them
+//! into Arrow; neither adds a second meaning to a word defined here.
+#![forbid(unsafe_code)]
+
+mod attribute;
+mod chunk_grid;
+mod dataspace;
+mod datatype;
+mod elements;
+mod error;
+mod scatter;
+mod selection;
+
+pub use attribute::Attribute;
+pub use chunk_grid::ChunkGrid;
+pub use dataspace::Dataspace;
+pub use datatype::{
+    ByteOrder, CharacterSet, Datatype, EnumMember, FloatFormat, Mantissa, Member, ReferenceKind,
+    StringPadding,
+};
+pub use elements::{Elements, HeapObjects, HeapReference};
+pub use error::{Error, ErrorKind, Result};
+pub use scatter::scatter;
+pub use selection::{Axis, Run, Selection};

@@ -1,0 +1,177 @@
+//! Scatter: the wanted elements of one decoded chunk go to their places in the output.
+
+use crate::selection::Run;
+use crate::{Error, Result, Selection};
+
+/// Copies what `selection` wants of a chunk into `out`.
+///
+/// * `chunk`: decoded bytes of a box of `chunk_shape` (row-major) whose first element has the
+///   dataset coordinates `origin`;
+/// * `out`: row-major bytes of `selection.shape()`, or of the part of it that starts at position
+///   `target_origin` and has extent `target_shape`; what lies outside of `out` is left alone;
+/// * `element_size`: bytes of one element.
+#[expect(clippy::too_many_arguments, reason = "two boxes and what lies between them")]
+pub fn scatter(
+    chunk: &[u8],
+    chunk_shape: &[u64],
+    origin: &[u64],
+    selection: &Selection,
+    out: &mut [u8],
+    target_origin: &[u64],
+    target_shape: &[u64],
+    element_size: usize,
+) -> Result<()> {
+    let ndim = selection.axes().len();
+    if [chunk_shape.len(), origin.len(), target_origin.len(), target_shape.len()] != [ndim; 4] {
+        return Err(Error::internal("scatter: the boxes differ in ndim"));
+    }
+    let mut runs = Vec::with_capacity(ndim);
+    for (((axis, (&extent, &from)), &first), &count) in selection
+        .axes()
+        .iter()
+        .zip(chunk_shape.iter().zip(origin))
+        .zip(target_origin)
+        .zip(target_shape)
+    {
+        let part = axis.sub_axis(first, count);
+        runs.push(part.runs_within(from, from.saturating_add(extent)));
+    }
+    if runs.iter().any(Vec::is_empty) {
+        return Ok(());
+    }
+    // Trailing dimensions that are copied whole on both sides merge into one long run.
+    let mut element = element_size;
+    let (mut source_shape, mut wanted_shape) = (chunk_shape.to_vec(), target_shape.to_vec());
+    while let (Some(run), Some(&source), Some(&target)) =
+        (runs.last(), source_shape.last(), wanted_shape.last())
+    {
+        let whole = matches!(run.as_slice(), [Run { source: 0, target: 0, count }] if *count == source && *count == target);
+        if !whole {
+            break;
+        }
+        element = usize::try_from(source)
+            .ok()
+            .and_then(|n| n.checked_mul(element))
+            .ok_or_else(|| Error::internal("scatter: a row exceeds memory"))?;
+        runs.pop();
+        source_shape.pop();
+        wanted_shape.pop();
+    }
+    copy(chunk, &source_shape, out, &wanted_shape, &runs, element, 0, 0)
+}
+
+#[expect(clippy::too_many_arguments, reason = "the state of a recursion over dimensions")]
+fn copy(
+    chunk: &[u8],
+    source_shape: &[u64],
+    out: &mut [u8],
+    target_shape: &[u64],
+    runs: &[Vec<Run>],
+    element: usize,
+    source_row: u64,
+    target_row: u64,
+) -> Result<()> {
+    let outside = || Error::internal("scatter: a chunk is smaller than its shape says");
+    let (Some((runs, deeper)), Some((&extent, source_deeper)), Some((&target_extent, target_deeper))) =
+        (runs.split_first(), source_shape.split_first(), target_shape.split_first())
+    else {
+        return copy_bytes(chunk, out, source_row, target_row, 1, element).ok_or_else(outside);
+    };
+    for run in runs {
+        let source = source_row * extent + run.source;
+        let target = target_row * target_extent + run.target;
+        if deeper.is_empty() {
+            copy_bytes(chunk, out, source, target, run.count, element).ok_or_else(outside)?;
+        } else {
+            for k in 0..run.count {
+                copy(chunk, source_deeper, out, target_deeper, deeper, element, source + k, target + k)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn copy_bytes(chunk: &[u8], out: &mut [u8], source: u64, target: u64, count: u64, element: usize) -> Option<()> {
+    let (source, target, count) =
+        (usize::try_from(source).ok()?, usize::try_from(target).ok()?, usize::try_from(count).ok()?);
+    let length = count.checked_mul(element)?;
+    let source = source.checked_mul(element)?;
+    let target = target.checked_mul(element)?;
+    let from = chunk.get(source..source.checked_add(length)?)?;
+    out.get_mut(target..target.checked_add(length)?)?.copy_from_slice(from);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Axis, ChunkGrid};
+    use proptest::prelude::*;
+
+    fn axis(extent: u64) -> BoxedStrategy<Axis> {
+        prop_oneof![
+            (0..extent, 1u64..4, 0..=extent).prop_map(move |(start, step, n)| Axis::Range {
+                start,
+                count: n.min((extent - start).div_ceil(step)),
+                step
+            }),
+            proptest::collection::btree_set(0..extent, 0..6)
+                .prop_map(|set| Axis::Indices(set.into_iter().collect())),
+        ]
+        .boxed()
+    }
+
+    fn case() -> impl Strategy<Value = (Vec<u64>, Vec<u64>, Vec<Axis>)> {
+        proptest::collection::vec((1u64..9, 1u64..6), 1..4).prop_flat_map(|dims| {
+            let (shape, chunk): (Vec<u64>, Vec<u64>) = dims.into_iter().unzip();
+            let axes: Vec<_> = shape.iter().map(|&n| axis(n)).collect();
+            (Just(shape), Just(chunk), axes)
+        })
+    }
+
+    /// Row-major numbering of the elements of `shape` that lie at `index`.
+    fn number(index: &[u64], shape: &[u64]) -> u64 {
+        index.iter().zip(shape).fold(0, |n, (i, extent)| n * extent + i)
+    }
+
+    fn every_index(shape: &[u64]) -> Vec<Vec<u64>> {
+        shape.iter().fold(vec![vec![]], |all, &extent| {
+            all.iter()
+                .flat_map(|prefix: &Vec<u64>| {
+                    (0..extent).map(move |i| [prefix.as_slice(), &[i]].concat())
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_scattered_into_a_hyperslab_equal_nested_loops((shape, chunk_shape, axes) in case()) {
+            let selection = Selection::new(axes.clone(), &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let grid = ChunkGrid::new(shape.clone(), chunk_shape.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let wanted = selection.shape();
+            let count = wanted.iter().product::<u64>() as usize;
+            let mut out = vec![0xffu8; count * 2];
+            for origin in grid.touched(&selection) {
+                let chunk: Vec<u8> = every_index(&chunk_shape)
+                    .iter()
+                    .flat_map(|local| {
+                        let global: Vec<u64> = local.iter().zip(&origin).map(|(l, o)| l + o).collect();
+                        (number(&global, &shape) as u16).to_le_bytes()
+                    })
+                    .collect();
+                scatter(&chunk, &chunk_shape, &origin, &selection, &mut out, &vec![0; shape.len()], &wanted, 2)
+                    .map_err(|e| TestCaseError::fail(e.to_string()))?;
+            }
+            let expected: Vec<u8> = every_index(&wanted)
+                .iter()
+                .flat_map(|position| {
+                    let global: Vec<u64> =
+                        position.iter().zip(&axes).map(|(&p, a)| a.index(p).unwrap_or(u64::MAX)).collect();
+                    (number(&global, &shape) as u16).to_le_bytes()
+                })
+                .collect();
+            prop_assert_eq!(out, expected);
+        }
+    }
+}

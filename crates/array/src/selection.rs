@@ -1,0 +1,251 @@
+//! Selection: which elements of a dataspace are wanted, one axis at a time.
+//!
+//! A selection is the outer product of one [`Axis`] per dimension: HDF5's regular hyperslab with
+//! block 1, and h5py's index lists. Order along an axis is always increasing.
+
+use crate::dataspace::checked_product;
+use crate::{Error, Result};
+
+/// The wanted indexes of one dimension, increasing and without repeats.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// `start, start + step, …`, `count` of them.
+    Range {
+        /// First index.
+        start: u64,
+        /// How many.
+        count: u64,
+        /// Distance; at least 1.
+        step: u64,
+    },
+    /// Single indexes, strictly increasing.
+    Indices(Vec<u64>),
+}
+
+/// Indexes that lie side by side in the source and in the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// First index in the source dimension.
+    pub source: u64,
+    /// First position in the selection.
+    pub target: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Axis {
+    /// All indexes of a dimension of `extent`.
+    pub fn all(extent: u64) -> Self {
+        Self::Range { start: 0, count: extent, step: 1 }
+    }
+    /// The half-open range `start..end`.
+    pub fn range(start: u64, end: u64) -> Self {
+        Self::Range { start, count: end.saturating_sub(start), step: 1 }
+    }
+    /// How many indexes are wanted.
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::Range { count, .. } => *count,
+            Self::Indices(indices) => indices.len() as u64,
+        }
+    }
+    /// The source index of the `position`-th wanted element.
+    pub fn index(&self, position: u64) -> Option<u64> {
+        match self {
+            Self::Range { start, count, step } => (position < *count).then(|| start + position * step),
+            Self::Indices(indices) => {
+                usize::try_from(position).ok().and_then(|p| indices.get(p)).copied()
+            }
+        }
+    }
+    /// The wanted elements at positions `first..first + count`.
+    pub fn sub_axis(&self, first: u64, count: u64) -> Self {
+        let count = count.min(self.count().saturating_sub(first));
+        match self {
+            Self::Range { start, step, .. } => {
+                Self::Range { start: start + first.min(self.count()) * step, count, step: *step }
+            }
+            Self::Indices(indices) => Self::Indices(
+                indices.iter().copied().skip(to_usize(first)).take(to_usize(count)).collect(),
+            ),
+        }
+    }
+    /// Number of the first wanted element whose source index is at least `bound`.
+    fn position_at_or_after(&self, bound: u64) -> u64 {
+        match self {
+            Self::Range { start, count, step } => {
+                bound.saturating_sub(*start).div_ceil(*step).min(*count)
+            }
+            Self::Indices(indices) => indices.partition_point(|&i| i < bound) as u64,
+        }
+    }
+    /// The wanted elements with source index in `from..to`, as (first position, count).
+    pub fn positions_within(&self, from: u64, to: u64) -> (u64, u64) {
+        let first = self.position_at_or_after(from);
+        (first, self.position_at_or_after(to).saturating_sub(first))
+    }
+    /// Keeps the wanted indexes that lie in `from..to`.
+    pub fn clip(&self, from: u64, to: u64) -> Self {
+        let (first, count) = self.positions_within(from, to);
+        self.sub_axis(first, count)
+    }
+    /// Numbers of the chunks of extent `chunk` that hold wanted indexes, increasing.
+    pub fn touched_chunks(&self, chunk: u64) -> Vec<u64> {
+        match self {
+            Self::Range { start, count, step } if *count > 0 => {
+                if *step <= chunk {
+                    let last = start + (count - 1) * step;
+                    (start / chunk..=last / chunk).collect()
+                } else {
+                    (0..*count).map(|i| (start + i * step) / chunk).collect()
+                }
+            }
+            Self::Range { .. } => Vec::new(),
+            Self::Indices(indices) => {
+                let mut chunks: Vec<u64> = indices.iter().map(|i| i / chunk).collect();
+                chunks.dedup();
+                chunks
+            }
+        }
+    }
+    /// The wanted indexes in `from..to` as runs; `Run::source` is relative to `from`.
+    pub fn runs_within(&self, from: u64, to: u64) -> Vec<Run> {
+        let (first, count) = self.positions_within(from, to);
+        match self {
+            _ if count == 0 => Vec::new(),
+            Self::Range { start, step: 1, .. } => {
+                vec![Run { source: start + first - from, target: first, count }]
+            }
+            Self::Range { start, step, .. } => (first..first + count)
+                .map(|p| Run { source: start + p * step - from, target: p, count: 1 })
+                .collect(),
+            Self::Indices(indices) => {
+                let mut runs: Vec<Run> = Vec::new();
+                for (index, target) in indices.iter().skip(to_usize(first)).zip(first..first + count) {
+                    let source = index - from;
+                    match runs.last_mut() {
+                        Some(run) if run.source + run.count == source => run.count += 1,
+                        _ => runs.push(Run { source, target, count: 1 }),
+                    }
+                }
+                runs
+            }
+        }
+    }
+    fn last(&self) -> Option<u64> {
+        self.count().checked_sub(1).and_then(|p| self.index(p))
+    }
+}
+
+/// The outer product of one axis per dimension; ndim 0 selects the one element of a scalar.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Selection {
+    axes: Vec<Axis>,
+}
+
+impl Selection {
+    /// Every element of `shape`.
+    pub fn all(shape: &[u64]) -> Self {
+        Self { axes: shape.iter().map(|&n| Axis::all(n)).collect() }
+    }
+    /// A selection from its axes, checked against `shape`.
+    pub fn new(axes: Vec<Axis>, shape: &[u64]) -> Result<Self> {
+        if axes.len() != shape.len() {
+            return Err(Error::invalid_input(format!(
+                "a selection of {} dimensions does not fit shape {shape:?}",
+                axes.len()
+            )));
+        }
+        for (axis, &extent) in axes.iter().zip(shape) {
+            let ordered = match axis {
+                Axis::Range { start, count, step } => {
+                    *step > 0 && count.checked_mul(*step).and_then(|n| n.checked_add(*start)).is_some()
+                }
+                Axis::Indices(indices) => indices.is_sorted_by(|a, b| a < b),
+            };
+            if !ordered {
+                return Err(Error::invalid_input("the indexes of a selection must increase"));
+            }
+            if axis.last().is_some_and(|last| last >= extent) {
+                return Err(Error::invalid_input(format!(
+                    "index {} is out of range for a dimension of extent {extent}",
+                    axis.last().unwrap_or(0)
+                )));
+            }
+        }
+        Ok(Self { axes })
+    }
+    /// One axis per dimension.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+    /// Shape of the selected box.
+    pub fn shape(&self) -> Vec<u64> {
+        self.axes.iter().map(Axis::count).collect()
+    }
+    /// Number of selected elements.
+    pub fn element_count(&self) -> Result<u64> {
+        checked_product(&self.shape())
+    }
+    /// Whether nothing is selected.
+    pub fn is_empty(&self) -> bool {
+        self.axes.iter().any(|axis| axis.count() == 0)
+    }
+    /// The part of the selection at positions `first..first + count` of its `dimension`.
+    pub fn narrow(&self, dimension: usize, first: u64, count: u64) -> Self {
+        let mut axes = self.axes.clone();
+        if let Some(axis) = axes.get_mut(dimension) {
+            *axis = axis.sub_axis(first, count);
+        }
+        Self { axes }
+    }
+}
+
+fn to_usize(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn axis() -> impl Strategy<Value = Axis> {
+        prop_oneof![
+            (0u64..40, 0u64..20, 1u64..9).prop_map(|(start, count, step)| Axis::Range { start, count, step }),
+            proptest::collection::btree_set(0u64..200, 0..20)
+                .prop_map(|set| Axis::Indices(set.into_iter().collect())),
+        ]
+    }
+    fn naive(axis: &Axis) -> Vec<u64> {
+        (0..axis.count()).filter_map(|p| axis.index(p)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn touched_chunks_are_those_of_every_index(axis in axis(), chunk in 1u64..30) {
+            let mut expected: Vec<u64> = naive(&axis).iter().map(|i| i / chunk).collect();
+            expected.dedup();
+            prop_assert_eq!(axis.touched_chunks(chunk), expected);
+        }
+        #[test]
+        fn runs_visit_every_index_once_in_order(axis in axis(), from in 0u64..100, len in 0u64..100) {
+            let mut seen = Vec::new();
+            for run in axis.runs_within(from, from + len) {
+                for k in 0..run.count {
+                    prop_assert_eq!(axis.index(run.target + k), Some(from + run.source + k));
+                    seen.push(from + run.source + k);
+                }
+            }
+            let expected: Vec<u64> =
+                naive(&axis).into_iter().filter(|i| (from..from + len).contains(i)).collect();
+            prop_assert_eq!(seen, expected);
+        }
+        #[test]
+        fn sub_axes_cut_an_axis_without_loss(axis in axis(), cut in 0u64..25) {
+            let mut joined = naive(&axis.sub_axis(0, cut));
+            joined.extend(naive(&axis.sub_axis(cut, u64::MAX)));
+            prop_assert_eq!(joined, naive(&axis));
+        }
+    }
+}

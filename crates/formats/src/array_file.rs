@@ -1,0 +1,130 @@
+//! The seam between formats and everything above.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_storage::Storage;
+
+use crate::{Format, ObjectId, Tree};
+
+/// Where the bytes of one chunk are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChunkSource {
+    /// `length` bytes at absolute `offset` of the file's storage, to be given to `decode`.
+    Stored {
+        /// Absolute byte offset (base address included).
+        offset: u64,
+        /// Stored bytes, after filters.
+        length: u64,
+        /// Filters of the pipeline that were skipped: bit i for filter i.
+        filter_mask: u32,
+    },
+    /// The decoded bytes themselves (compact layout).
+    Inline(Arc<[u8]>),
+    /// Never written: the fill value (see [`crate::Dataset::fill_value`]), zeros without one.
+    Fill,
+}
+
+/// One chunk: its place in the dataset and its bytes' place in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkLocation {
+    /// Coordinates of the first element.
+    pub origin: Vec<u64>,
+    /// Extent of the box of decoded bytes (HDF5 chunks hang over the edge, contiguous blocks do not).
+    pub shape: Vec<u64>,
+    /// Where the bytes are.
+    pub source: ChunkSource,
+}
+
+/// The chunks that a selection touches, row-major by origin, each exactly once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChunkLocations {
+    /// The chunks.
+    pub chunks: Vec<ChunkLocation>,
+}
+
+/// What a file format fills in. It describes, locates and decodes; it never fetches chunk bytes,
+/// spawns, or knows Arrow.
+pub trait ArrayFile: Send + Sync {
+    /// The format, as found in the bytes.
+    fn format(&self) -> Format;
+    /// Where the bytes are.
+    fn storage(&self) -> &Arc<dyn Storage>;
+    /// Groups, datasets, attributes and dimensions: parsed once, immutable.
+    fn tree(&self) -> &Tree;
+    /// The chunks of `dataset` that `selection` touches. Waits for metadata. A contiguous dataset
+    /// is cut along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
+    fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations>;
+    /// Undoes the filters of a stored chunk: `raw` are its bytes, `out` (cleared first) gets
+    /// exactly `product(location.shape) * datatype.size()` bytes. Computes only.
+    fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()>;
+    /// Fetches heap objects into `objects` (those that are there already are skipped). Waits.
+    fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()>;
+
+    /// Fetches all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.
+    fn resolve_heap(&self, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
+        if !datatype.uses_heap() {
+            return Ok(());
+        }
+        let mut references = Vec::new();
+        collect_heap_references(datatype, bytes, &mut |_, _, reference| references.push(reference))?;
+        references.sort_unstable();
+        references.dedup();
+        self.heap_objects(&references, objects)?;
+        // Sequences of heap values: look inside the objects just fetched.
+        let mut inner = Vec::new();
+        collect_heap_references(datatype, bytes, &mut |base, element, _| {
+            if let Some(base) = base.filter(|b| b.uses_heap()) {
+                inner.push((base.clone(), element.to_vec()));
+            }
+        })?;
+        for (base, element) in inner {
+            let value = objects.value(&element, base.size())?.to_vec();
+            self.resolve_heap(&base, &value, objects)?;
+        }
+        Ok(())
+    }
+}
+
+/// Calls `visit(base datatype of a sequence, stored element, reference)` for every variable-length
+/// value in `bytes` (whole elements of `datatype`), without looking inside the values.
+pub fn collect_heap_references(
+    datatype: &Datatype,
+    bytes: &[u8],
+    visit: &mut dyn FnMut(Option<&Datatype>, &[u8], HeapReference),
+) -> Result<()> {
+    let size = usize::try_from(datatype.size()).map_err(|_| Error::corrupt("an element exceeds memory"))?;
+    if size == 0 {
+        return Ok(());
+    }
+    match datatype {
+        Datatype::VariableString { .. } | Datatype::Sequence { .. } => {
+            let base = match datatype {
+                Datatype::Sequence { base, .. } => Some(base.as_ref()),
+                _ => None,
+            };
+            for element in bytes.chunks_exact(size) {
+                if let (_, Some(reference)) = HeapReference::parse(element)? {
+                    visit(base, element, reference);
+                }
+            }
+        }
+        Datatype::Compound { members, .. } => {
+            for member in members.iter().filter(|m| m.datatype.uses_heap()) {
+                let range = usize::try_from(member.offset)
+                    .ok()
+                    .zip(usize::try_from(member.datatype.size()).ok())
+                    .and_then(|(start, n)| Some(start..start.checked_add(n)?));
+                for element in bytes.chunks_exact(size) {
+                    let part = range.clone().and_then(|r| element.get(r)).ok_or_else(|| {
+                        Error::corrupt(format!("member {} lies outside of its compound", member.name))
+                    })?;
+                    collect_heap_references(&member.datatype, part, visit)?;
+                }
+            }
+        }
+        Datatype::Array { base, .. } => collect_heap_references(base, bytes, visit)?,
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,2 @@
+//! B-trees (specification III.A).
+pub(crate) mod v2;

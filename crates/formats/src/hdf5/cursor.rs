@@ -1,0 +1,139 @@
+//! Cursor: takes the fields of a structure from its bytes, in order, checked.
+
+use hyperslab_array::{Error, Result};
+
+/// A position in bytes that were read from the file. All integers are little endian.
+#[derive(Clone)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    /// Absolute offset of `bytes` in the file, for errors.
+    start: u64,
+    offset_size: u8,
+    length_size: u8,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn new(bytes: &'a [u8], start: u64, offset_size: u8, length_size: u8) -> Self {
+        Self { bytes, position: 0, start, offset_size, length_size }
+    }
+    /// Absolute offset in the file of the next byte.
+    pub fn offset_in_file(&self) -> u64 {
+        self.start.saturating_add(self.position as u64)
+    }
+    /// Position in the bytes given.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+    /// Bytes left.
+    pub fn remaining(&self) -> usize {
+        self.bytes.len().saturating_sub(self.position)
+    }
+    pub fn is_empty(&self) -> bool {
+        self.remaining() == 0
+    }
+    /// Bytes of an address in this file.
+    pub fn offset_size(&self) -> u8 {
+        self.offset_size
+    }
+    /// Bytes of a length in this file.
+    pub fn length_size(&self) -> u8 {
+        self.length_size
+    }
+    /// A `Corrupt` error at the present place.
+    pub fn corrupt(&self, message: impl Into<String>) -> Error {
+        Error::corrupt(message).at_offset(self.offset_in_file())
+    }
+    /// The next `count` bytes.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let taken = self
+            .position
+            .checked_add(count)
+            .and_then(|end| Some((self.bytes.get(self.position..end)?, end)));
+        let Some((taken, end)) = taken else {
+            return Err(self.corrupt(format!(
+                "a structure ends {} bytes too early",
+                count.saturating_sub(self.remaining())
+            )));
+        };
+        self.position = end;
+        Ok(taken)
+    }
+    /// The next `count` bytes, as a `u64` count from the file.
+    pub fn take_u64(&mut self, count: u64) -> Result<&'a [u8]> {
+        self.take(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+    /// Everything left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
+        self.position = self.bytes.len();
+        rest
+    }
+    pub fn skip(&mut self, count: usize) -> Result<()> {
+        self.take(count).map(|_| ())
+    }
+    /// Skips to the next multiple of 8 bytes counted from the start of the bytes given (less at the end).
+    pub fn align8(&mut self) {
+        self.position = self.position.next_multiple_of(8).min(self.bytes.len());
+    }
+    /// An unsigned integer of `size` bytes (0 to 8).
+    pub fn uint(&mut self, size: usize) -> Result<u64> {
+        if size > 8 {
+            return Err(self.corrupt(format!("an integer of {size} bytes")));
+        }
+        Ok(self.take(size)?.iter().rev().fold(0, |n, &b| (n << 8) | u64::from(b)))
+    }
+    pub fn u8(&mut self) -> Result<u8> {
+        Ok(self.take(1)?.first().copied().unwrap_or(0))
+    }
+    pub fn u16(&mut self) -> Result<u16> {
+        Ok(self.take(2)?.iter().rev().fold(0, |n, &b| (n << 8) | u16::from(b)))
+    }
+    pub fn u32(&mut self) -> Result<u32> {
+        Ok(self.take(4)?.iter().rev().fold(0, |n, &b| (n << 8) | u32::from(b)))
+    }
+    pub fn u64(&mut self) -> Result<u64> {
+        self.uint(8)
+    }
+    /// An address; `None` is the undefined address (all bits set).
+    pub fn address(&mut self) -> Result<Option<u64>> {
+        let size = self.offset_size;
+        let value = self.uint(usize::from(size))?;
+        let undefined = u64::MAX >> (64 - 8 * u32::from(size.clamp(1, 8)));
+        Ok((value != undefined).then_some(value))
+    }
+    /// An address that must be defined.
+    pub fn defined_address(&mut self, what: &str) -> Result<u64> {
+        let place = self.offset_in_file();
+        self.address()?
+            .ok_or_else(|| Error::corrupt(format!("the address of {what} is undefined")).at_offset(place))
+    }
+    /// A length.
+    pub fn length(&mut self) -> Result<u64> {
+        self.uint(usize::from(self.length_size))
+    }
+    /// Checks a four-byte signature.
+    pub fn signature(&mut self, expected: &[u8; 4]) -> Result<()> {
+        let place = self.offset_in_file();
+        let found = self.take(4)?;
+        if found == expected {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!(
+            "expected the signature {:?}, found {:?}",
+            String::from_utf8_lossy(expected),
+            String::from_utf8_lossy(found)
+        ))
+        .at_offset(place))
+    }
+    /// A NUL-terminated string; the NUL is consumed.
+    pub fn null_terminated(&mut self) -> Result<&'a [u8]> {
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
+        let Some(length) = rest.iter().position(|&b| b == 0) else {
+            return Err(self.corrupt("a string without its terminating NUL"));
+        };
+        let text = self.take(length)?;
+        self.skip(1)?;
+        Ok(text)
+    }
+}

@@ -1,0 +1,21 @@
+//! HDF5, in the words of its file format specification (version 3.0).
+//!
+//! One folder or file a structure of the specification. [`Source`] reads metadata bytes, [`Cursor`]
+//! takes fields from them; nothing else touches raw bytes.
+
+mod btree;
+mod chunk_locator;
+mod cursor;
+mod file;
+mod group;
+mod heap;
+mod layout;
+mod message;
+mod object_header;
+mod source;
+mod superblock;
+
+pub use file::Hdf5File;
+pub use superblock::find_superblock;
+pub(crate) use cursor::Cursor;
+pub(crate) use source::Source;

@@ -1,0 +1,63 @@
+//! Source: metadata reads of one HDF5 file, with its base address and sizes of offsets and lengths.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Error, Result};
+use hyperslab_storage::Storage;
+
+use super::Cursor;
+use crate::Limits;
+
+/// What every HDF5 parser needs: the bytes, where addresses count from, and how wide they are.
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub storage: Arc<dyn Storage>,
+    /// Absolute offset that addresses are relative to.
+    pub base_address: u64,
+    /// Size of offsets: bytes of an address (2, 4 or 8).
+    pub offset_size: u8,
+    /// Size of lengths: bytes of a length (2, 4 or 8).
+    pub length_size: u8,
+    pub limits: Limits,
+}
+
+impl Source {
+    /// `length` bytes at `address` (relative to the base address).
+    pub fn read(&self, address: u64, length: u64) -> Result<Vec<u8>> {
+        let absolute = self.absolute(address)?;
+        if length > self.limits.metadata_block_bytes {
+            return Err(Error::limit_exceeded(format!(
+                "a metadata block of {length} bytes exceeds the limit of {}",
+                self.limits.metadata_block_bytes
+            ))
+            .at_offset(absolute));
+        }
+        // A lie about a length must not cost memory: compare with the file before allocating.
+        if absolute.checked_add(length).is_none_or(|end| end > self.storage.len()) {
+            return Err(Error::corrupt(format!(
+                "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong",
+                self.storage.len()
+            ))
+            .at_offset(absolute));
+        }
+        let length = usize::try_from(length).map_err(|_| Error::limit_exceeded("a block exceeds memory"))?;
+        let mut bytes = vec![0; length];
+        self.storage.read_exact_at(absolute, &mut bytes)?;
+        Ok(bytes)
+    }
+    /// Up to `length` bytes at `address`, fewer at the end of the file.
+    pub fn read_up_to(&self, address: u64, length: u64) -> Result<Vec<u8>> {
+        let left = self.storage.len().saturating_sub(self.absolute(address)?);
+        self.read(address, length.min(left))
+    }
+    /// The absolute byte offset of `address`.
+    pub fn absolute(&self, address: u64) -> Result<u64> {
+        self.base_address
+            .checked_add(address)
+            .ok_or_else(|| Error::corrupt(format!("address {address:#x} exceeds 64 bits")))
+    }
+    /// A cursor over `bytes` that were read at `address`.
+    pub fn cursor<'a>(&self, bytes: &'a [u8], address: u64) -> Cursor<'a> {
+        Cursor::new(bytes, self.base_address.saturating_add(address), self.offset_size, self.length_size)
+    }
+}

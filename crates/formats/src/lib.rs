@@ -1,0 +1,23 @@
+//! HDF5 and netCDF: bytes to arrays. One folder a format, all behind [`ArrayFile`].
+//!
+//! A format describes, locates and decodes. It never fetches chunk bytes, spawns threads, or knows
+//! Arrow. Nothing read from a file is trusted: every offset, count and depth is checked and paid
+//! from [`Limits`].
+#![forbid(unsafe_code)]
+
+mod array_file;
+pub mod filter;
+pub mod hdf5;
+mod limits;
+pub mod netcdf3;
+pub mod netcdf4;
+mod open;
+mod tree;
+
+pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, collect_heap_references};
+pub use limits::Limits;
+pub use open::{Format, Interpretation, OpenOptions, open};
+pub use tree::{
+    Content, Dataset, Dimension, DimensionScale, FilterDescription, Group, Link, LinkTarget, Object, ObjectId,
+    Storage as StorageLayout, Tree,
+};

@@ -1,0 +1,63 @@
+//! Opening: the bytes tell the format, never the file's name.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Error, Result};
+use hyperslab_storage::Storage;
+
+use crate::{ArrayFile, Limits, hdf5, netcdf3, netcdf4};
+
+/// The format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// HDF5 without netCDF conventions.
+    Hdf5,
+    /// netCDF classic: CDF-1, CDF-2 or CDF-5.
+    Netcdf3,
+    /// HDF5 written by the netCDF-4 library.
+    Netcdf4,
+}
+
+/// Whether netCDF-4 conventions are applied to HDF5 files that carry them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Interpretation {
+    /// netCDF-4 files show dimensions and hide the library's bookkeeping.
+    #[default]
+    Automatic,
+    /// Every HDF5 file is shown as plain HDF5, as h5py does.
+    Hdf5,
+}
+
+/// How to open a file.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// What the file may cost.
+    pub limits: Limits,
+    /// netCDF-4 or plain HDF5.
+    pub interpretation: Interpretation,
+}
+
+/// Opens a file of any format that we know. `Corrupt` or `InvalidInput` name the file.
+pub fn open(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn ArrayFile>> {
+    let name = storage.name().to_owned();
+    open_named(storage, options).map_err(|error| error.in_file(name))
+}
+
+fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn ArrayFile>> {
+    if netcdf3::is_netcdf3(storage.as_ref())? {
+        return Ok(Arc::new(netcdf3::Netcdf3File::open(storage, &options.limits)?));
+    }
+    let Some(address) = hdf5::find_superblock(storage.as_ref())? else {
+        return Err(Error::invalid_input(
+            "not an HDF5 or netCDF file: no HDF5 signature at 0, 512, 1024, … and no CDF signature at 0",
+        ));
+    };
+    let mut file = hdf5::Hdf5File::open(storage, address, &options.limits)?;
+    if options.interpretation == Interpretation::Automatic && netcdf4::is_netcdf4(file.tree()) {
+        netcdf4::interpret(file.tree_mut());
+        file.set_format(Format::Netcdf4);
+    } else {
+        netcdf4::attach_dimension_scales(file.tree_mut());
+    }
+    Ok(Arc::new(file))
+}

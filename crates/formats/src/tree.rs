@@ -1,0 +1,178 @@
+//! Tree: what a file contains, parsed once into an immutable snapshot.
+
+use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error};
+
+/// Number of an object in its file's [`Tree`]. Hard links to one object share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId(pub usize);
+
+/// All objects of a file that can be reached from the root by hard links.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    /// The objects; the root group is number 0.
+    pub objects: Vec<Object>,
+}
+
+/// A group, dataset or committed datatype.
+#[derive(Debug, Clone)]
+pub struct Object {
+    /// The first absolute path found by which it can be reached (`/` for the root).
+    pub path: String,
+    /// HDF5: address of the object header, relative to the base address; what object references hold.
+    pub address: Option<u64>,
+    /// Attributes in name order (HDF5) or file order (netCDF-3).
+    pub attributes: Vec<Attribute>,
+    /// What it is.
+    pub content: Content,
+}
+
+/// The kind of an object and what belongs to it.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// A group.
+    Group(Group),
+    /// A dataset (netCDF: variable).
+    Dataset(Box<Dataset>),
+    /// A committed (named) datatype.
+    Datatype(Datatype),
+    /// An object that cannot be read, with its reason; the rest of the file can.
+    Unreadable(Error),
+}
+
+/// A group's members.
+#[derive(Debug, Clone, Default)]
+pub struct Group {
+    /// Links in name order (byte-wise), each name once.
+    pub links: Vec<Link>,
+    /// netCDF dimensions defined here; empty for plain HDF5.
+    pub dimensions: Vec<Dimension>,
+}
+
+/// A named edge of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Name within the group.
+    pub name: String,
+    /// Where it leads.
+    pub target: LinkTarget,
+}
+
+/// Where a link leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkTarget {
+    /// An object of this file.
+    Hard(ObjectId),
+    /// A path in this file, absolute or relative to the group.
+    Soft(String),
+    /// A path in another file.
+    External {
+        /// The other file, relative to this one's folder unless absolute.
+        file: String,
+        /// Absolute path in it.
+        path: String,
+    },
+    /// A user-defined link class, refused by number when followed.
+    UserDefined(u8),
+}
+
+/// A netCDF dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dimension {
+    /// Name.
+    pub name: String,
+    /// Current extent.
+    pub extent: u64,
+    /// Whether it can grow.
+    pub unlimited: bool,
+}
+
+/// What a dimension of a dataset is called and where its coordinate values are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DimensionScale {
+    /// netCDF dimension name, or the name (last path part) of the attached HDF5 dimension scale.
+    pub name: Option<String>,
+    /// 1-D dataset of as many elements, that holds the coordinate values.
+    pub scale: Option<ObjectId>,
+}
+
+/// How a dataset's bytes are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// In the object header.
+    Compact,
+    /// One run of bytes (or one a record, in netCDF-3).
+    Contiguous,
+    /// HDF5 chunks.
+    Chunked,
+    /// A virtual dataset.
+    Virtual,
+}
+
+/// One filter of the pipeline, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterDescription {
+    /// Registered number.
+    pub id: u16,
+    /// `deflate`, `shuffle`, `fletcher32`, `szip`, `nbit`, `scaleoffset`, `lzf`, `zstd`, `lz4`, `blosc`, … or `filter-NUMBER`.
+    pub name: String,
+    /// Client data (`[4]` for deflate level 4).
+    pub parameters: Vec<u32>,
+}
+
+/// A dataset: everything about it but its values.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    /// Datatype of one element.
+    pub datatype: Datatype,
+    /// Extent.
+    pub dataspace: Dataspace,
+    /// Layout class.
+    pub storage: Storage,
+    /// HDF5 chunk shape for chunked storage, `None` otherwise (`h5py.Dataset.chunks`).
+    pub chunk_shape: Option<Vec<u64>>,
+    /// The boxes that `locate` deals in: the chunks, or blocks of a contiguous dataset. Same ndim
+    /// as the dataspace.
+    pub chunk_grid: ChunkGrid,
+    /// Filter pipeline in order of application on write.
+    pub filters: Vec<FilterDescription>,
+    /// One element's bytes for what was never written; `None` is zeros.
+    pub fill_value: Option<Vec<u8>>,
+    /// Bytes allocated in the file, where the metadata tells cheaply (contiguous and compact); else `None`.
+    pub stored_bytes: Option<u64>,
+    /// One for each dimension.
+    pub dimensions: Vec<DimensionScale>,
+    /// Why the values cannot be read (an unsupported filter, layout or type), found while parsing.
+    pub refusal: Option<Error>,
+}
+
+impl Tree {
+    /// The object with this number.
+    pub fn object(&self, id: ObjectId) -> Option<&Object> {
+        self.objects.get(id.0)
+    }
+    /// The dataset with this number, if it is one.
+    pub fn dataset(&self, id: ObjectId) -> Option<&Dataset> {
+        match &self.object(id)?.content {
+            Content::Dataset(dataset) => Some(dataset),
+            _ => None,
+        }
+    }
+    /// The group with this number, if it is one.
+    pub fn group(&self, id: ObjectId) -> Option<&Group> {
+        match &self.object(id)?.content {
+            Content::Group(group) => Some(group),
+            _ => None,
+        }
+    }
+    /// The object whose header lies at `address`.
+    pub fn at_address(&self, address: u64) -> Option<ObjectId> {
+        self.objects.iter().position(|o| o.address == Some(address)).map(ObjectId)
+    }
+}
+
+impl Group {
+    /// The link called `name`.
+    pub fn link(&self, name: &str) -> Option<&Link> {
+        self.links.iter().find(|link| link.name == name)
+    }
+}

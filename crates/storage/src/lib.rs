@@ -1,0 +1,42 @@
+//! Where bytes live: positional reads of byte ranges, from local files or memory.
+//!
+//! No cursor and no lock: any number of threads read the same [`Storage`] at once.
+#![forbid(unsafe_code)]
+
+mod coalesce;
+mod local;
+mod memory;
+
+pub use coalesce::{coalesce, CoalescedRange};
+pub use local::LocalFile;
+pub use memory::Memory;
+
+use hyperslab_array::{Error, Result};
+
+/// Bytes that can be read at any position by any number of threads at once.
+pub trait Storage: Send + Sync {
+    /// Total length in bytes.
+    fn len(&self) -> u64;
+    /// Whether there are no bytes at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Fills `buffer` from `offset` on. Reading past the end is `Corrupt` (a truncated file) and
+    /// names the offset; an operating-system failure is `Io`.
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+    /// What to call it in messages: a path or URL.
+    fn name(&self) -> &str;
+}
+
+pub(crate) fn check_range(storage: &(impl Storage + ?Sized), offset: u64, length: usize) -> Result<()> {
+    let end = offset.checked_add(length as u64);
+    if end.is_none_or(|end| end > storage.len()) {
+        return Err(Error::corrupt(format!(
+            "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong",
+            storage.len()
+        ))
+        .in_file(storage.name())
+        .at_offset(offset));
+    }
+    Ok(())
+}

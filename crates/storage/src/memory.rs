@@ -1,0 +1,35 @@
+//! Bytes that are in memory already: test data, attachments, fuzzing inputs.
+
+use hyperslab_array::{Error, Result};
+
+use crate::{Storage, check_range};
+
+/// A file held in memory.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    bytes: Vec<u8>,
+    name: String,
+}
+
+impl Memory {
+    /// `bytes` under a `name` for messages.
+    pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+        Self { bytes, name: name.into() }
+    }
+}
+
+impl Storage for Memory {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        check_range(self, offset, buffer.len())?;
+        let start = usize::try_from(offset).map_err(|_| Error::internal("offset exceeds memory"))?;
+        let source = self.bytes.get(start..start + buffer.len());
+        buffer.copy_from_slice(source.ok_or_else(|| Error::internal("range was checked"))?);
+        Ok(())
+    }
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
