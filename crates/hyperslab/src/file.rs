@@ -1,0 +1,193 @@
+//! File: an open file with its session; finds objects by path and reads hyperslabs.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
+use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Link, LinkTarget, Object, ObjectId, Tree};
+
+use crate::{Cancellation, Session, read};
+
+/// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
+#[derive(Clone)]
+pub struct File {
+    session: Session,
+    path: PathBuf,
+    array_file: Arc<dyn ArrayFile>,
+}
+
+/// An object found by path, in the file that holds it (another one behind an external link).
+#[derive(Clone)]
+pub struct Found {
+    /// The file.
+    pub file: File,
+    /// The object in it.
+    pub object: ObjectId,
+}
+
+impl Found {
+    /// The dataset, or `InvalidInput` when the object is something else, or the object's own error.
+    pub fn dataset(&self) -> Result<&Dataset> {
+        self.file.dataset(self.object)
+    }
+}
+
+impl File {
+    pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>) -> Self {
+        Self { session, path, array_file }
+    }
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    /// The path as text, for messages and the `_file` column.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+    /// HDF5, netCDF classic or netCDF-4.
+    pub fn format(&self) -> Format {
+        self.array_file.format()
+    }
+    /// Everything in the file but the values.
+    pub fn tree(&self) -> &Tree {
+        self.array_file.tree()
+    }
+    /// The session it was opened in.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+    pub(crate) fn array_file(&self) -> &dyn ArrayFile {
+        self.array_file.as_ref()
+    }
+    /// The object with this number; `Internal` for a number of another file.
+    pub fn object(&self, id: ObjectId) -> Result<&Object> {
+        self.tree()
+            .object(id)
+            .ok_or_else(|| Error::internal(format!("no object {}", id.0)).in_file(self.name()))
+    }
+    /// The dataset with this number; an error says what it is instead, or why it cannot be read.
+    pub fn dataset(&self, id: ObjectId) -> Result<&Dataset> {
+        let object = self.object(id)?;
+        let what = match &object.content {
+            Content::Dataset(dataset) => return Ok(dataset),
+            Content::Unreadable(error) => {
+                return Err(error.clone().at_object(&object.path).in_file(self.name()));
+            }
+            Content::Group(_) => "a group",
+            Content::Datatype(_) => "a committed datatype",
+        };
+        Err(Error::invalid_input(format!("this is {what}, not a dataset"))
+            .at_object(&object.path)
+            .in_file(self.name()))
+    }
+    /// Finds an object by absolute path, following hard, soft and external links. `NotFound` names
+    /// the part that is missing and what is there instead.
+    pub fn find(&self, path: &str) -> Result<Found> {
+        let mut budget = self.session.limits().links_followed;
+        self.find_from(ObjectId(0), path, &mut budget)
+            .map_err(|error| error.at_object(path).in_file(self.name()))
+    }
+
+    fn find_from(&self, group: ObjectId, path: &str, budget: &mut u32) -> Result<Found> {
+        let mut here = Found { file: self.clone(), object: if path.starts_with('/') { ObjectId(0) } else { group } };
+        for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+            here = here.file.clone().step(here.object, part, budget)?;
+        }
+        Ok(here)
+    }
+
+    fn step(&self, group: ObjectId, name: &str, budget: &mut u32) -> Result<Found> {
+        let object = self.object(group)?;
+        let Some(members) = self.tree().group(group) else {
+            if let Content::Unreadable(error) = &object.content {
+                return Err(error.clone().at_object(&object.path));
+            }
+            return Err(Error::not_found(format!("{} is no group, so it has no {name:?}", object.path)));
+        };
+        let Some(link) = members.link(name) else {
+            return Err(Error::not_found(missing(name, &object.path, &members.links)));
+        };
+        if !matches!(link.target, LinkTarget::Hard(_)) {
+            *budget = budget
+                .checked_sub(1)
+                .ok_or_else(|| Error::limit_exceeded("too many links to follow: do they go in a circle?"))?;
+        }
+        match &link.target {
+            LinkTarget::Hard(object) => Ok(Found { file: self.clone(), object: *object }),
+            LinkTarget::Soft(path) => self.find_from(group, path, budget),
+            LinkTarget::External { file, path } => {
+                let other = self.session.open(self.beside(file)?)?;
+                other.find_from(ObjectId(0), path, budget).map_err(|error| error.in_file(other.name()))
+            }
+            LinkTarget::UserDefined(class) => {
+                Err(Error::unsupported(format!("user-defined link of class {class} at {name:?}")))
+            }
+        }
+    }
+
+    /// Where an external link's file lies: beside this file or below it; nothing else is opened.
+    fn beside(&self, name: &str) -> Result<PathBuf> {
+        let target = Path::new(name);
+        let escapes = target
+            .components()
+            .any(|part| !matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
+        if escapes {
+            return Err(Error::unsupported(format!(
+                "the external link to {name:?} leaves the folder of its file; only files in the same folder and below are opened"
+            )));
+        }
+        Ok(self.path.parent().unwrap_or(Path::new("")).join(target))
+    }
+
+    /// Reads `selection` of a dataset: its elements in row-major order, in the file's layout, with
+    /// the heap objects they point at.
+    pub fn read(&self, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Elements> {
+        read::read(self, dataset, selection, cancellation).map_err(|error| self.place(dataset, error))
+    }
+    /// As [`File::read`], into `out` of exactly `selection.element_count() * datatype.size()` bytes.
+    pub fn read_into(
+        &self,
+        dataset: ObjectId,
+        selection: &Selection,
+        out: &mut [u8],
+        cancellation: &Cancellation,
+    ) -> Result<HeapObjects> {
+        read::read_into(self, dataset, selection, out, cancellation).map_err(|error| self.place(dataset, error))
+    }
+    /// Bytes that the dataset's values take in the file, after filters.
+    pub fn stored_bytes(&self, dataset: ObjectId) -> Result<u64> {
+        read::stored_bytes(self, dataset).map_err(|error| self.place(dataset, error))
+    }
+
+    pub(crate) fn place(&self, object: ObjectId, error: Error) -> Error {
+        let path = self.tree().object(object).map_or("?", |o| o.path.as_str());
+        error.at_object(path).in_file(self.name())
+    }
+}
+
+fn missing(name: &str, group: &str, links: &[Link]) -> String {
+    let mut names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
+    names.sort_by_key(|candidate| distance(candidate, name));
+    names.truncate(5);
+    match names.as_slice() {
+        [] => format!("there is no {name:?} in {group}, which is empty"),
+        near => format!("there is no {name:?} in {group}; nearest: {}", near.join(", ")),
+    }
+}
+
+/// Edit distance, for suggestions.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let substituted = row.get(j).copied().unwrap_or(0) + usize::from(x != *y);
+            let inserted = next.last().copied().unwrap_or(0) + 1;
+            let deleted = row.get(j + 1).copied().unwrap_or(0) + 1;
+            next.push(substituted.min(inserted).min(deleted));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}

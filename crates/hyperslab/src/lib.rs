@@ -1,0 +1,22 @@
+//! HDF5 and netCDF as Arrow: open a file, read a hyperslab, or plan a table scan, split it, and read
+//! its batches. All that bindings import.
+#![forbid(unsafe_code)]
+
+mod cancellation;
+pub mod columns;
+mod file;
+mod read;
+pub mod scan;
+mod session;
+
+pub use cancellation::Cancellation;
+pub use file::{File, Found};
+pub use hyperslab_array::{
+    Attribute, Axis, ByteOrder, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind,
+    FloatFormat, HeapObjects, HeapReference, Member, ReferenceKind, Result, Selection, StringPadding,
+};
+pub use hyperslab_formats::{
+    Content, Dataset, Dimension, DimensionScale, FilterDescription, Format, Group, Interpretation, Limits, Link,
+    LinkTarget, Object, ObjectId, StorageLayout, Tree,
+};
+pub use session::{Session, SessionOptions};

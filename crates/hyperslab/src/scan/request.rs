@@ -1,0 +1,51 @@
+//! What a caller wants of a scan.
+
+use super::predicate::Predicate;
+
+/// How arrays become a table (design, section 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// One row an element, a column per dimension and per variable.
+    Cells,
+    /// One row per index of the slowest dimension, the rest as a fixed-size list.
+    Rows,
+    /// A column per equally long 1-D dataset of a group.
+    Columns,
+    /// A column per member of a compound dataset.
+    Records,
+}
+
+/// A scan: which object, as which table, which rows and columns.
+#[derive(Debug, Clone)]
+pub struct ScanRequest {
+    /// Path of a dataset or group; `#` and `*` and `?` are wildcards within a path part.
+    pub path: String,
+    /// Layout; `None` picks the object's default.
+    pub layout: Option<Layout>,
+    /// Columns in the order wanted (`_row` and `_file` too); `None` is all but those two.
+    pub columns: Option<Vec<String>>,
+    /// Which rows.
+    pub predicate: Option<Predicate>,
+    /// At most so many rows, from the start.
+    pub limit: Option<u64>,
+    /// Rows of a record batch, at most.
+    pub batch_rows: usize,
+    /// Whether netCDF conventions are applied.
+    pub decode: bool,
+}
+
+impl ScanRequest {
+    /// A scan of everything at `path`.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            layout: None,
+            columns: None,
+            predicate: None,
+            limit: None,
+            batch_rows: 65_536,
+            decode: true,
+        }
+    }
+}
