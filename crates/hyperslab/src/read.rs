@@ -1,16 +1,284 @@
-//! Read: a hyperslab of one dataset, chunks fetched and decoded in parallel, each once.
+//! Read: a hyperslab of one dataset. Chunks are fetched in coalesced reads and decoded in parallel,
+//! each once, and scattered straight into the caller's buffer.
 
-use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
-use hyperslab_formats::ObjectId;
+use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection, scatter};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId};
+use hyperslab_storage::coalesce;
+use rayon::prelude::*;
 
 use crate::{Cancellation, File};
 
-pub(crate) fn read(_file: &File, _dataset: ObjectId, _selection: &Selection, _cancellation: &Cancellation) -> Result<Elements> {
-    Err(Error::unsupported("stub"))
+/// Stored ranges closer than this are fetched together: a short skip costs less than a call.
+const COALESCE_GAP_BYTES: u64 = 32 << 10;
+/// Longest coalesced read; bounds a worker's scratch.
+const COALESCE_BYTES: u64 = 4 << 20;
+
+pub(crate) fn read(
+    file: &File,
+    dataset: ObjectId,
+    selection: &Selection,
+    cancellation: &Cancellation,
+) -> Result<Elements> {
+    let datatype = file.dataset(dataset)?.datatype.clone();
+    let bytes = read_bytes(file, dataset, selection, cancellation)?;
+    let mut heap = HeapObjects::default();
+    file.array_file().resolve_heap(&datatype, &bytes, &mut heap)?;
+    Ok(Elements { datatype, bytes, heap })
 }
-pub(crate) fn read_into(_: &File, _: ObjectId, _: &Selection, _: &mut [u8], _: &Cancellation) -> Result<HeapObjects> {
-    Err(Error::unsupported("stub"))
+
+/// The selected elements' bytes without what they point at in heaps.
+pub(crate) fn read_bytes(
+    file: &File,
+    dataset: ObjectId,
+    selection: &Selection,
+    cancellation: &Cancellation,
+) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; selected_bytes(file.dataset(dataset)?, selection)?];
+    fill(file, dataset, selection, &mut bytes, cancellation)?;
+    Ok(bytes)
 }
-pub(crate) fn stored_bytes(_: &File, _: ObjectId) -> Result<u64> {
-    Err(Error::unsupported("stub"))
+
+pub(crate) fn read_into(
+    file: &File,
+    dataset: ObjectId,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<HeapObjects> {
+    let description = file.dataset(dataset)?;
+    let wanted = selected_bytes(description, selection)?;
+    if out.len() != wanted {
+        return Err(Error::invalid_input(format!("the buffer has {} bytes, the selection {wanted}", out.len())));
+    }
+    fill(file, dataset, selection, out, cancellation)?;
+    let mut heap = HeapObjects::default();
+    file.array_file().resolve_heap(&description.datatype, out, &mut heap)?;
+    Ok(heap)
+}
+
+pub(crate) fn stored_bytes(file: &File, dataset: ObjectId) -> Result<u64> {
+    let description = file.dataset(dataset)?;
+    if let Some(bytes) = description.stored_bytes {
+        return Ok(bytes);
+    }
+    let selection = Selection::all(description.dataspace.shape());
+    let located = file.array_file().locate(dataset, &selection)?;
+    let lengths = located.chunks.iter().map(|chunk| match &chunk.source {
+        ChunkSource::Stored { length, .. } => *length,
+        ChunkSource::Inline(bytes) => bytes.len() as u64,
+        ChunkSource::Fill => 0,
+    });
+    Ok(lengths.sum())
+}
+
+fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
+    let count = match &dataset.dataspace {
+        hyperslab_array::Dataspace::Null => 0,
+        _ => selection.element_count()?,
+    };
+    count
+        .checked_mul(dataset.datatype.size())
+        .and_then(|n| usize::try_from(n).ok())
+        .filter(|n| isize::try_from(*n).is_ok())
+        .ok_or_else(|| Error::limit_exceeded("the selection exceeds the memory of this machine: read it in parts"))
+}
+
+fn fill(
+    file: &File,
+    dataset: ObjectId,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
+    let description = file.dataset(dataset)?;
+    if let Some(refusal) = &description.refusal {
+        return Err(refusal.clone());
+    }
+    // Validates against the dataset's shape, whoever made the selection.
+    let selection = Selection::new(selection.axes().to_vec(), description.dataspace.shape())?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    let located = file.array_file().locate(dataset, &selection)?;
+    let job = Job { file, dataset, description, selection: &selection, cancellation };
+    let bands = job.bands(&located.chunks, out)?;
+    let threads = file.session().threads();
+    file.session().pool().install(|| {
+        if bands.len() >= threads.min(located.chunks.len()) {
+            bands.into_par_iter().try_for_each_init(Scratch::default, |scratch, band| job.read_band(band, scratch))
+        } else {
+            bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
+        }
+    })
+}
+
+/// One call's fixed facts.
+struct Job<'a> {
+    file: &'a File,
+    dataset: ObjectId,
+    description: &'a Dataset,
+    selection: &'a Selection,
+    cancellation: &'a Cancellation,
+}
+
+/// A contiguous part of the output and the chunks that reach into it. A chunk is in one band only.
+struct Band<'a> {
+    out: &'a mut [u8],
+    origin: Vec<u64>,
+    shape: Vec<u64>,
+    chunks: Vec<&'a ChunkLocation>,
+}
+
+/// A worker's buffers, reused from chunk to chunk.
+#[derive(Default)]
+struct Scratch {
+    raw: Vec<u8>,
+    decoded: Vec<u8>,
+}
+
+impl Job<'_> {
+    /// Cuts the output at chunk boundaries of the first dimension of which more than one index is
+    /// selected: such parts are contiguous and share no chunk, so threads need no lock.
+    fn bands<'b>(&self, chunks: &'b [ChunkLocation], mut out: &'b mut [u8]) -> Result<Vec<Band<'b>>> {
+        let shape = self.selection.shape();
+        let Some(cut) = shape.iter().position(|&count| count > 1) else {
+            return Ok(vec![Band { out, origin: vec![0; shape.len()], shape, chunks: chunks.iter().collect() }]);
+        };
+        let chunk = self.description.chunk_grid.chunk_shape().get(cut).copied().unwrap_or(1);
+        let axis = self.selection.axes().get(cut).ok_or_else(|| Error::internal("no cut axis"))?;
+        let row_bytes = shape.iter().skip(cut + 1).product::<u64>() * self.description.datatype.size();
+        let mut by_row: std::collections::BTreeMap<u64, Vec<&ChunkLocation>> = Default::default();
+        for location in chunks {
+            let start = location.origin.get(cut).copied().unwrap_or(0);
+            by_row.entry(start / chunk).or_default().push(location);
+        }
+        let mut bands = Vec::with_capacity(by_row.len());
+        for (row, chunks) in by_row {
+            let (first, count) = axis.positions_within(row * chunk, (row + 1).saturating_mul(chunk));
+            let length = usize::try_from(count * row_bytes).map_err(|_| Error::internal("a band exceeds memory"))?;
+            let (here, rest) = out
+                .split_at_mut_checked(length)
+                .ok_or_else(|| Error::internal("bands exceed the output"))?;
+            out = rest;
+            let mut origin = vec![0; shape.len()];
+            let mut extent = shape.clone();
+            if let (Some(origin), Some(extent)) = (origin.get_mut(cut), extent.get_mut(cut)) {
+                (*origin, *extent) = (first, count);
+            }
+            bands.push(Band { out: here, origin, shape: extent, chunks });
+        }
+        Ok(bands)
+    }
+
+    fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
+        let Band { out, origin, shape, chunks } = band;
+        let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
+        for read in coalesce(&ranges, COALESCE_GAP_BYTES, COALESCE_BYTES) {
+            self.cancellation.check()?;
+            self.fetch(&mut scratch.raw, read.offset, read.length)?;
+            for &member in &read.members {
+                let (Some(location), Some(&(offset, length))) = (chunks.get(member), ranges.get(member)) else {
+                    return Err(Error::internal("coalescing invented a range"));
+                };
+                let raw = part(&scratch.raw, offset - read.offset, length)?;
+                let as_stored = self.decode(location, raw, &mut scratch.decoded)?;
+                self.scatter(location, as_stored.unwrap_or(&scratch.decoded), out, &origin, &shape)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Few bands, many chunks: chunks decode side by side, then take turns at the output.
+    fn read_band_in_parallel(&self, band: Band<'_>, threads: usize) -> Result<()> {
+        let Band { out, origin, shape, chunks } = band;
+        for group in chunks.chunks(threads.max(1) * 4) {
+            let decoded: Vec<(&ChunkLocation, Vec<u8>)> = group
+                .par_iter()
+                .map_init(Vec::new, |raw, location| {
+                    self.cancellation.check()?;
+                    let (offset, length) = stored_range(location);
+                    self.fetch(raw, offset, length)?;
+                    let mut decoded = Vec::new();
+                    if let Some(as_stored) = self.decode(location, raw, &mut decoded)? {
+                        decoded = as_stored.to_vec();
+                    }
+                    Ok((*location, decoded))
+                })
+                .collect::<Result<_>>()?;
+            for (location, bytes) in decoded {
+                self.scatter(location, &bytes, out, &origin, &shape)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fetch(&self, raw: &mut Vec<u8>, offset: u64, length: u64) -> Result<()> {
+        let length = usize::try_from(length).map_err(|_| Error::limit_exceeded("a chunk exceeds memory"))?;
+        raw.resize(length, 0);
+        if length == 0 {
+            return Ok(());
+        }
+        self.file.array_file().storage().read_exact_at(offset, raw)
+    }
+
+    /// Decodes a chunk into `out`, or returns the bytes as stored where nothing has to be undone.
+    fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut Vec<u8>) -> Result<Option<&'a [u8]>> {
+        out.clear();
+        let size = self.description.datatype.size();
+        let bytes = location
+            .shape
+            .iter()
+            .try_fold(size, |n, &extent| n.checked_mul(extent))
+            .filter(|n| *n <= self.file.session().limits().chunk_bytes)
+            .and_then(|n| usize::try_from(n).ok())
+            .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?} exceeds the limit", location.shape)))?;
+        match &location.source {
+            ChunkSource::Inline(inline) => return Ok(Some(inline)),
+            ChunkSource::Fill => {
+                let element = usize::try_from(size).map_err(|_| Error::internal("element size"))?;
+                match &self.description.fill_value {
+                    Some(value) if value.len() == element && value.iter().any(|&b| b != 0) => {
+                        out.reserve_exact(bytes);
+                        for _ in 0..bytes / element.max(1) {
+                            out.extend_from_slice(value);
+                        }
+                    }
+                    _ => out.resize(bytes, 0),
+                }
+            }
+            ChunkSource::Stored { offset, .. } => {
+                if self.description.filters.is_empty() && raw.len() == bytes {
+                    return Ok(Some(raw));
+                }
+                self.file
+                    .array_file()
+                    .decode(self.dataset, location, raw, out)
+                    .map_err(|error| error.at_offset(*offset))?;
+                if out.len() != bytes {
+                    return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.len())));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn scatter(&self, chunk: &ChunkLocation, bytes: &[u8], out: &mut [u8], origin: &[u64], shape: &[u64]) -> Result<()> {
+        let size = usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+        scatter(bytes, &chunk.shape, &chunk.origin, self.selection, out, origin, shape, size)
+    }
+}
+
+fn stored_range(location: &ChunkLocation) -> (u64, u64) {
+    match &location.source {
+        ChunkSource::Stored { offset, length, .. } => (*offset, *length),
+        _ => (0, 0),
+    }
+}
+
+fn part(raw: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
+    let range = usize::try_from(offset)
+        .ok()
+        .zip(usize::try_from(length).ok())
+        .and_then(|(start, length)| Some(start..start.checked_add(length)?));
+    range.and_then(|r| raw.get(r)).ok_or_else(|| Error::internal("a chunk outside of its coalesced read"))
 }

@@ -1,10 +1,16 @@
 //! Scan: request, plan, split, read. Metadata only until `read`.
 
 mod batches;
-pub mod predicate;
+mod narrow;
 mod plan;
+pub mod predicate;
 mod request;
+mod rows;
+mod segment;
 mod split;
+mod table;
+mod wildcard;
+mod window;
 
 pub use batches::Batches;
 pub use plan::Plan;

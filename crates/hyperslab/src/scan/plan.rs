@@ -1,36 +1,448 @@
-//! Plan: what a scan will read, from metadata only.
+//! Plan: what a scan will read, from metadata (and coordinate values) only.
 
-use arrow_schema::SchemaRef;
-use hyperslab_array::{Error, Result};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
+use hyperslab_array::{Error, Result, Selection};
+use hyperslab_formats::ObjectId;
+use rayon::prelude::*;
+
+use super::narrow;
+use super::predicate::{BoundPredicate, Predicate};
+use super::segment::{FILE, ROW, Segment, Source};
+use super::table::segments;
+use super::window::{self, Rows, WINDOW_BYTES};
 use super::{Batches, ScanRequest, Split, SplitPolicy};
-use crate::{Cancellation, File};
+use crate::{Cancellation, File, Session};
 
-/// A planned scan.
+/// A planned scan. Made once; cheap to clone.
 #[derive(Clone)]
 pub struct Plan {
     schema: SchemaRef,
+    request: Arc<ScanRequest>,
+    parts: Arc<Vec<Arc<Part>>>,
+    session: Session,
+}
+
+/// A segment with the rows that a predicate on its dimensions leaves.
+pub(super) struct Part {
+    pub segment: Segment,
+    pub selection: Selection,
+    /// Names of the wanted columns, in order.
+    pub wanted: Vec<String>,
+    /// What is left to test row by row, with the columns that it needs.
+    pub residual: Option<(BoundPredicate, Vec<String>)>,
+    /// Values of the coordinate datasets in use.
+    pub coordinates: HashMap<ObjectId, ArrayRef>,
 }
 
 impl Plan {
-    /// Plans `request` over `files` (one table; files in the given order).
-    pub fn new(_files: &[File], _request: &ScanRequest) -> Result<Self> {
-        Err(Error::unsupported("stub"))
+    /// Plans `request` over `files`: one table, files in the given order, in the files' row order.
+    ///
+    /// `NotFound` for a path or column that is not there, `InvalidInput` for a predicate that does
+    /// not fit or files whose tables differ (both are named).
+    pub fn new(files: &[File], request: &ScanRequest) -> Result<Self> {
+        let first = files.first().ok_or_else(|| Error::invalid_input("a scan needs at least one file"))?;
+        if request.batch_rows == 0 {
+            return Err(Error::invalid_input("batch_rows must be at least 1"));
+        }
+        Self::of_segments(first.session(), segments(files, request)?, request)
     }
+
+    /// The plan of one object without wildcards, with the columns that wildcards gave it before.
+    pub(super) fn of_one(file: &File, request: &ScanRequest, captures: &[(String, ArrayRef)]) -> Result<Self> {
+        let segment = Segment::new(file, &request.path, request.layout, request.decode, captures)?;
+        Self::of_segments(file.session(), vec![segment], request)
+    }
+
+    fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest) -> Result<Self> {
+        let table = union_schema(&segments)?;
+        let wanted = wanted_columns(&table, request)?;
+        let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
+        let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
+        let schema = Arc::new(Schema::new(fields));
+        let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
+        let cancellation = Cancellation::new();
+        let parts = segments
+            .into_iter()
+            .map(|segment| Part::new(segment, &table, &wanted, &conjuncts, &cancellation).map(Arc::new))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            schema,
+            request: Arc::new(request.clone()),
+            parts: Arc::new(parts),
+            session: session.clone(),
+        })
+    }
+
+    /// Length of the first object's file.
+    pub(super) fn file_bytes(&self) -> Option<u64> {
+        self.parts.first().map(|part| part.segment.file.array_file().storage().len())
+    }
+
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
-    /// Number of rows; read from shapes where no predicate is left to evaluate.
-    pub fn count(&self, _cancellation: &Cancellation) -> Result<u64> {
-        Err(Error::unsupported("stub"))
+
+    /// Number of rows; from shapes alone where no predicate is left to test row by row.
+    pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
+        let limit = self.request.limit.unwrap_or(u64::MAX);
+        let mut count = 0u64;
+        for part in self.parts.iter() {
+            if count >= limit {
+                break;
+            }
+            count += match &part.residual {
+                None => part.selection.element_count()?,
+                Some((_, needed)) => {
+                    let windows = part.windows(needed)?;
+                    let counts = self.session.pool().install(|| {
+                        windows.par_iter().map(|&rows| part.matching(rows, cancellation)).collect::<Result<Vec<_>>>()
+                    })?;
+                    counts.into_iter().sum()
+                }
+            };
+        }
+        Ok(count.min(limit))
     }
-    /// Cuts the scan into units of reading, aligned with chunks, in row order.
-    pub fn split(&self, _policy: &SplitPolicy) -> Result<Vec<Split>> {
-        Err(Error::unsupported("stub"))
+
+    /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
+    pub fn explain(&self) -> String {
+        let lines = self.parts.iter().map(|part| {
+            let all: u64 = part.segment.shape.iter().product();
+            let left: u64 = part.selection.shape().iter().product();
+            let rest = match &part.residual {
+                None => "no test row by row".to_owned(),
+                Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
+            };
+            format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path)
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
+
+    /// Cuts the scan into units of reading that begin and end at chunk borders where the shape
+    /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
+    /// no predicate is left to test; otherwise each split keeps to it alone.
+    pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
+        let mut budget = self.request.limit.unwrap_or(u64::MAX);
+        for (number, part) in self.parts.iter().enumerate() {
+            let columns = part.columns_read();
+            let row_bytes = part.row_bytes(&columns);
+            for mut rows in part.windows(&columns)? {
+                if part.residual.is_none() {
+                    rows.end = rows.end.min(rows.start.saturating_add(budget));
+                    budget -= rows.count();
+                    if rows.count() == 0 {
+                        continue;
+                    }
+                }
+                cuts.push((number, rows, rows.count().saturating_mul(row_bytes)));
+            }
+        }
+        let total: u64 = cuts.iter().map(|cut| cut.2).sum();
+        let target = match (policy.count, policy.target_bytes) {
+            (Some(count), _) => total.div_ceil(count.max(1) as u64),
+            (None, Some(bytes)) => bytes,
+            (None, None) => 64 << 20,
+        }
+        .max(1);
+        let mut groups: Vec<(usize, Rows, u64)> = Vec::new();
+        for (number, rows, bytes) in cuts {
+            match groups.last_mut() {
+                Some(last) if last.0 == number && last.1.end == rows.start && last.2 + bytes <= target + target / 8 => {
+                    last.1.end = rows.end;
+                    last.2 += bytes;
+                }
+                _ => groups.push((number, rows, bytes)),
+            }
+        }
+        groups
+            .into_iter()
+            .map(|(number, rows, _)| {
+                let part = self.parts.get(number).ok_or_else(|| Error::internal("no such part"))?;
+                Split::new(part, rows, &self.request)
+            })
+            .collect()
+    }
+
     /// Reads everything here, in row order, decoding in parallel.
-    pub fn batches(&self, _cancellation: &Cancellation) -> Result<Batches> {
-        Err(Error::unsupported("stub"))
+    pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
+        let mut work = Vec::new();
+        for part in self.parts.iter() {
+            for rows in part.windows(&part.columns_read())? {
+                work.push((part.clone(), rows));
+            }
+        }
+        Ok(self.read(work, cancellation))
     }
+
+    /// Reads the given rows of the only part: what a split does.
+    pub(super) fn read_rows(&self, rows: Rows, cancellation: &Cancellation) -> Result<Batches> {
+        let [part] = self.parts.as_slice() else {
+            return Err(Error::internal("a split is of one object"));
+        };
+        let windows = part.windows(&part.columns_read())?;
+        // The same windows as in the plan, clipped: a chunk is decoded by one split only.
+        let clipped = windows.into_iter().filter_map(|window| {
+            let cut = Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) };
+            (cut.start < cut.end).then(|| (part.clone(), cut))
+        });
+        Ok(self.read(clipped.collect(), cancellation))
+    }
+
+    fn read(&self, work: Vec<(Arc<Part>, Rows)>, cancellation: &Cancellation) -> Batches {
+        let mut left = self.request.limit.unwrap_or(u64::MAX);
+        let mut work = work.into_iter();
+        let mut ready: std::collections::VecDeque<Result<RecordBatch>> = Default::default();
+        let mut failed = false;
+        let (session, schema, cancellation) = (self.session.clone(), self.schema.clone(), cancellation.clone());
+        let batch_rows = self.request.batch_rows;
+        let next = move || loop {
+            if failed || left == 0 {
+                return None;
+            }
+            if let Some(batch) = ready.pop_front() {
+                failed = batch.is_err();
+                return Some(batch.map(|batch| {
+                    let rows = (batch.num_rows() as u64).min(left);
+                    left -= rows;
+                    batch.slice(0, usize::try_from(rows).unwrap_or(usize::MAX))
+                }));
+            }
+            // One window a thread at a time: parallel, in order, and bounded in memory.
+            let group: Vec<_> = work.by_ref().take(session.threads()).collect();
+            if group.is_empty() {
+                return None;
+            }
+            let read: Vec<Result<RecordBatch>> = session
+                .pool()
+                .install(|| group.par_iter().map(|(part, rows)| part.read(*rows, &schema, &cancellation)).collect());
+            for window in read {
+                match window {
+                    Ok(window) => {
+                        let mut start = 0;
+                        while start < window.num_rows() {
+                            let count = batch_rows.min(window.num_rows() - start);
+                            ready.push_back(Ok(window.slice(start, count)));
+                            start += count;
+                        }
+                    }
+                    Err(error) => ready.push_back(Err(error)),
+                }
+            }
+        };
+        Batches::new(self.schema.clone(), std::iter::from_fn(next))
+    }
+}
+
+impl Part {
+    fn new(
+        segment: Segment,
+        table: &Schema,
+        wanted: &[String],
+        conjuncts: &[Predicate],
+        cancellation: &Cancellation,
+    ) -> Result<Self> {
+        let mut axes: Vec<hyperslab_array::Axis> = Selection::all(&segment.shape).axes().to_vec();
+        let mut residual: Option<Predicate> = None;
+        let mut coordinates = HashMap::new();
+        let mut empty = false;
+        for conjunct in conjuncts {
+            let names = conjunct.columns();
+            // Checks names and types even where the conjunct is then answered here.
+            let bound = conjunct.bind(table)?;
+            let mut only = names.iter();
+            let single = only.next().filter(|_| only.next().is_none()).and_then(|name| segment.column(name));
+            let answered = match single.map(|column| (column, &column.source)) {
+                Some((column, Source::Constant(value))) => {
+                    let keep = narrow::evaluate(&bound, &column.field, value.clone())?;
+                    empty |= keep.true_count() == 0;
+                    true
+                }
+                Some((column, Source::Index { axis } | Source::Coordinate { axis, .. })) => {
+                    let values = match &column.source {
+                        Source::Coordinate { dataset, column, .. } => {
+                            Some(load(&segment, *dataset, column, &mut coordinates, cancellation)?)
+                        }
+                        _ => None,
+                    };
+                    let extent = segment.shape.get(*axis).copied().unwrap_or(0);
+                    let narrowed = narrow::narrow(&bound, &column.field, values.as_ref(), extent)?;
+                    if let Some(mine) = axes.get_mut(*axis) {
+                        *mine = intersect(mine, &narrowed.axis);
+                    }
+                    narrowed.exact
+                }
+                _ => false,
+            };
+            if !answered {
+                residual = Some(match residual.take() {
+                    Some(rest) => rest.and(conjunct.clone()),
+                    None => conjunct.clone(),
+                });
+            }
+        }
+        if empty {
+            axes = vec![hyperslab_array::Axis::range(0, 0); axes.len().max(1)];
+        }
+        let selection = if empty && segment.shape.is_empty() {
+            // A scalar has no axis to empty: an impossible predicate on it is tested on its row.
+            residual = conjuncts.iter().cloned().reduce(Predicate::and);
+            Selection::all(&[])
+        } else {
+            Selection::new(axes, &segment.shape)?
+        };
+        let residual = match residual {
+            None => None,
+            Some(predicate) => {
+                let needed = predicate.columns().into_iter().map(|name| top_level(&name, table)).collect::<BTreeSet<_>>();
+                Some((predicate.bind(table)?, needed.into_iter().collect()))
+            }
+        };
+        let mut part = Self { segment, selection, wanted: wanted.to_vec(), residual, coordinates };
+        for name in part.columns_read() {
+            if let Some(Source::Coordinate { dataset, column, .. }) = part.segment.column(&name).map(|c| &c.source) {
+                let (dataset, column) = (*dataset, column.clone());
+                load(&part.segment, dataset, &column, &mut part.coordinates, cancellation)?;
+            }
+        }
+        Ok(part)
+    }
+
+    /// Every column that is wanted or tested.
+    fn columns_read(&self) -> Vec<String> {
+        let mut names = self.wanted.clone();
+        for name in self.residual.iter().flat_map(|(_, needed)| needed) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    fn windows(&self, columns: &[String]) -> Result<Vec<Rows>> {
+        window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES)
+    }
+
+    /// Bytes of a row, roughly: what a window costs.
+    fn row_bytes(&self, columns: &[String]) -> u64 {
+        let mut datasets = BTreeSet::new();
+        let mut bytes = 0u64;
+        for column in columns.iter().filter_map(|name| self.segment.column(name)) {
+            bytes += match &column.source {
+                Source::Variable { dataset, per_row, .. } => {
+                    let size = self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size());
+                    size.saturating_mul(per_row.unwrap_or(1))
+                }
+                Source::Member { dataset, .. } if datasets.insert(*dataset) => {
+                    self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
+                }
+                Source::Member { .. } => 0,
+                _ => 8,
+            };
+        }
+        bytes.max(1)
+    }
+}
+
+fn load(
+    segment: &Segment,
+    dataset: ObjectId,
+    column: &crate::columns::Column,
+    coordinates: &mut HashMap<ObjectId, ArrayRef>,
+    cancellation: &Cancellation,
+) -> Result<ArrayRef> {
+    if let Some(values) = coordinates.get(&dataset) {
+        return Ok(values.clone());
+    }
+    let values = segment.coordinate(dataset, column, cancellation)?;
+    coordinates.insert(dataset, values.clone());
+    Ok(values)
+}
+
+/// The indexes that both axes select.
+fn intersect(a: &hyperslab_array::Axis, b: &hyperslab_array::Axis) -> hyperslab_array::Axis {
+    use hyperslab_array::Axis;
+    match (a, b) {
+        (other, Axis::Range { start, count, step: 1 }) | (Axis::Range { start, count, step: 1 }, other) => {
+            other.clip(*start, start + count)
+        }
+        _ => {
+            let theirs: std::collections::HashSet<u64> = (0..b.count()).filter_map(|p| b.index(p)).collect();
+            Axis::Indices((0..a.count()).filter_map(|p| a.index(p)).filter(|i| theirs.contains(i)).collect())
+        }
+    }
+}
+
+/// The column of the table that a (perhaps dotted) name lies in.
+fn top_level(name: &str, table: &Schema) -> String {
+    if table.field_with_name(name).is_ok() {
+        return name.to_owned();
+    }
+    let mut end = name.len();
+    while let Some(dot) = name.get(..end).and_then(|head| head.rfind('.')) {
+        if let Some(head) = name.get(..dot).filter(|head| table.field_with_name(head).is_ok()) {
+            return head.to_owned();
+        }
+        end = dot;
+    }
+    name.to_owned()
+}
+
+fn wanted_columns(table: &Schema, request: &ScanRequest) -> Result<Vec<String>> {
+    let all = table.fields().iter().map(|f| f.name().clone());
+    let Some(columns) = &request.columns else {
+        return Ok(all.filter(|name| name != ROW && name != FILE).collect());
+    };
+    for name in columns {
+        if table.field_with_name(name).is_err() {
+            let mut names: Vec<String> = all.collect();
+            names.sort_by_key(|candidate| crate::file::distance(candidate, name));
+            return Err(Error::not_found(format!("there is no column {name:?}; there are: {}", names.join(", ")))
+                .at_object(&request.path));
+        }
+    }
+    Ok(columns.clone())
+}
+
+/// The schema of all segments, which must agree in names and types. A column that can be null in
+/// one can be null in all.
+fn union_schema(segments: &[Segment]) -> Result<Schema> {
+    let Some(first) = segments.first() else {
+        return Err(Error::not_found("no object matches"));
+    };
+    let mut fields: Vec<Field> = first.columns.iter().map(|c| c.field.as_ref().clone()).collect();
+    for segment in segments.iter().skip(1) {
+        let differs = |what: String| {
+            Err(Error::invalid_input(format!(
+                "{} in {} and {} in {} do not make one table: {what}",
+                first.path,
+                first.file.name(),
+                segment.path,
+                segment.file.name()
+            )))
+        };
+        if segment.columns.len() != fields.len() {
+            return differs(format!("{} and {} columns", fields.len(), segment.columns.len()));
+        }
+        for (field, column) in fields.iter_mut().zip(&segment.columns) {
+            if field.name() != column.field.name() || field.data_type() != column.field.data_type() {
+                return differs(format!(
+                    "{} is {} here and {} is {} there",
+                    field.name(),
+                    field.data_type(),
+                    column.field.name(),
+                    column.field.data_type()
+                ));
+            }
+            if column.field.is_nullable() {
+                *field = field.clone().with_nullable(true);
+            }
+        }
+    }
+    Ok(Schema::new(fields))
 }

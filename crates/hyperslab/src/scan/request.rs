@@ -19,8 +19,11 @@ pub enum Layout {
 /// A scan: which object, as which table, which rows and columns.
 #[derive(Debug, Clone)]
 pub struct ScanRequest {
-    /// Path of a dataset or group; `#` and `*` and `?` are wildcards within a path part.
+    /// Path of a dataset or group. `*` and `?` are wildcards within a path part; what they matched
+    /// becomes columns named by the text around them (`/Step#*/x` gives `Step`).
     pub path: String,
+    /// The file pattern that the files came from, if any: what its wildcards matched becomes columns.
+    pub file_pattern: Option<String>,
     /// Layout; `None` picks the object's default.
     pub layout: Option<Layout>,
     /// Columns in the order wanted (`_row` and `_file` too); `None` is all but those two.
@@ -40,6 +43,7 @@ impl ScanRequest {
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
+            file_pattern: None,
             layout: None,
             columns: None,
             predicate: None,

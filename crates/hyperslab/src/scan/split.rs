@@ -1,34 +1,145 @@
 //! Split: a unit of reading, as plain data that goes to another thread, process or machine.
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
 
-use super::Batches;
+use super::plan::Part;
+use super::predicate::Predicate;
+use super::window::Rows;
+use super::{Batches, Layout, Plan, ScanRequest};
 use crate::{Cancellation, Session};
 
 /// How finely to cut.
 #[derive(Debug, Clone, Default)]
 pub struct SplitPolicy {
-    /// Aim for this many bytes of values a split.
+    /// Aim for this many bytes of values a split (64 MiB when neither is given).
     pub target_bytes: Option<u64>,
     /// Aim for this many splits (wins over `target_bytes`).
     pub count: Option<usize>,
 }
 
-/// A unit of reading.
-#[derive(Debug, Clone)]
-pub struct Split {}
+/// The version of the bytes; raised when their meaning changes.
+const VERSION: u32 = 1;
+
+/// A unit of reading: one interval of rows of one object. Self-sufficient: the reader opens the
+/// file and reads what the plan decided, it does not decide anew.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Split {
+    version: u32,
+    file: String,
+    /// Length of the file when it was planned: another length is another file.
+    file_bytes: u64,
+    path: String,
+    layout: Option<Layout>,
+    decode: bool,
+    columns: Vec<String>,
+    /// What wildcards matched, by column.
+    captures: Vec<(String, Capture)>,
+    predicate: Option<Predicate>,
+    rows: Rows,
+    limit: Option<u64>,
+    batch_rows: usize,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Capture {
+    Integer(i64),
+    Text(String),
+}
 
 impl Split {
-    /// Versioned bytes.
+    pub(super) fn new(part: &Part, rows: Rows, request: &ScanRequest) -> Result<Self> {
+        let segment = &part.segment;
+        let mut captures = Vec::new();
+        for (name, value) in segment.captures() {
+            let capture = if let Some(n) = value.as_any().downcast_ref::<arrow_array::Int64Array>() {
+                Capture::Integer(n.value(0))
+            } else if let Some(text) = value.as_any().downcast_ref::<arrow_array::StringArray>() {
+                Capture::Text(text.value(0).to_owned())
+            } else {
+                return Err(Error::internal("a wildcard column of another type"));
+            };
+            captures.push((name, capture));
+        }
+        Ok(Self {
+            version: VERSION,
+            file: segment.opened.clone(),
+            file_bytes: segment.file.array_file().storage().len(),
+            path: segment.path.clone(),
+            layout: request.layout,
+            decode: request.decode,
+            columns: part.wanted.clone(),
+            captures,
+            predicate: request.predicate.clone(),
+            rows,
+            limit: request.limit,
+            batch_rows: request.batch_rows,
+        })
+    }
+
+    /// Versioned bytes (JSON, so that a person can read a log).
     pub fn encode(&self) -> Result<Vec<u8>> {
-        Err(Error::unsupported("stub"))
+        serde_json::to_vec(self).map_err(|e| Error::internal(format!("cannot encode a split: {e}")))
     }
-    /// The split of `encode`; another version is an error.
-    pub fn decode(_bytes: &[u8]) -> Result<Self> {
-        Err(Error::unsupported("stub"))
+
+    /// The split of [`Split::encode`]; bytes of another version or of something else are `InvalidInput`.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let bad = |e: serde_json::Error| Error::invalid_input(format!("these bytes are no split: {e}"));
+        let Version { version } = serde_json::from_slice(bytes).map_err(bad)?;
+        if version != VERSION {
+            return Err(Error::invalid_input(format!(
+                "this split has version {version}, this reader knows {VERSION}: plan and read with the same release"
+            )));
+        }
+        serde_json::from_slice(bytes).map_err(bad)
     }
-    /// Reads the split's batches.
-    pub fn read(&self, _session: &Session, _cancellation: &Cancellation) -> Result<Batches> {
-        Err(Error::unsupported("stub"))
+
+    /// The file it reads.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Rows before any predicate that is left to test: half-open interval of the plan's row numbers.
+    pub fn rows(&self) -> std::ops::Range<u64> {
+        self.rows.start..self.rows.end
+    }
+
+    /// Reads the split's batches. `Conflict` when the file is not the one that was planned.
+    pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
+        let file = session.open(&self.file)?;
+        let request = ScanRequest {
+            path: self.path.clone(),
+            file_pattern: None,
+            layout: self.layout,
+            columns: Some(self.columns.clone()),
+            predicate: self.predicate.clone(),
+            limit: self.limit,
+            batch_rows: self.batch_rows,
+            decode: self.decode,
+        };
+        let captures: Vec<(String, arrow_array::ArrayRef)> = self
+            .captures
+            .iter()
+            .map(|(name, capture)| {
+                let value: arrow_array::ArrayRef = match capture {
+                    Capture::Integer(n) => std::sync::Arc::new(arrow_array::Int64Array::from(vec![*n])),
+                    Capture::Text(text) => std::sync::Arc::new(arrow_array::StringArray::from(vec![text.as_str()])),
+                };
+                (name.clone(), value)
+            })
+            .collect();
+        let plan = Plan::of_one(&file, &request, &captures)?;
+        if plan.file_bytes() != Some(self.file_bytes) {
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                format!("the file had {} bytes when this split was planned; it has changed: plan again", self.file_bytes),
+            )
+            .in_file(&self.file));
+        }
+        plan.read_rows(self.rows, cancellation)
     }
 }

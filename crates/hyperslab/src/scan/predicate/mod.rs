@@ -8,7 +8,7 @@ use arrow_schema::Schema;
 use hyperslab_array::{Error, Result};
 
 /// A parsed predicate; names are not yet looked up.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Predicate {}
 
 /// A predicate checked against a schema: columns exist, literals are of their columns' types.

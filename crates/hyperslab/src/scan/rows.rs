@@ -1,0 +1,232 @@
+//! Rows: the record batch of one window.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Result, Selection};
+use hyperslab_formats::ObjectId;
+
+use super::plan::Part;
+use super::segment::Source;
+use super::window::{self, Rows};
+use crate::columns::Column;
+use crate::{Cancellation, read};
+
+impl Part {
+    /// The wanted columns of the window's rows, tested where a predicate is left.
+    pub(super) fn read(&self, rows: Rows, schema: &SchemaRef, cancellation: &Cancellation) -> Result<RecordBatch> {
+        let window = Window::new(self, rows, cancellation)?;
+        let Some((predicate, needed)) = &self.residual else {
+            let columns = window.columns(&self.wanted)?;
+            return batch(schema.clone(), columns, window.count);
+        };
+        let tested = window.batch_of(needed)?;
+        let mask = predicate.evaluate(&tested)?;
+        // Columns that are not part of the test are read only where it left something.
+        if mask.true_count() == 0 {
+            return Ok(RecordBatch::new_empty(schema.clone()));
+        }
+        let rest: Vec<String> = self.wanted.iter().filter(|name| !needed.contains(name)).cloned().collect();
+        let mut by_name: HashMap<&str, ArrayRef> = HashMap::new();
+        for (name, column) in rest.iter().zip(window.columns(&rest)?) {
+            by_name.insert(name, column);
+        }
+        for (name, column) in needed.iter().zip(tested.columns()) {
+            by_name.insert(name, column.clone());
+        }
+        let columns: Option<Vec<ArrayRef>> = self.wanted.iter().map(|name| by_name.get(name.as_str()).cloned()).collect();
+        let columns = columns.ok_or_else(|| Error::internal("a column was not read"))?;
+        let all = batch(schema.clone(), columns, window.count)?;
+        arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// How many of the window's rows pass the rest of the predicate.
+    pub(super) fn matching(&self, rows: Rows, cancellation: &Cancellation) -> Result<u64> {
+        match &self.residual {
+            None => Ok(rows.count()),
+            Some((predicate, needed)) => {
+                let tested = Window::new(self, rows, cancellation)?.batch_of(needed)?;
+                Ok(predicate.evaluate(&tested)?.true_count() as u64)
+            }
+        }
+    }
+}
+
+fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|e| Error::internal(format!("batch: {e}")))
+}
+
+struct Window<'a> {
+    part: &'a Part,
+    selection: Selection,
+    count: usize,
+    cancellation: &'a Cancellation,
+}
+
+impl<'a> Window<'a> {
+    fn new(part: &'a Part, rows: Rows, cancellation: &'a Cancellation) -> Result<Self> {
+        cancellation.check()?;
+        let selection = window::select(&part.selection, rows);
+        let count = selection.element_count()?;
+        if count != rows.count() {
+            return Err(Error::internal("a window is not a box"));
+        }
+        let count = usize::try_from(count).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+        Ok(Self { part, selection, count, cancellation })
+    }
+
+    fn batch_of(&self, names: &[String]) -> Result<RecordBatch> {
+        let columns = self.columns(names)?;
+        let fields: Vec<Field> = names
+            .iter()
+            .zip(&columns)
+            .map(|(name, column)| Field::new(name, column.data_type().clone(), true))
+            .collect();
+        batch(Arc::new(Schema::new(fields)), columns, self.count)
+    }
+
+    fn columns(&self, names: &[String]) -> Result<Vec<ArrayRef>> {
+        let records = self.records(names)?;
+        names.iter().map(|name| self.column(name, &records)).collect()
+    }
+
+    fn column(&self, name: &str, records: &HashMap<ObjectId, StructArray>) -> Result<ArrayRef> {
+        let column = self.part.segment.column(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
+        match &column.source {
+            Source::Index { axis } => Ok(Arc::new(Int64Array::from(
+                self.positions(*axis)?
+                    .into_iter()
+                    .map(|i| i64::try_from(i).map_err(|_| Error::unsupported("a dimension beyond 63 bits")))
+                    .collect::<Result<Vec<_>>>()?,
+            ))),
+            Source::Coordinate { axis, dataset, .. } => {
+                let values = self.part.coordinates.get(dataset);
+                let values = values.ok_or_else(|| Error::internal("coordinates were not loaded"))?;
+                take(values, self.positions(*axis)?)
+            }
+            Source::Variable { dataset, column, per_row } => {
+                let (bytes, heap) = self.read(*dataset, column_datatype(self.part, *dataset)?)?;
+                let values = column.to_arrow(&bytes, &heap).map_err(|e| self.part.segment.file.place(*dataset, e))?;
+                match per_row {
+                    None => Ok(values),
+                    Some(length) => self.lists(name, values, *length),
+                }
+            }
+            Source::Member { dataset, member } => {
+                let datatype = column_datatype(self.part, *dataset)?;
+                let Datatype::Compound { members, .. } = datatype else {
+                    return Err(Error::internal("a member of no compound"));
+                };
+                let member = members.get(*member).ok_or_else(|| Error::internal("no such member"))?;
+                let record = records.get(dataset).and_then(|r| r.column_by_name(&member.name));
+                record.cloned().ok_or_else(|| Error::internal(format!("member {} was not read", member.name)))
+            }
+            Source::Row => self.row_numbers(),
+            Source::Constant(value) => take(value, vec![0; self.count]),
+        }
+    }
+
+    /// The compound datasets in use, each read once with just the members in use.
+    fn records(&self, names: &[String]) -> Result<HashMap<ObjectId, StructArray>> {
+        let mut wanted: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+        for column in names.iter().filter_map(|name| self.part.segment.column(name)) {
+            if let Source::Member { dataset, member } = &column.source {
+                wanted.entry(*dataset).or_default().push(*member);
+            }
+        }
+        let mut records = HashMap::new();
+        for (dataset, numbers) in wanted {
+            let Datatype::Compound { size, members } = column_datatype(self.part, dataset)? else {
+                return Err(Error::internal("records of no compound"));
+            };
+            let members: Vec<_> = members
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| numbers.contains(number))
+                .map(|(_, member)| member.clone())
+                .collect();
+            let projected = Datatype::Compound { size: *size, members };
+            let (bytes, heap) = self.read(dataset, &projected)?;
+            let array = Column::new("record", &projected, &[], false)?
+                .to_arrow(&bytes, &heap)
+                .map_err(|e| self.part.segment.file.place(dataset, e))?;
+            let array = array.as_any().downcast_ref::<StructArray>();
+            let array = array.ok_or_else(|| Error::internal("a compound is no struct"))?;
+            records.insert(dataset, array.clone());
+        }
+        Ok(records)
+    }
+
+    /// The window's elements of a dataset; heap objects of `datatype`, which may be fewer members.
+    fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(Vec<u8>, HeapObjects)> {
+        let file = &self.part.segment.file;
+        let shape = file.dataset(dataset)?.dataspace.shape();
+        let mut axes = self.selection.axes().to_vec();
+        axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
+        let read = || {
+            let selection = Selection::new(axes, shape)?;
+            let bytes = read::read_bytes(file, dataset, &selection, self.cancellation)?;
+            let mut heap = HeapObjects::default();
+            file.array_file().resolve_heap(datatype, &bytes, &mut heap)?;
+            Ok((bytes, heap))
+        };
+        read().map_err(|error| file.place(dataset, error))
+    }
+
+    /// For each row of the window, its index along `axis`.
+    fn positions(&self, axis: usize) -> Result<Vec<u64>> {
+        let shape = self.selection.shape();
+        let size = |extents: &[u64]| usize::try_from(extents.iter().product::<u64>());
+        let (outer, inner) = (shape.get(..axis), shape.get(axis + 1..));
+        let (Some(outer), Some(inner), Some(mine)) = (outer, inner, self.selection.axes().get(axis)) else {
+            return Err(Error::internal("no such axis"));
+        };
+        let (Ok(outer), Ok(inner)) = (size(outer), size(inner)) else {
+            return Err(Error::internal("a window exceeds memory"));
+        };
+        let mut once = Vec::new();
+        for position in 0..mine.count() {
+            let index = mine.index(position).ok_or_else(|| Error::internal("axis position"))?;
+            once.extend(std::iter::repeat_n(index, inner));
+        }
+        Ok(once.repeat(outer))
+    }
+
+    fn row_numbers(&self) -> Result<ArrayRef> {
+        let mut numbers = vec![0u64; self.count];
+        let mut stride = 1u64;
+        for (axis, &extent) in self.part.segment.shape.iter().enumerate().rev() {
+            for (number, position) in numbers.iter_mut().zip(self.positions(axis)?) {
+                *number += position * stride;
+            }
+            stride = stride.saturating_mul(extent);
+        }
+        let numbers = numbers
+            .into_iter()
+            .map(|n| i64::try_from(n).map_err(|_| Error::unsupported("row numbers beyond 63 bits")))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(Int64Array::from(numbers)))
+    }
+
+    fn lists(&self, name: &str, values: ArrayRef, length: u64) -> Result<ArrayRef> {
+        let column = self.part.segment.column(name).ok_or_else(|| Error::internal("no such column"))?;
+        let DataType::FixedSizeList(item, _) = column.field.data_type() else {
+            return Err(Error::internal("a row is no list"));
+        };
+        let length = i32::try_from(length).map_err(|_| Error::internal("list length"))?;
+        FixedSizeListArray::try_new_with_length(item.clone(), length, values, None, self.count)
+            .map(|list| Arc::new(list) as ArrayRef)
+            .map_err(|e| Error::internal(e.to_string()))
+    }
+}
+
+fn column_datatype(part: &Part, dataset: ObjectId) -> Result<&Datatype> {
+    Ok(&part.segment.file.dataset(dataset)?.datatype)
+}
+
+fn take(values: &ArrayRef, positions: Vec<u64>) -> Result<ArrayRef> {
+    arrow_select::take::take(values, &UInt64Array::from(positions), None).map_err(|e| Error::internal(e.to_string()))
+}

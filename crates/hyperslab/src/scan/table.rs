@@ -1,0 +1,113 @@
+//! Table: which segments a request's path stands for, in every file.
+
+use arrow_array::ArrayRef;
+use hyperslab_array::{Error, Result};
+use hyperslab_formats::ObjectId;
+
+use super::ScanRequest;
+use super::segment::{Segment, capture_column};
+use super::wildcard;
+use crate::File;
+
+/// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
+/// before `Step#10`).
+pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segment>> {
+    let mut places: Vec<(&File, String, Vec<String>)> = Vec::new();
+    let file_pattern = request.file_pattern.as_deref().filter(|p| wildcard::has_wildcard(p));
+    for file in files {
+        let captured = match file_pattern {
+            Some(pattern) => wildcard::matched(pattern, &file.name()).ok_or_else(|| {
+                Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name()))
+            })?,
+            None => Vec::new(),
+        };
+        let mut paths = expand(file, &request.path)?;
+        paths.sort_by(|a, b| natural(&a.0, &b.0));
+        for (path, matched) in paths {
+            places.push((file, path, [captured.clone(), matched].concat()));
+        }
+    }
+    if places.is_empty() {
+        return Err(Error::not_found(format!("no object matches {}", request.path)));
+    }
+    let mut names = file_pattern.map(wildcard::column_names).unwrap_or_default();
+    for name in wildcard::column_names(&request.path) {
+        let taken = names.contains(&name);
+        names.push(if taken { format!("{name}_path") } else { name });
+    }
+    let per_wildcard: Vec<Vec<ArrayRef>> = (0..names.len())
+        .map(|k| {
+            let values: Vec<String> = places.iter().filter_map(|place| place.2.get(k).cloned()).collect();
+            capture_column(&values)
+        })
+        .collect();
+    let mut segments = Vec::with_capacity(places.len());
+    for (number, (file, path, _)) in places.iter().enumerate() {
+        let captures: Vec<(String, ArrayRef)> = names
+            .iter()
+            .zip(&per_wildcard)
+            .filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone())))
+            .collect();
+        segments.push(Segment::new(file, path, request.layout, request.decode, &captures)?);
+    }
+    Ok(segments)
+}
+
+/// Paths that match, with what each wildcard stood for.
+fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
+    if !wildcard::has_wildcard(pattern) {
+        return Ok(vec![(pattern.to_owned(), Vec::new())]);
+    }
+    let mut here: Vec<(String, Vec<String>)> = vec![(String::new(), Vec::new())];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let mut next = Vec::new();
+        for (path, captured) in here {
+            if !wildcard::has_wildcard(part) {
+                let below = format!("{path}/{part}");
+                // A path that only some matches have is no error: the others are what was meant.
+                if file.find(&below).is_ok() {
+                    next.push((below, captured));
+                }
+                continue;
+            }
+            let group = if path.is_empty() { ObjectId(0) } else { file.find(&path)?.object };
+            for link in file.tree().group(group).map(|g| g.links.as_slice()).unwrap_or_default() {
+                if let Some(matched) = wildcard::matched(part, &link.name) {
+                    next.push((format!("{path}/{}", link.name), [captured.clone(), matched].concat()));
+                }
+            }
+        }
+        here = next;
+    }
+    Ok(here)
+}
+
+/// Compares names with numbers in them by the numbers' values.
+fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |text: &str| {
+        let mut parts: Vec<(String, u128, String)> = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let split = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let (words, tail) = rest.split_at(split);
+            let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+            let (number, tail) = tail.split_at(digits);
+            parts.push((words.to_owned(), number.parse().unwrap_or(u128::MAX), number.to_owned()));
+            rest = tail;
+        }
+        parts
+    };
+    key(a).cmp(&key(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_come_in_the_order_of_their_numbers() {
+        let mut names = ["/Step#10/x", "/Step#2/x", "/Step#1/x"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["/Step#1/x", "/Step#2/x", "/Step#10/x"]);
+    }
+}
