@@ -18,6 +18,7 @@ mod source;
 mod superblock;
 mod tree;
 
+pub(crate) use dataset::block_shape;
 pub use file::Hdf5File;
 pub use superblock::find_superblock;
 pub(crate) use cursor::Cursor;

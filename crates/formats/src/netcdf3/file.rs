@@ -1,0 +1,225 @@
+//! An open netCDF classic file behind [`ArrayFile`].
+
+use std::sync::Arc;
+
+use hyperslab_array::{ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_storage::Storage;
+
+use super::header::{self, Header, Variable};
+use crate::hdf5::block_shape;
+use crate::{
+    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Dimension, DimensionScale, Format, Group,
+    Limits, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree,
+};
+
+/// Bytes that a block of a variable aims for.
+const BLOCK_BYTES: u64 = 1 << 20;
+
+/// An open netCDF classic file.
+pub struct Netcdf3File {
+    storage: Arc<dyn Storage>,
+    tree: Tree,
+    places: Vec<Place>,
+}
+
+/// Where a variable's bytes are.
+#[derive(Clone, Copy)]
+struct Place {
+    begin: u64,
+    /// Bytes from one record to the next, for variables over the record dimension.
+    record_stride: Option<u64>,
+}
+
+impl Netcdf3File {
+    /// Parses the header.
+    pub fn open(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Self> {
+        let header = header::parse(storage.as_ref(), limits.metadata_block_bytes)?;
+        let record_bytes = record_bytes(&header)?;
+        let records = match header.records {
+            Some(records) => records,
+            None => streamed_records(&header, record_bytes, storage.len()),
+        };
+        let Header { dimensions, attributes, variables, .. } = header;
+        let extents: Vec<u64> = dimensions.iter().map(|d| if d.extent == 0 { records } else { d.extent }).collect();
+        let mut objects = vec![Object {
+            path: "/".to_owned(),
+            address: None,
+            attributes,
+            content: Content::Group(Group::default()),
+        }];
+        let mut links = Vec::new();
+        let mut places = vec![Place { begin: 0, record_stride: None }];
+        let coordinate = |number: &usize| {
+            let name = &dimensions.get(*number)?.name;
+            let found = variables.iter().position(|v| v.name == *name && v.dimensions == [*number])?;
+            Some(ObjectId(found + 1))
+        };
+        let scales: Vec<Option<ObjectId>> = (0..dimensions.len()).map(|number| coordinate(&number)).collect();
+        for variable in &variables {
+            let id = ObjectId(objects.len());
+            links.push(Link { name: variable.name.clone(), target: LinkTarget::Hard(id) });
+            let record = is_record(variable, &dimensions);
+            places.push(Place { begin: variable.begin, record_stride: record.then_some(record_bytes) });
+            let shape: Vec<u64> = variable.dimensions.iter().filter_map(|n| extents.get(*n)).copied().collect();
+            let names = variable.dimensions.iter().map(|number| DimensionScale {
+                name: dimensions.get(*number).map(|d| d.name.clone()),
+                scale: scales.get(*number).copied().flatten(),
+            });
+            let dataset = dataset(variable, shape, record.then_some(record_bytes), names.collect())?;
+            objects.push(Object {
+                path: format!("/{}", variable.name),
+                address: None,
+                attributes: variable.attributes.clone(),
+                content: Content::Dataset(Box::new(dataset)),
+            });
+        }
+        links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        let dimensions = dimensions
+            .into_iter()
+            .zip(extents)
+            .map(|(d, extent)| Dimension { name: d.name, extent, unlimited: d.extent == 0 })
+            .collect();
+        if let Some(root) = objects.first_mut() {
+            root.content = Content::Group(Group { links, dimensions });
+        }
+        Ok(Self { storage, tree: Tree { objects }, places })
+    }
+}
+
+fn is_record(variable: &Variable, dimensions: &[header::HeaderDimension]) -> bool {
+    variable.dimensions.first().and_then(|n| dimensions.get(*n)).is_some_and(|d| d.extent == 0)
+}
+
+/// Bytes of one record of a variable (or of all of it), without padding.
+fn plain_bytes(variable: &Variable, header: &Header) -> Result<u64> {
+    let extents = variable.dimensions.iter().filter_map(|n| header.dimensions.get(*n)).map(|d| d.extent);
+    extents
+        .filter(|extent| *extent != 0)
+        .try_fold(variable.datatype.size(), u64::checked_mul)
+        .ok_or_else(|| Error::corrupt(format!("variable {} exceeds 64 bits", variable.name)))
+}
+
+/// Bytes of one record over all record variables. Each is padded to four bytes, but for a single
+/// record variable, whose records follow each other without padding.
+fn record_bytes(header: &Header) -> Result<u64> {
+    let sizes = header.variables.iter().filter(|v| is_record(v, &header.dimensions));
+    let sizes = sizes.map(|v| plain_bytes(v, header)).collect::<Result<Vec<_>>>()?;
+    if let [only] = sizes.as_slice() {
+        return Ok(*only);
+    }
+    let padded = |bytes: u64| bytes.checked_next_multiple_of(4);
+    sizes
+        .into_iter()
+        .try_fold(0u64, |sum, bytes| sum.checked_add(padded(bytes)?))
+        .ok_or_else(|| Error::corrupt("a record beyond 64 bits"))
+}
+
+/// How many whole records the file's length allows, where the header does not tell.
+fn streamed_records(header: &Header, record_bytes: u64, length: u64) -> u64 {
+    let begins = header.variables.iter().filter(|v| is_record(v, &header.dimensions)).map(|v| v.begin);
+    match begins.min() {
+        Some(begin) => length.saturating_sub(begin).checked_div(record_bytes).unwrap_or(0),
+        None => 0,
+    }
+}
+
+fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>, dimensions: Vec<DimensionScale>) -> Result<Dataset> {
+    let element = variable.datatype.size();
+    let mut block = block_shape(&shape, element, BLOCK_BYTES);
+    if let Some(stride) = record_bytes {
+        let record: u64 = shape.iter().skip(1).product::<u64>() * element;
+        // Records of several variables alternate: one block a record at most.
+        if stride != record
+            && let Some(first) = block.first_mut()
+        {
+            *first = 1;
+        }
+    }
+    let max_shape = shape.iter().enumerate().map(|(axis, &n)| (axis > 0 || record_bytes.is_none()).then_some(n)).collect();
+    let dataspace = if shape.is_empty() {
+        Dataspace::Scalar
+    } else {
+        Dataspace::Simple { shape: shape.clone(), max_shape }
+    };
+    let stored = dataspace.element_count()?.checked_mul(element);
+    Ok(Dataset {
+        datatype: variable.datatype.clone(),
+        chunk_grid: ChunkGrid::new(shape, block)?,
+        dataspace,
+        storage: StorageLayout::Contiguous,
+        chunk_shape: None,
+        filters: Vec::new(),
+        fill_value: None,
+        stored_bytes: Some(stored.ok_or_else(|| Error::corrupt(format!("variable {} exceeds 64 bits", variable.name)))?),
+        dimensions,
+        refusal: None,
+    })
+}
+
+impl ArrayFile for Netcdf3File {
+    fn format(&self) -> Format {
+        Format::Netcdf3
+    }
+    fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+    fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    fn locate(&self, id: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
+        let dataset = self.tree.dataset(id).ok_or_else(|| Error::internal("this object is no variable"))?;
+        let place = *self.places.get(id.0).ok_or_else(|| Error::internal("a variable without place"))?;
+        if selection.is_empty() {
+            return Ok(ChunkLocations::default());
+        }
+        let shape = dataset.dataspace.shape();
+        let element = dataset.datatype.size();
+        let beyond = || Error::corrupt("a variable beyond 64 bits");
+        let mut chunks = Vec::new();
+        for origin in dataset.chunk_grid.touched(selection) {
+            let extents = shape.iter().zip(dataset.chunk_grid.chunk_shape()).zip(&origin);
+            let clipped: Vec<u64> = extents.map(|((&n, &chunk), &start)| chunk.min(n - start)).collect();
+            let length = clipped.iter().product::<u64>() * element;
+            let number = |from: usize| {
+                origin.iter().zip(shape).skip(from).fold(0, |number, (&index, &extent)| number * extent + index)
+            };
+            let within = match place.record_stride {
+                Some(stride) => {
+                    let record = origin.first().copied().unwrap_or(0);
+                    record.checked_mul(stride).and_then(|n| n.checked_add(number(1) * element))
+                }
+                None => number(0).checked_mul(element),
+            };
+            let offset = within.and_then(|n| n.checked_add(place.begin)).ok_or_else(beyond)?;
+            if offset.checked_add(length).is_none_or(|end| end > self.storage.len()) {
+                return Err(Error::corrupt(format!(
+                    "{length} bytes of data begin here but the file ends at byte {}: it is truncated",
+                    self.storage.len()
+                ))
+                .at_offset(offset));
+            }
+            let source = ChunkSource::Stored { offset, length, filter_mask: 0 };
+            chunks.push(ChunkLocation { origin, shape: clipped, source });
+        }
+        Ok(ChunkLocations { chunks })
+    }
+
+    fn decode(&self, _: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        match location.source {
+            ChunkSource::Stored { length, .. } if length == raw.len() as u64 => {
+                out.clear();
+                out.extend_from_slice(raw);
+                Ok(())
+            }
+            _ => Err(Error::internal("these are not the bytes of the block")),
+        }
+    }
+
+    fn heap_objects(&self, references: &[HeapReference], _: &mut HeapObjects) -> Result<()> {
+        match references.first() {
+            None => Ok(()),
+            Some(_) => Err(Error::internal("netCDF classic has no heap")),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The header: dimensions, attributes and variables.
+
+use hyperslab_array::{
+    Attribute, ByteOrder, CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, Result, StringPadding,
+};
+use hyperslab_storage::Storage;
+
+/// A dimension; extent 0 is the record dimension.
+pub(super) struct HeaderDimension {
+    pub name: String,
+    pub extent: u64,
+}
+
+/// A variable as the header describes it.
+pub(super) struct Variable {
+    pub name: String,
+    /// Numbers of dimensions, slowest first.
+    pub dimensions: Vec<usize>,
+    pub attributes: Vec<Attribute>,
+    pub datatype: Datatype,
+    /// Absolute offset of its first byte.
+    pub begin: u64,
+}
+
+/// The parsed header.
+pub(super) struct Header {
+    /// Number of records; `None` when the writer streamed and did not know.
+    pub records: Option<u64>,
+    pub dimensions: Vec<HeaderDimension>,
+    pub attributes: Vec<Attribute>,
+    pub variables: Vec<Variable>,
+}
+
+const DIMENSION: u64 = 0x0a;
+const VARIABLE: u64 = 0x0b;
+const ATTRIBUTE: u64 = 0x0c;
+
+/// Parses the header.
+pub(super) fn parse(storage: &dyn Storage, most_bytes: u64) -> Result<Header> {
+    // The header's length is nowhere told: read more and more of the file until it parses.
+    let mut length = 64 << 10;
+    loop {
+        let available = storage.len().min(length);
+        let mut bytes = vec![0; usize::try_from(available).map_err(|_| Error::limit_exceeded("a header exceeds memory"))?];
+        storage.read_exact_at(0, &mut bytes)?;
+        let mut reader = Reader { bytes: &bytes, position: 0, version: 0, ran_out: false };
+        match reader.header() {
+            Err(_) if reader.ran_out && available < storage.len() => {
+                if length >= most_bytes {
+                    return Err(Error::limit_exceeded(format!("a netCDF header of more than {most_bytes} bytes")));
+                }
+                length *= 4;
+            }
+            other => return other,
+        }
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+    version: u8,
+    ran_out: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn corrupt(&self, message: impl Into<String>) -> Error {
+        Error::corrupt(message).at_offset(self.position as u64)
+    }
+    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        let range = self.position.checked_add(count).and_then(|end| self.bytes.get(self.position..end));
+        let Some(taken) = range else {
+            self.ran_out = true;
+            return Err(self.corrupt("the netCDF header ends too early: the file is truncated"));
+        };
+        self.position += count;
+        Ok(taken)
+    }
+    fn uint(&mut self, size: usize) -> Result<u64> {
+        Ok(self.take(size)?.iter().fold(0, |n, &b| (n << 8) | u64::from(b)))
+    }
+    fn u32(&mut self) -> Result<u64> {
+        self.uint(4)
+    }
+    /// NON_NEG: 64 bits in CDF-5, else 32.
+    fn count(&mut self) -> Result<u64> {
+        self.uint(if self.version == 5 { 8 } else { 4 })
+    }
+    /// A count of things that take at least `least` bytes each, checked before anything is allocated.
+    fn items(&mut self, least: u64) -> Result<u64> {
+        let count = self.count()?;
+        if count > u64::from(u32::MAX) || count.checked_mul(least).is_none() {
+            return Err(self.corrupt(format!("a list of {count} entries")));
+        }
+        Ok(count)
+    }
+    fn name(&mut self) -> Result<String> {
+        let length = self.items(1)?;
+        let text = self.padded(length)?;
+        Ok(String::from_utf8_lossy(text).into_owned())
+    }
+    /// `length` bytes and the padding to four.
+    fn padded(&mut self, length: u64) -> Result<&'a [u8]> {
+        let length = usize::try_from(length).map_err(|_| self.corrupt("a length beyond memory"))?;
+        let text = self.take(length)?;
+        self.take(length.next_multiple_of(4) - length)?;
+        Ok(text)
+    }
+    /// The number of entries of a list with this tag, 0 where it is absent.
+    fn list(&mut self, tag: u64, what: &str) -> Result<u64> {
+        let found = self.u32()?;
+        let count = self.items(8)?;
+        if found == tag || (found == 0 && count == 0) {
+            return Ok(count);
+        }
+        Err(self.corrupt(format!("expected the list of {what}s, found tag {found:#x}")))
+    }
+
+    fn header(&mut self) -> Result<Header> {
+        let magic = self.take(4)?;
+        self.version = magic.last().copied().unwrap_or(0);
+        let records = self.count()?;
+        let streaming = if self.version == 5 { u64::MAX } else { u64::from(u32::MAX) };
+        let records = (records != streaming).then_some(records);
+        let mut dimensions = Vec::new();
+        for _ in 0..self.list(DIMENSION, "dimension")? {
+            dimensions.push(HeaderDimension { name: self.name()?, extent: self.count()? });
+        }
+        if dimensions.iter().filter(|d| d.extent == 0).count() > 1 {
+            return Err(self.corrupt("more than one record dimension"));
+        }
+        let attributes = self.attributes()?;
+        let mut variables = Vec::new();
+        for _ in 0..self.list(VARIABLE, "variable")? {
+            variables.push(self.variable(dimensions.len())?);
+        }
+        Ok(Header { records, dimensions, attributes, variables })
+    }
+
+    fn variable(&mut self, dimensions: usize) -> Result<Variable> {
+        let name = self.name()?;
+        let ndim = self.items(4)?;
+        if ndim > 1024 {
+            return Err(self.corrupt(format!("a variable of {ndim} dimensions; netCDF allows 1024")));
+        }
+        let mut numbers = Vec::new();
+        for _ in 0..ndim {
+            let number = usize::try_from(self.count()?).unwrap_or(usize::MAX);
+            if number >= dimensions {
+                return Err(self.corrupt(format!("variable {name} uses dimension {number} of {dimensions}")));
+            }
+            numbers.push(number);
+        }
+        let attributes = self.attributes()?;
+        let datatype = self.datatype()?;
+        // The stored size overflows for large variables; it follows from the shape.
+        self.count()?;
+        let begin = self.uint(if self.version == 1 { 4 } else { 8 })?;
+        Ok(Variable { name, dimensions: numbers, attributes, datatype, begin })
+    }
+
+    fn datatype(&mut self) -> Result<Datatype> {
+        let code = self.u32()?;
+        let integer = |size, signed| Datatype::integer(size, signed, ByteOrder::Big);
+        let newer = self.version == 5;
+        Ok(match code {
+            1 => integer(1, true),
+            2 => Datatype::FixedString { size: 1, padding: StringPadding::NullPadded, character_set: CharacterSet::Ascii },
+            3 => integer(2, true),
+            4 => integer(4, true),
+            5 => Datatype::float(4, ByteOrder::Big),
+            6 => Datatype::float(8, ByteOrder::Big),
+            7 if newer => integer(1, false),
+            8 if newer => integer(2, false),
+            9 if newer => integer(4, false),
+            10 if newer => integer(8, true),
+            11 if newer => integer(8, false),
+            _ => return Err(self.corrupt(format!("netCDF type {code}"))),
+        })
+    }
+
+    fn attributes(&mut self) -> Result<Vec<Attribute>> {
+        let mut attributes = Vec::new();
+        for _ in 0..self.list(ATTRIBUTE, "attribute")? {
+            let name = self.name()?;
+            let datatype = self.datatype()?;
+            let count = self.items(datatype.size())?;
+            let bytes = self.padded(count * datatype.size())?.to_vec();
+            attributes.push(attribute(name, datatype, count, bytes));
+        }
+        Ok(attributes)
+    }
+}
+
+/// Text is one string; one number is a scalar, as every netCDF interface shows them.
+fn attribute(name: String, datatype: Datatype, count: u64, mut bytes: Vec<u8>) -> Attribute {
+    let (datatype, dataspace) = match datatype {
+        Datatype::FixedString { padding, .. } => {
+            if bytes.is_empty() {
+                bytes.push(0);
+            }
+            let size = bytes.len() as u64;
+            (Datatype::FixedString { size, padding, character_set: CharacterSet::Utf8 }, Dataspace::Scalar)
+        }
+        number if count == 1 => (number, Dataspace::Scalar),
+        number => (number, Dataspace::fixed(vec![count])),
+    };
+    Attribute { name, dataspace, value: Ok(Elements { datatype, bytes, heap: HeapObjects::default() }) }
+}

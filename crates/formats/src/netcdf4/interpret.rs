@@ -1,0 +1,186 @@
+//! The netCDF-4 library's conventions over HDF5 (NetCDF-4 format specification): dimensions are
+//! dimension scales, and some objects and attributes are only bookkeeping.
+
+use std::collections::{HashMap, HashSet};
+
+use super::attribute;
+use super::scales::{NO_VARIABLE, by_address, is_scale, last_part};
+use crate::{Content, Dimension, DimensionScale, LinkTarget, Object, ObjectId, Tree};
+
+/// Attributes that only the library reads.
+const BOOKKEEPING: [&str; 6] =
+    ["_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "REFERENCE_LIST", "DIMENSION_LIST"];
+
+/// What the library puts before a variable that has a dimension's name but is not its coordinates.
+const NON_COORDINATE: &str = "_nc4_non_coord_";
+
+/// Whether the netCDF-4 library wrote this file.
+pub fn is_netcdf4(tree: &Tree) -> bool {
+    let root = tree.objects.first();
+    root.is_some_and(|root| ["_NCProperties", "_nc3_strict"].iter().any(|name| attribute::find(root, name).is_some()))
+        || tree.objects.iter().any(|object| {
+            ["_Netcdf4Dimid", "_Netcdf4Coordinates"].iter().any(|name| attribute::find(object, name).is_some())
+        })
+}
+
+/// A dimension as its scale tells it.
+struct Scale {
+    name: String,
+    id: ObjectId,
+    /// Whether the scale is a variable too: its values are the coordinates.
+    coordinates: bool,
+}
+
+/// Applies the netCDF-4 conventions: dimensions with names, coordinate variables, and no bookkeeping.
+///
+/// A variable that was not written as far as its unlimited dimension has grown keeps its own extent;
+/// the netCDF library would show the rest as fill values.
+pub fn interpret(tree: &mut Tree) {
+    let addresses = by_address(tree);
+    let scales: Vec<Option<Scale>> =
+        tree.objects.iter().enumerate().map(|(number, object)| scale(tree, object, ObjectId(number))).collect();
+    let by_dimension_id: HashMap<u64, usize> = scales
+        .iter()
+        .enumerate()
+        .filter(|(_, scale)| scale.is_some())
+        .filter_map(|(number, _)| Some((*attribute::integers(tree.objects.get(number)?, "_Netcdf4Dimid")?.first()?, number)))
+        .collect();
+    let described: Vec<Option<Vec<DimensionScale>>> = (0..tree.objects.len())
+        .map(|number| describe(tree, &scales, &addresses, &by_dimension_id, number))
+        .collect();
+    let grown = extents(tree, &described);
+    for (object, dimensions) in tree.objects.iter_mut().zip(described) {
+        if let (Content::Dataset(dataset), Some(dimensions)) = (&mut object.content, dimensions) {
+            dataset.dimensions = dimensions;
+        }
+    }
+    declare_dimensions(tree, &scales, &grown);
+    let is_dimension_scale: Vec<bool> = tree.objects.iter().map(is_scale).collect();
+    for (object, scale) in tree.objects.iter_mut().zip(is_dimension_scale) {
+        object.attributes.retain(|attribute| {
+            let name = attribute.name.as_str();
+            !(BOOKKEEPING.contains(&name) || scale && ["CLASS", "NAME"].contains(&name))
+        });
+        if let Some((parent, name)) = object.path.rsplit_once('/')
+            && let Some(name) = name.strip_prefix(NON_COORDINATE)
+        {
+            object.path = format!("{parent}/{name}");
+        }
+    }
+}
+
+fn scale(tree: &Tree, object: &Object, id: ObjectId) -> Option<Scale> {
+    tree.dataset(id)?;
+    if !is_scale(object) {
+        return None;
+    }
+    let no_variable = attribute::text(object, "NAME").is_some_and(|name| name.starts_with(NO_VARIABLE));
+    let name = last_part(object);
+    let coordinates = !no_variable && !name.starts_with(NON_COORDINATE);
+    Some(Scale { name, id, coordinates })
+}
+
+fn describe(
+    tree: &Tree,
+    scales: &[Option<Scale>],
+    addresses: &HashMap<u64, ObjectId>,
+    by_dimension_id: &HashMap<u64, usize>,
+    number: usize,
+) -> Option<Vec<DimensionScale>> {
+    let object = tree.objects.get(number)?;
+    let dataset = tree.dataset(ObjectId(number))?;
+    let shape = dataset.dataspace.shape();
+    let attached = attribute::references(object, "DIMENSION_LIST").unwrap_or_default();
+    let listed = attribute::integers(object, "_Netcdf4Coordinates").unwrap_or_default();
+    let own = scales.get(number).and_then(Option::as_ref);
+    let dimension = |axis: usize| {
+        let by_reference = attached
+            .get(axis)
+            .and_then(|scales| scales.first())
+            .and_then(|address| addresses.get(address))
+            .and_then(|id| scales.get(id.0)?.as_ref());
+        let by_number = || scales.get(*by_dimension_id.get(listed.get(axis)?)?)?.as_ref();
+        // A scale's own first dimension is itself.
+        by_reference.or_else(by_number).or(own.filter(|_| axis == 0))
+    };
+    let described = shape.iter().enumerate().map(|(axis, &extent)| match dimension(axis) {
+        Some(scale) => {
+            let fits = tree.dataset(scale.id).is_some_and(|values| values.dataspace.shape() == [extent]);
+            DimensionScale { name: Some(scale.name.clone()), scale: (scale.coordinates && fits).then_some(scale.id) }
+        }
+        None => DimensionScale { name: Some(format!("phony_dim_{axis}")), scale: None },
+    });
+    Some(described.collect())
+}
+
+/// Largest extent along each dimension name: unlimited dimensions are as long as their longest variable.
+fn extents(tree: &Tree, described: &[Option<Vec<DimensionScale>>]) -> HashMap<(String, String), u64> {
+    let mut grown: HashMap<(String, String), u64> = HashMap::new();
+    for (object, dimensions) in tree.objects.iter().zip(described) {
+        let (Content::Dataset(dataset), Some(dimensions)) = (&object.content, dimensions) else { continue };
+        let group = object.path.rsplit_once('/').map_or("", |(group, _)| group);
+        for (dimension, &extent) in dimensions.iter().zip(dataset.dataspace.shape()) {
+            let Some(name) = &dimension.name else { continue };
+            // A dimension may be declared in any group above.
+            let mut above = group;
+            loop {
+                let longest = grown.entry((above.to_owned(), name.clone())).or_default();
+                *longest = (*longest).max(extent);
+                match above.rsplit_once('/') {
+                    Some((parent, _)) => above = parent,
+                    None => break,
+                }
+            }
+        }
+    }
+    grown
+}
+
+/// Moves scales that are no variables from the groups' links to their dimensions.
+fn declare_dimensions(tree: &mut Tree, scales: &[Option<Scale>], grown: &HashMap<(String, String), u64>) {
+    let declared: HashMap<usize, Dimension> = scales
+        .iter()
+        .enumerate()
+        .filter_map(|(number, scale)| {
+            let scale = scale.as_ref().filter(|scale| !scale.name.starts_with(NON_COORDINATE))?;
+            let dataset = tree.dataset(scale.id)?;
+            let unlimited = match &dataset.dataspace {
+                hyperslab_array::Dataspace::Simple { max_shape, .. } => max_shape.first() == Some(&None),
+                _ => false,
+            };
+            let own = dataset.dataspace.shape().first().copied().unwrap_or(0);
+            let group = tree.objects.get(number)?.path.rsplit_once('/')?.0.to_owned();
+            let longest = grown.get(&(group, scale.name.clone())).copied().unwrap_or(0);
+            let extent = if unlimited { own.max(longest) } else { own };
+            Some((number, Dimension { name: scale.name.clone(), extent, unlimited }))
+        })
+        .collect();
+    let order = |number: usize| {
+        let id = tree.objects.get(number).and_then(|object| attribute::integers(object, "_Netcdf4Dimid"));
+        id.and_then(|ids| ids.first().copied()).unwrap_or(u64::MAX)
+    };
+    let ids: HashMap<usize, u64> = declared.keys().map(|&number| (number, order(number))).collect();
+    let hidden: HashSet<usize> = scales
+        .iter()
+        .enumerate()
+        .filter(|(_, scale)| scale.as_ref().is_some_and(|s| !s.coordinates && !s.name.starts_with(NON_COORDINATE)))
+        .map(|(number, _)| number)
+        .collect();
+    for object in &mut tree.objects {
+        let Content::Group(group) = &mut object.content else { continue };
+        let mut here: Vec<usize> = Vec::new();
+        group.links.retain_mut(|link| {
+            if let Some(name) = link.name.strip_prefix(NON_COORDINATE) {
+                link.name = name.to_owned();
+            }
+            let LinkTarget::Hard(id) = link.target else { return true };
+            if declared.contains_key(&id.0) {
+                here.push(id.0);
+            }
+            !hidden.contains(&id.0)
+        });
+        here.sort_by_key(|number| (ids.get(number).copied(), *number));
+        group.dimensions = here.iter().filter_map(|number| declared.get(number).cloned()).collect();
+        group.links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    }
+}
