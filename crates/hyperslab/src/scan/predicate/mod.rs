@@ -1,51 +1,165 @@
 //! Predicate: which rows. Text or a Substrait expression, checked against a schema, evaluated on
-//! batches with Arrow kernels.
+//! batches.
+//!
+//! ```text
+//! or         := and (("or" | "||") and)*
+//! and        := not (("and" | "&&") not)*
+//! not        := ("not" | "!") not | test
+//! test       := "(" or ")" | operand (comparison operand)+ | operand ["not"] "in" "(" literal, … ")"
+//!             | operand ["not"] "between" literal "and" literal | operand "is" ["not"] "null"
+//! operand    := name | "quoted name" | `quoted name` | number | 'text' | true | false
+//! comparison := "<" | "<=" | ">" | ">=" | "=" | "==" | "!=" | "<>"
+//! ```
+
+mod bind;
+mod evaluate;
+mod lex;
+mod literal;
+mod parse;
+mod substrait;
 
 use std::collections::BTreeSet;
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::Schema;
-use hyperslab_array::{Error, Result};
+use hyperslab_array::Result;
+use serde::{Deserialize, Serialize};
 
-/// A parsed predicate; names are not yet looked up.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub enum Predicate {}
+pub use literal::Literal;
 
-/// A predicate checked against a schema: columns exist, literals are of their columns' types.
-#[derive(Debug, Clone)]
-pub struct BoundPredicate {}
+/// How two values are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Comparison {
+    /// `=`, `==`
+    Equal,
+    /// `!=`, `<>`
+    NotEqual,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
 
-impl Predicate {
-    /// Parses text; an error points at the character.
-    pub fn parse(_text: &str) -> Result<Self> {
-        Err(Error::unsupported("stub"))
+impl Comparison {
+    /// The comparison with its sides exchanged.
+    fn mirrored(self) -> Self {
+        match self {
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+            same => same,
+        }
     }
-    /// Decodes pyarrow's `Expression.to_substrait(schema)` (an ExtendedExpression). What it cannot
-    /// express is widened: the result keeps every row that the expression keeps. `None`: no bound at all.
-    pub fn from_substrait(_bytes: &[u8]) -> Result<Option<Self>> {
-        Err(Error::unsupported("stub"))
-    }
-    /// The parts of a top-level `and`.
-    pub fn conjuncts(self) -> Vec<Self> {
-        match self {}
-    }
-    /// Both.
-    pub fn and(self, _other: Self) -> Self {
-        match self {}
-    }
-    /// Names of the columns used.
-    pub fn columns(&self) -> BTreeSet<String> {
-        match *self {}
-    }
-    /// Looks names up and converts literals exactly into the columns' types.
-    pub fn bind(&self, _schema: &Schema) -> Result<BoundPredicate> {
-        match *self {}
+    /// Whether values in this order pass; `None` is unordered (NaN).
+    fn holds(self, order: Option<std::cmp::Ordering>) -> bool {
+        match self {
+            Self::Equal => order.is_some_and(|o| o.is_eq()),
+            Self::NotEqual => order.is_none_or(|o| o.is_ne()),
+            Self::Less => order.is_some_and(|o| o.is_lt()),
+            Self::LessOrEqual => order.is_some_and(|o| o.is_le()),
+            Self::Greater => order.is_some_and(|o| o.is_gt()),
+            Self::GreaterOrEqual => order.is_some_and(|o| o.is_ge()),
+        }
     }
 }
 
+/// A parsed predicate; names are not yet looked up.
+///
+/// Null is as in SQL (a comparison with null is null, and null does not pass), NaN as in IEEE 754
+/// (every comparison is false but `!=`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Predicate {
+    /// All of them.
+    And(Vec<Predicate>),
+    /// Any of them.
+    Or(Vec<Predicate>),
+    /// Not.
+    Not(Box<Predicate>),
+    /// A column and a constant.
+    Compare {
+        /// Name.
+        column: String,
+        /// Comparison, the column on its left.
+        comparison: Comparison,
+        /// The constant.
+        literal: Literal,
+    },
+    /// Two columns.
+    CompareColumns {
+        /// Name.
+        left: String,
+        /// Comparison.
+        comparison: Comparison,
+        /// Name.
+        right: String,
+    },
+    /// One of several constants.
+    In {
+        /// Name.
+        column: String,
+        /// The constants.
+        literals: Vec<Literal>,
+    },
+    /// Null.
+    IsNull {
+        /// Name.
+        column: String,
+    },
+}
+
+impl Predicate {
+    /// Parses text. `InvalidInput` points at the character.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse::parse(text)
+    }
+    /// Decodes pyarrow's `Expression.to_substrait(schema)` (an ExtendedExpression). What it cannot
+    /// express is widened: the result keeps every row that the expression keeps. `None`: no bound at all.
+    pub fn from_substrait(bytes: &[u8]) -> Result<Option<Self>> {
+        substrait::decode(bytes)
+    }
+    /// The parts of a top-level `and`.
+    pub fn conjuncts(self) -> Vec<Self> {
+        match self {
+            Self::And(parts) => parts.into_iter().flat_map(Self::conjuncts).collect(),
+            other => vec![other],
+        }
+    }
+    /// Both.
+    pub fn and(self, other: Self) -> Self {
+        let mut parts = self.conjuncts();
+        parts.extend(other.conjuncts());
+        Self::And(parts)
+    }
+    /// Names of the columns used.
+    pub fn columns(&self) -> BTreeSet<String> {
+        match self {
+            Self::And(parts) | Self::Or(parts) => parts.iter().flat_map(Self::columns).collect(),
+            Self::Not(part) => part.columns(),
+            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } => {
+                BTreeSet::from([column.clone()])
+            }
+            Self::CompareColumns { left, right, .. } => BTreeSet::from([left.clone(), right.clone()]),
+        }
+    }
+    /// Looks names up and turns literals into tests in the columns' own types, without rounding
+    /// them. `NotFound` for an unknown column, `InvalidInput` for a literal that does not fit.
+    pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
+        bind::bind(self, schema).map(BoundPredicate)
+    }
+}
+
+/// A predicate checked against a schema: columns exist, literals are of their columns' types.
+#[derive(Debug, Clone)]
+pub struct BoundPredicate(bind::Bound);
+
 impl BoundPredicate {
     /// True for the rows to keep; null counts as false. `batch` has (at least) the columns used, by name.
-    pub fn evaluate(&self, _batch: &RecordBatch) -> Result<BooleanArray> {
-        Err(Error::unsupported("stub"))
+    pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        evaluate::evaluate(&self.0, batch)
     }
 }

@@ -1,0 +1,181 @@
+//! Binding: names become columns, literals become tests in the columns' own types.
+
+use arrow_schema::{DataType, Schema, TimeUnit};
+use hyperslab_array::{Error, Result};
+
+use super::literal::Place;
+use super::{Comparison, Literal, Predicate};
+
+/// A predicate whose columns exist and whose tests fit their types.
+#[derive(Debug, Clone)]
+pub(super) enum Bound {
+    And(Vec<Bound>),
+    Or(Vec<Bound>),
+    Not(Box<Bound>),
+    IsNull(Path),
+    Test(Path, Test),
+    Columns(Path, Comparison, Path),
+}
+
+/// A column, and members of structs below it.
+#[derive(Debug, Clone)]
+pub(super) struct Path(pub Vec<String>);
+
+/// A test of one value.
+#[derive(Debug, Clone)]
+pub(super) enum Test {
+    /// An integer (or time) within `low..=high`.
+    Between { low: i128, high: i128 },
+    /// An integer outside of `low..=high`.
+    Outside { low: i128, high: i128 },
+    /// A float compared with IEEE semantics.
+    Float(Comparison, f64),
+    /// A text, compared by bytes.
+    Text(Comparison, String),
+    /// A boolean.
+    Boolean(Comparison, bool),
+}
+
+pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
+    let all = |parts: &[Predicate]| parts.iter().map(|part| bind(part, schema)).collect::<Result<Vec<_>>>();
+    Ok(match predicate {
+        Predicate::And(parts) => Bound::And(all(parts)?),
+        Predicate::Or(parts) => Bound::Or(all(parts)?),
+        Predicate::Not(part) => Bound::Not(Box::new(bind(part, schema)?)),
+        Predicate::IsNull { column } => Bound::IsNull(resolve(column, schema)?.0),
+        Predicate::Compare { column, comparison, literal } => {
+            let (path, data_type) = resolve(column, schema)?;
+            Bound::Test(path, test(column, data_type, *comparison, literal)?)
+        }
+        Predicate::In { column, literals } => {
+            let (path, data_type) = resolve(column, schema)?;
+            let tests = literals.iter().map(|literal| {
+                Ok(Bound::Test(path.clone(), test(column, data_type, Comparison::Equal, literal)?))
+            });
+            Bound::Or(tests.collect::<Result<_>>()?)
+        }
+        Predicate::CompareColumns { left, comparison, right } => {
+            let ((left_path, left_type), (right_path, right_type)) = (resolve(left, schema)?, resolve(right, schema)?);
+            if !comparable(left_type, right_type) {
+                return Err(Error::invalid_input(format!(
+                    "predicate: {left} ({left_type}) and {right} ({right_type}) cannot be compared exactly"
+                )));
+            }
+            Bound::Columns(left_path, *comparison, right_path)
+        }
+    })
+}
+
+/// The column called `name`, or the struct member that a dotted name leads to.
+fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(Path, &'a DataType)> {
+    if let Ok(field) = schema.field_with_name(name) {
+        return Ok((Path(vec![name.to_owned()]), field.data_type()));
+    }
+    // The longest prefix that is a column; its own name may have dots.
+    for (dot, _) in name.rmatch_indices('.') {
+        let (Some(head), Some(tail)) = (name.get(..dot), name.get(dot + 1..)) else { continue };
+        let Ok(field) = schema.field_with_name(head) else { continue };
+        let mut path = vec![head.to_owned()];
+        let mut data_type = field.data_type();
+        let mut found = true;
+        for part in tail.split('.') {
+            match data_type {
+                DataType::Struct(fields) if fields.find(part).is_some() => {
+                    if let Some((_, field)) = fields.find(part) {
+                        path.push(part.to_owned());
+                        data_type = field.data_type();
+                    }
+                }
+                _ => found = false,
+            }
+        }
+        if found {
+            return Ok((Path(path), data_type));
+        }
+    }
+    let mut names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    names.sort_by_key(|candidate| crate::file::distance(candidate, name));
+    names.truncate(6);
+    Err(Error::not_found(format!("predicate: there is no column {name:?}; nearest: {}", names.join(", "))))
+}
+
+fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Literal) -> Result<Test> {
+    let misfit = |what: &str| {
+        Error::invalid_input(format!("predicate: {column} is {data_type}; compare it with {what}, not with {literal:?}"))
+    };
+    Ok(match data_type {
+        DataType::Boolean => match literal {
+            Literal::Boolean(value) => Test::Boolean(comparison, *value),
+            Literal::Number(text) if text == "0" || text == "1" => Test::Boolean(comparison, text == "1"),
+            _ => return Err(misfit("true or false")),
+        },
+        data_type if data_type.is_integer() => match literal.place() {
+            Some(place) => range(comparison, place),
+            // NaN is no integer, and not equal to any.
+            None if literal.to_f64().is_some() => never(comparison),
+            None => return Err(misfit("a number")),
+        },
+        data_type if data_type.is_floating() => {
+            Test::Float(comparison, literal.to_f64().ok_or_else(|| misfit("a number"))?)
+        }
+        DataType::Timestamp(unit, _) => {
+            let nanoseconds = literal.nanoseconds().map_err(|error| misfit(error.message()))?;
+            let unit = match unit {
+                TimeUnit::Second => 1_000_000_000,
+                TimeUnit::Millisecond => 1_000_000,
+                TimeUnit::Microsecond => 1_000,
+                TimeUnit::Nanosecond => 1,
+            };
+            let place = Place { floor: nanoseconds.div_euclid(unit), exact: nanoseconds.rem_euclid(unit) == 0 };
+            range(comparison, place)
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?,
+        DataType::Dictionary(_, value) if matches!(**value, DataType::Utf8) => {
+            text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?
+        }
+        _ => return Err(Error::unsupported(format!("predicate: comparisons of {column}, which is {data_type}"))),
+    })
+}
+
+fn text(comparison: Comparison, literal: &Literal) -> Option<Test> {
+    match literal {
+        Literal::Text(text) => Some(Test::Text(comparison, text.clone())),
+        _ => None,
+    }
+}
+
+fn never(comparison: Comparison) -> Test {
+    match comparison {
+        Comparison::NotEqual => Test::Outside { low: 1, high: 0 },
+        _ => Test::Between { low: 1, high: 0 },
+    }
+}
+
+/// The integers for which `integer comparison constant` holds, the constant not being rounded.
+fn range(comparison: Comparison, Place { floor, exact }: Place) -> Test {
+    let (all_low, all_high) = (i128::MIN, i128::MAX);
+    let above = floor.saturating_add(1);
+    match comparison {
+        Comparison::Equal if !exact => never(comparison),
+        Comparison::NotEqual if !exact => never(comparison),
+        Comparison::Equal => Test::Between { low: floor, high: floor },
+        Comparison::NotEqual => Test::Outside { low: floor, high: floor },
+        Comparison::Less if exact => match floor.checked_sub(1) {
+            Some(high) => Test::Between { low: all_low, high },
+            None => Test::Between { low: 1, high: 0 },
+        },
+        Comparison::Less | Comparison::LessOrEqual => Test::Between { low: all_low, high: floor },
+        Comparison::GreaterOrEqual if exact => Test::Between { low: floor, high: all_high },
+        Comparison::Greater | Comparison::GreaterOrEqual => Test::Between { low: above, high: all_high },
+    }
+}
+
+fn comparable(left: &DataType, right: &DataType) -> bool {
+    let small = |t: &DataType| t.is_integer() && !matches!(t, DataType::Int64 | DataType::UInt64);
+    let texts = |t: &DataType| matches!(t, DataType::Utf8) || matches!(t, DataType::Dictionary(_, v) if **v == DataType::Utf8);
+    (left.is_integer() && right.is_integer())
+        || (left.is_floating() && (right.is_floating() || small(right)))
+        || (right.is_floating() && small(left))
+        || (texts(left) && texts(right))
+        || (left == right && matches!(left, DataType::Boolean | DataType::Timestamp(..)))
+}
