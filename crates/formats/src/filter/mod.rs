@@ -1,9 +1,20 @@
-//! The filter pipeline: one file a codec.
+//! The filter pipeline (specification IV.A.2.l): one file a codec.
+//!
+//! A codec computes from bytes to bytes and is bounded by the size that its result must or may
+//! have, so that a small hostile chunk cannot ask for a large buffer.
+
+mod deflate;
+mod fletcher32;
+mod lz4;
+mod lzf;
+mod shuffle;
+mod zstd;
+
 use hyperslab_array::{Error, Result};
 
 use crate::FilterDescription;
 
-/// One filter of a pipeline, as the filter pipeline message stores it (specification IV.A.2.l).
+/// One filter of a pipeline, as the filter pipeline message stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
     /// Registered number.
@@ -23,18 +34,157 @@ pub struct Pipeline {
     pub filters: Vec<Filter>,
 }
 
-impl Pipeline {
-    /// Why this pipeline cannot be decoded (names the filter), or `None`.
-    pub fn refusal(&self) -> Option<Error> {
-        None
+/// Registered numbers of the filters that we undo.
+mod id {
+    pub const DEFLATE: u16 = 1;
+    pub const SHUFFLE: u16 = 2;
+    pub const FLETCHER32: u16 = 3;
+    pub const LZF: u16 = 32000;
+    pub const LZ4: u16 = 32004;
+    pub const ZSTD: u16 = 32015;
+}
+
+/// Names of registered filters, for people and for refusals.
+const NAMES: [(u16, &str); 23] = [
+    (id::DEFLATE, "deflate"),
+    (id::SHUFFLE, "shuffle"),
+    (id::FLETCHER32, "fletcher32"),
+    (4, "szip"),
+    (5, "nbit"),
+    (6, "scaleoffset"),
+    (305, "lzo"),
+    (307, "bzip2"),
+    (id::LZF, "lzf"),
+    (32001, "blosc"),
+    (32002, "mafisc"),
+    (32003, "snappy"),
+    (id::LZ4, "lz4"),
+    (32008, "bitshuffle"),
+    (32013, "zfp"),
+    (32014, "fpzip"),
+    (id::ZSTD, "zstd"),
+    (32017, "sz"),
+    (32022, "bitgroom"),
+    (32023, "granular-bitround"),
+    (32024, "sz3"),
+    (32026, "blosc2"),
+    (32028, "sperr"),
+];
+
+/// What bytes after the last filter but one may be longer than the chunk: checksums and headers.
+const SLACK_BYTES: usize = 64 << 10;
+
+impl Filter {
+    /// The registered name, else the one in the file, else the number.
+    fn label(&self) -> String {
+        let registered = NAMES.iter().find(|(id, _)| *id == self.id).map(|(_, name)| (*name).to_owned());
+        registered.or_else(|| self.name.clone()).unwrap_or_else(|| format!("filter-{}", self.id))
     }
+    fn is_known(&self) -> bool {
+        matches!(self.id, id::DEFLATE | id::SHUFFLE | id::FLETCHER32 | id::LZF | id::LZ4 | id::ZSTD)
+    }
+}
+
+impl Pipeline {
+    /// Why this pipeline cannot be decoded (names the filter), or `None`. An unknown optional filter
+    /// counts too: chunks that skipped it would read, the others would not.
+    pub fn refusal(&self) -> Option<Error> {
+        let unknown = self.filters.iter().find(|filter| !filter.is_known())?;
+        Some(Error::unsupported(format!("{} filter (number {})", unknown.label(), unknown.id)))
+    }
+
     /// The filters for people.
     pub fn describe(&self) -> Vec<FilterDescription> {
-        Vec::new()
+        let describe = |filter: &Filter| FilterDescription {
+            id: filter.id,
+            name: filter.label(),
+            parameters: filter.parameters.clone(),
+        };
+        self.filters.iter().map(describe).collect()
     }
+
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
     /// `out` is cleared and gets exactly `chunk_bytes` bytes.
-    pub fn decode(&self, _raw: &[u8], _filter_mask: u32, _chunk_bytes: usize, _out: &mut Vec<u8>) -> Result<()> {
-        Err(Error::unsupported("stub"))
+    pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+        let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
+        let todo: Vec<(usize, &Filter)> =
+            self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect();
+        out.clear();
+        let mut input: std::borrow::Cow<'_, [u8]> = raw.into();
+        let mut spare = Vec::new();
+        let last = todo.len().checked_sub(1);
+        for (step, (number, filter)) in todo.into_iter().enumerate() {
+            // What is left to undo below may still shrink or grow the bytes a little.
+            let most = if Some(step) == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
+            spare.clear();
+            filter
+                .decode(&input, most, &mut spare)
+                .map_err(|error| Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message())))?;
+            let before = match std::mem::replace(&mut input, std::mem::take(&mut spare).into()) {
+                std::borrow::Cow::Owned(bytes) => bytes,
+                std::borrow::Cow::Borrowed(_) => std::mem::take(out),
+            };
+            spare = before;
+        }
+        match input {
+            std::borrow::Cow::Owned(bytes) => *out = bytes,
+            std::borrow::Cow::Borrowed(bytes) => out.extend_from_slice(bytes),
+        }
+        if out.len() != chunk_bytes {
+            return Err(Error::corrupt(format!("a chunk decodes to {} bytes where {chunk_bytes} belong", out.len())));
+        }
+        Ok(())
+    }
+}
+
+impl Filter {
+    /// Undoes one filter: at most `most` bytes into the empty `out`.
+    fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+        match self.id {
+            id::DEFLATE => deflate::decode(input, most, out),
+            id::SHUFFLE => {
+                let element = self.parameters.first().copied().unwrap_or(1);
+                shuffle::decode(input, usize::try_from(element).unwrap_or(1), out);
+                Ok(())
+            }
+            id::FLETCHER32 => fletcher32::decode(input, out),
+            id::LZF => lzf::decode(input, most, out),
+            id::LZ4 => lz4::decode(input, most, out),
+            id::ZSTD => zstd::decode(input, most, out),
+            _ => Err(Error::unsupported(format!("{} filter (number {})", self.label(), self.id))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(id: u16, parameters: Vec<u32>) -> Filter {
+        Filter { id, name: None, optional: true, parameters }
+    }
+
+    #[test]
+    fn a_filter_in_the_mask_is_skipped() {
+        let pipeline = Pipeline { filters: vec![filter(id::SHUFFLE, vec![2]), filter(id::DEFLATE, vec![4])] };
+        let mut out = Vec::new();
+        let shuffled = [1, 3, 2, 4];
+        assert!(pipeline.decode(&shuffled, 0b10, 4, &mut out).is_ok());
+        assert_eq!(out, [1, 2, 3, 4]);
+        assert!(pipeline.decode(&shuffled, 0b11, 4, &mut out).is_ok());
+        assert_eq!(out, shuffled);
+    }
+
+    #[test]
+    fn a_chunk_of_another_length_is_corrupt() {
+        let pipeline = Pipeline { filters: vec![filter(id::SHUFFLE, vec![2])] };
+        assert!(pipeline.decode(&[1, 2, 3], 0, 4, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn an_unknown_filter_is_refused_by_name_and_number() {
+        let pipeline = Pipeline { filters: vec![filter(4, vec![])] };
+        let refusal = pipeline.refusal().map(|e| e.to_string()).unwrap_or_default();
+        assert!(refusal.contains("szip filter (number 4)"), "{refusal}");
     }
 }

@@ -1,28 +1,91 @@
 //! An open HDF5 file behind [`ArrayFile`].
+
 use std::sync::Arc;
 
 use hyperslab_array::{Error, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_storage::Storage;
 
-use crate::{ArrayFile, ChunkLocation, ChunkLocations, Format, Limits, ObjectId, Tree};
+use super::heap::GlobalHeap;
+use super::layout::Layout;
+use super::superblock::Superblock;
+use super::{Source, chunk_locator, tree};
+use crate::filter::Pipeline;
+use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
 
-/// An open HDF5 file.
+/// An open HDF5 file: its tree, and what `locate` and `decode` need of each dataset.
 pub struct Hdf5File {
-    storage: Arc<dyn Storage>,
+    source: Source,
     tree: Tree,
+    stored: Vec<Option<Stored>>,
     format: Format,
+}
+
+/// A dataset's bytes: where and behind which filters.
+pub(super) struct Stored {
+    pub layout: Layout,
+    pub pipeline: Pipeline,
 }
 
 impl Hdf5File {
     /// Opens the file whose superblock lies at absolute offset `superblock`.
-    pub fn open(_storage: Arc<dyn Storage>, _superblock: u64, _limits: &Limits) -> Result<Self> {
-        Err(Error::unsupported("stub"))
+    pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
+        let superblock = Superblock::parse(storage, superblock, limits)?;
+        let (tree, stored) = tree::build(&superblock)?;
+        Ok(Self { source: superblock.source, tree, stored, format: Format::Hdf5 })
     }
     pub(crate) fn tree_mut(&mut self) -> &mut Tree {
         &mut self.tree
     }
     pub(crate) fn set_format(&mut self, format: Format) {
         self.format = format;
+    }
+
+    fn dataset(&self, id: ObjectId) -> Result<(&Dataset, &Stored)> {
+        let dataset = self.tree.dataset(id).ok_or_else(|| Error::internal("this object is no dataset"))?;
+        if let Some(refusal) = &dataset.refusal {
+            return Err(refusal.clone());
+        }
+        let stored = self.stored.get(id.0).and_then(Option::as_ref);
+        Ok((dataset, stored.ok_or_else(|| Error::internal("a dataset without layout"))?))
+    }
+
+    /// The blocks of a contiguous dataset that a selection touches.
+    fn blocks(&self, dataset: &Dataset, address: Option<u64>, size: u64, selection: &Selection) -> Result<Vec<ChunkLocation>> {
+        let shape = dataset.dataspace.shape();
+        let element = dataset.datatype.size();
+        let needed = dataset
+            .dataspace
+            .element_count()?
+            .checked_mul(element)
+            .ok_or_else(|| Error::corrupt("a dataset beyond 64 bits"))?;
+        if address.is_some() && size < needed {
+            return Err(Error::corrupt(format!("a contiguous dataset of {needed} bytes has {size} allocated")));
+        }
+        let base = address.map(|address| self.source.absolute(address)).transpose()?;
+        if let Some(base) = base
+            && base.checked_add(needed).is_none_or(|end| end > self.source.storage.len())
+        {
+            return Err(Error::corrupt(format!(
+                "{needed} bytes of data begin here but the file ends at byte {}: it is truncated",
+                self.source.storage.len()
+            ))
+            .at_offset(base));
+        }
+        let origins = dataset.chunk_grid.touched(selection);
+        Ok(origins
+            .into_iter()
+            .map(|origin| {
+                let extents = shape.iter().zip(dataset.chunk_grid.chunk_shape()).zip(&origin);
+                let clipped: Vec<u64> = extents.map(|((&n, &chunk), &start)| chunk.min(n - start)).collect();
+                let first = origin.iter().zip(shape).fold(0, |number, (&index, &extent)| number * extent + index);
+                let length = clipped.iter().product::<u64>() * element;
+                let source = match base {
+                    Some(base) => ChunkSource::Stored { offset: base + first * element, length, filter_mask: 0 },
+                    None => ChunkSource::Fill,
+                };
+                ChunkLocation { origin, shape: clipped, source }
+            })
+            .collect())
     }
 }
 
@@ -31,18 +94,74 @@ impl ArrayFile for Hdf5File {
         self.format
     }
     fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
+        &self.source.storage
     }
     fn tree(&self) -> &Tree {
         &self.tree
     }
-    fn locate(&self, _dataset: ObjectId, _selection: &Selection) -> Result<ChunkLocations> {
-        Err(Error::unsupported("stub"))
+
+    fn locate(&self, id: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
+        let (dataset, stored) = self.dataset(id)?;
+        if selection.is_empty() || dataset.dataspace.element_count()? == 0 {
+            return Ok(ChunkLocations::default());
+        }
+        let chunks = match &stored.layout {
+            Layout::Compact(bytes) => {
+                let shape = dataset.dataspace.shape().to_vec();
+                let needed = dataset.dataspace.element_count()?.checked_mul(dataset.datatype.size());
+                let source = match needed.and_then(|n| usize::try_from(n).ok()) {
+                    Some(needed) if needed == bytes.len() => ChunkSource::Inline(bytes.clone()),
+                    Some(needed) if needed < bytes.len() => {
+                        ChunkSource::Inline(bytes.get(..needed).unwrap_or_default().into())
+                    }
+                    _ if bytes.is_empty() => ChunkSource::Fill,
+                    _ => return Err(Error::corrupt("a compact dataset that is shorter than its shape")),
+                };
+                vec![ChunkLocation { origin: vec![0; shape.len()], shape, source }]
+            }
+            Layout::Contiguous { address, size } => self.blocks(dataset, *address, *size, selection)?,
+            Layout::Chunked(layout) => chunk_locator::locate(&self.source, layout, selection)?,
+            Layout::Refused => return Err(Error::internal("a refused layout without its refusal")),
+        };
+        Ok(ChunkLocations { chunks })
     }
-    fn decode(&self, _: ObjectId, _: &ChunkLocation, _: &[u8], _: &mut Vec<u8>) -> Result<()> {
-        Err(Error::unsupported("stub"))
+
+    fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let (dataset, stored) = self.dataset(id)?;
+        let bytes = location
+            .shape
+            .iter()
+            .try_fold(dataset.datatype.size(), |n, &extent| n.checked_mul(extent))
+            .filter(|n| *n <= self.source.limits.chunk_bytes)
+            .and_then(|n| usize::try_from(n).ok())
+            .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?}", location.shape)))?;
+        let ChunkSource::Stored { filter_mask, .. } = location.source else {
+            return Err(Error::internal("only stored chunks are decoded"));
+        };
+        let plain = match &stored.layout {
+            Layout::Chunked(layout) => {
+                let hangs_over = location
+                    .origin
+                    .iter()
+                    .zip(&location.shape)
+                    .zip(&layout.shape)
+                    .any(|((&start, &extent), &n)| start.saturating_add(extent) > n);
+                layout.unfiltered_partial_edges && hangs_over
+            }
+            _ => true,
+        };
+        if !plain && !stored.pipeline.filters.is_empty() {
+            return stored.pipeline.decode(raw, filter_mask, bytes, out);
+        }
+        if raw.len() != bytes {
+            return Err(Error::corrupt(format!("a chunk of {} bytes where {bytes} belong", raw.len())));
+        }
+        out.clear();
+        out.extend_from_slice(raw);
+        Ok(())
     }
-    fn heap_objects(&self, _: &[HeapReference], _: &mut HeapObjects) -> Result<()> {
-        Err(Error::unsupported("stub"))
+
+    fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {
+        GlobalHeap::fetch(&self.source, references, objects)
     }
 }

@@ -11,8 +11,8 @@ pub(crate) enum Layout {
     Contiguous { address: Option<u64>, size: u64 },
     /// Chunks found by a locator.
     Chunked(ChunkedLayout),
-    /// Kept for its refusal by name.
-    Virtual,
+    /// One that the dataset's refusal names.
+    Refused,
 }
 
 /// A chunked layout.
@@ -47,7 +47,7 @@ pub(crate) enum Locator {
     Single { address: u64, filtered: Option<(u64, u32)> },
     /// All chunks allocated side by side.
     Implicit { address: u64 },
-    /// Fixed array; `page_bits` from the layout message.
+    /// Fixed array.
     FixedArray { address: u64 },
     /// Extensible array.
     ExtensibleArray { address: u64 },

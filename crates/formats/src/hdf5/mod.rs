@@ -4,7 +4,9 @@
 //! takes fields from them; nothing else touches raw bytes.
 
 mod btree;
+mod checksum;
 mod chunk_locator;
+mod dataset;
 mod cursor;
 mod file;
 mod group;
@@ -14,6 +16,7 @@ mod message;
 mod object_header;
 mod source;
 mod superblock;
+mod tree;
 
 pub use file::Hdf5File;
 pub use superblock::find_superblock;

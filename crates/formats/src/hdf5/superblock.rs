@@ -1,8 +1,93 @@
-//! Superblock (specification II.A).
-use hyperslab_array::Result;
+//! Superblock (specification II.A): where everything counts from and begins.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
+use super::{Cursor, Source, checksum};
+use crate::Limits;
+
+const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
 /// The absolute offset of the HDF5 signature: 0, 512, 1024, … (a user block may come before it).
-pub fn find_superblock(_storage: &dyn Storage) -> Result<Option<u64>> {
+pub fn find_superblock(storage: &dyn Storage) -> Result<Option<u64>> {
+    let mut offset = 0u64;
+    while offset.checked_add(8).is_some_and(|end| end <= storage.len()) {
+        let mut found = [0; 8];
+        storage.read_exact_at(offset, &mut found)?;
+        if found == SIGNATURE {
+            return Ok(Some(offset));
+        }
+        offset = if offset == 0 { 512 } else { offset.saturating_mul(2) };
+    }
     Ok(None)
+}
+
+/// What the superblock says.
+pub(crate) struct Superblock {
+    pub source: Source,
+    /// Object header of the root group.
+    pub root: u64,
+    /// Object header of the superblock extension.
+    pub extension: Option<u64>,
+}
+
+impl Superblock {
+    /// Parses the superblock at absolute offset `place`. Addresses count from there: a file that was
+    /// moved behind a user block keeps working although its base address is the old one.
+    pub fn parse(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
+        let available = storage.len().saturating_sub(place).min(160);
+        let mut bytes = vec![0; usize::try_from(available).unwrap_or(0)];
+        storage.read_exact_at(place, &mut bytes)?;
+        let mut cursor = Cursor::new(&bytes, place, 8, 8);
+        cursor.skip(8)?;
+        let version = cursor.u8()?;
+        let (offset_size, length_size) = match version {
+            0 | 1 => {
+                cursor.skip(4)?;
+                let sizes = (cursor.u8()?, cursor.u8()?);
+                cursor.skip(1)?;
+                sizes
+            }
+            2 | 3 => (cursor.u8()?, cursor.u8()?),
+            _ => {
+                return Err(Error::unsupported(format!("version {version} of the HDF5 superblock")).at_offset(place));
+            }
+        };
+        for size in [offset_size, length_size] {
+            if ![2, 4, 8].contains(&size) {
+                return Err(cursor.corrupt(format!("offsets or lengths of {size} bytes")));
+            }
+        }
+        let source = Source { storage, base_address: place, offset_size, length_size, limits: limits.clone() };
+        let mut fields = source.cursor(&bytes, 0);
+        fields.skip(cursor.position())?;
+        if version < 2 {
+            fields.skip(2 + 2 + 4)?;
+            if version == 1 {
+                fields.skip(4)?;
+            }
+            fields.address()?;
+            fields.address()?;
+            fields.address()?;
+            let driver = fields.address()?;
+            if driver.is_some() {
+                return Err(Error::unsupported("a file of the family or multi driver (driver information block)")
+                    .at_offset(place));
+            }
+            fields.length()?;
+            let root = fields.defined_address("the root group")?;
+            return Ok(Self { source, root, extension: None });
+        }
+        fields.skip(1)?;
+        fields.address()?;
+        let extension = fields.address()?;
+        fields.address()?;
+        let root = fields.defined_address("the root group")?;
+        let end = fields.position() + 4;
+        let whole = bytes.get(..end).ok_or_else(|| fields.corrupt("the superblock ends too early"))?;
+        checksum::verify(whole, place, "the superblock")?;
+        Ok(Self { source, root, extension })
+    }
 }

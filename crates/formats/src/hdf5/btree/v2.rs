@@ -1,16 +1,152 @@
-//! Version-2 B-tree (specification III.A.2): visits every record in order.
+//! Version-2 B-tree (specification III.A.2): visits every record in key order.
+
 use hyperslab_array::{Error, Result};
 
-use crate::hdf5::Source;
+use crate::hdf5::{Source, checksum};
 
-/// Calls `visit` with the bytes of each record of the tree whose header lies at `address`, in key
-/// order. `record_types` are the types that the caller can parse; another one is `Corrupt`.
-/// `visit` also gets the record type.
+/// Signature, version, type and checksum of a node.
+const NODE_OVERHEAD: u64 = 10;
+
+/// What the nodes of one tree have in common.
+struct Shape {
+    record_type: u8,
+    node_bytes: u64,
+    record_bytes: u64,
+    /// For each depth: most records of a node, and most records below it.
+    levels: Vec<Level>,
+}
+
+#[derive(Clone, Copy)]
+struct Level {
+    most_records: u64,
+    most_below: u64,
+}
+
+/// A node and what its parent says of it.
+struct Child {
+    address: u64,
+    records: u64,
+    depth: u16,
+}
+
+/// Bytes that hold every number up to `value`.
+fn width(value: u64) -> usize {
+    usize::try_from((64 - value.leading_zeros()).div_ceil(8).max(1)).unwrap_or(8)
+}
+
+/// Calls `visit` with the record type and bytes of each record of the tree whose header lies at
+/// `address`, in key order. Another type than `record_types` is `Corrupt`.
 pub(crate) fn records(
-    _source: &Source,
-    _address: u64,
-    _record_types: &[u8],
-    _visit: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
+    source: &Source,
+    address: u64,
+    record_types: &[u8],
+    visit: &mut dyn FnMut(u8, &[u8]) -> Result<()>,
 ) -> Result<()> {
-    Err(Error::unsupported("stub"))
+    let length = 4 + 2 + 4 + 2 + 2 + 2 + u64::from(source.offset_size) + 2 + u64::from(source.length_size) + 4;
+    let bytes = source.read(address, length)?;
+    let place = source.absolute(address)?;
+    let mut cursor = source.cursor(&bytes, address);
+    cursor.signature(b"BTHD")?;
+    checksum::verify(&bytes, place, "a version-2 B-tree header")?;
+    let version = cursor.u8()?;
+    if version != 0 {
+        return Err(Error::unsupported(format!("version {version} of the version-2 B-tree")).at_offset(place));
+    }
+    let record_type = cursor.u8()?;
+    if !record_types.contains(&record_type) {
+        return Err(Error::corrupt(format!("a B-tree of record type {record_type}, not one of {record_types:?}"))
+            .at_offset(place));
+    }
+    let node_bytes = u64::from(cursor.u32()?);
+    let record_bytes = u64::from(cursor.u16()?);
+    let depth = cursor.u16()?;
+    cursor.skip(2)?;
+    let root = cursor.address()?;
+    let root_records = u64::from(cursor.u16()?);
+    let total = cursor.length()?;
+    if u32::from(depth) > source.limits.depth || record_bytes == 0 || node_bytes <= NODE_OVERHEAD + record_bytes {
+        return Err(Error::corrupt("impossible sizes in a version-2 B-tree header").at_offset(place));
+    }
+    let Some(root) = root.filter(|_| total > 0) else { return Ok(()) };
+    let mut shape = Shape { record_type, node_bytes, record_bytes, levels: Vec::new() };
+    let leaf = (node_bytes - NODE_OVERHEAD) / record_bytes;
+    shape.levels.push(Level { most_records: leaf, most_below: leaf });
+    for level in 1..=depth {
+        let pointer = shape.pointer_bytes(source, level) as u64;
+        let most_records = (node_bytes - NODE_OVERHEAD).saturating_sub(pointer) / (record_bytes + pointer);
+        let below = shape.level(level - 1)?.most_below;
+        let most_below = most_records.saturating_add(1).saturating_mul(below).saturating_add(most_records);
+        shape.levels.push(Level { most_records, most_below });
+    }
+    let mut seen = 0u64;
+    shape.walk(source, &Child { address: root, records: root_records, depth }, &mut |record| {
+        seen += 1;
+        if seen > total {
+            return Err(Error::corrupt(format!("a B-tree holds more than the {total} records it promises"))
+                .at_offset(place));
+        }
+        visit(record_type, record)
+    })?;
+    if seen != total {
+        return Err(Error::corrupt(format!("a B-tree promises {total} records and holds {seen}")).at_offset(place));
+    }
+    Ok(())
+}
+
+impl Shape {
+    fn level(&self, depth: u16) -> Result<Level> {
+        let level = self.levels.get(usize::from(depth)).copied();
+        level.ok_or_else(|| Error::corrupt("a B-tree node lies deeper than its tree"))
+    }
+    /// Bytes of a child pointer in a node at `depth`.
+    fn pointer_bytes(&self, source: &Source, depth: u16) -> usize {
+        usize::from(source.offset_size) + self.count_bytes() + self.below_bytes(depth)
+    }
+    fn count_bytes(&self) -> usize {
+        width(self.levels.first().map_or(0, |leaf| leaf.most_records))
+    }
+    fn below_bytes(&self, depth: u16) -> usize {
+        if depth < 2 {
+            return 0;
+        }
+        width(self.levels.get(usize::from(depth) - 1).map_or(0, |level| level.most_below))
+    }
+
+    // Recursion is bounded: each step lowers the depth, which the header's check bounded.
+    fn walk(&self, source: &Source, node: &Child, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let place = source.absolute(node.address)?;
+        let level = self.level(node.depth)?;
+        if node.records > level.most_records {
+            return Err(Error::corrupt(format!("{} records in a B-tree node that holds {}", node.records, level.most_records))
+                .at_offset(place));
+        }
+        let pointer = if node.depth == 0 { 0 } else { self.pointer_bytes(source, node.depth) as u64 };
+        let children = if node.depth == 0 { 0 } else { node.records + 1 };
+        let used = NODE_OVERHEAD + node.records * self.record_bytes + children * pointer;
+        if used > self.node_bytes {
+            return Err(Error::corrupt("a B-tree node is longer than its size").at_offset(place));
+        }
+        let bytes = source.read(node.address, used)?;
+        let mut cursor = source.cursor(&bytes, node.address);
+        cursor.signature(if node.depth == 0 { b"BTLF" } else { b"BTIN" })?;
+        checksum::verify(&bytes, place, "a version-2 B-tree node")?;
+        if cursor.u8()? != 0 || cursor.u8()? != self.record_type {
+            return Err(Error::corrupt("a B-tree node of another tree").at_offset(place));
+        }
+        let records = cursor.take_u64(node.records * self.record_bytes)?;
+        let mut records = records.chunks_exact(usize::try_from(self.record_bytes).unwrap_or(1));
+        if node.depth == 0 {
+            return records.try_for_each(visit);
+        }
+        for _ in 0..children {
+            let address = cursor.defined_address("a B-tree node")?;
+            let count = cursor.uint(self.count_bytes())?;
+            cursor.skip(self.below_bytes(node.depth))?;
+            self.walk(source, &Child { address, records: count, depth: node.depth - 1 }, visit)?;
+            if let Some(record) = records.next() {
+                visit(record)?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,1 +1,11 @@
-//! See the specification.
+//! Header messages (specification IV.A.2): one file each.
+
+pub(crate) mod attribute;
+pub(crate) mod attribute_info;
+pub(crate) mod dataspace;
+pub(crate) mod datatype;
+pub(crate) mod fill_value;
+pub(crate) mod filter_pipeline;
+pub(crate) mod layout;
+pub(crate) mod link;
+pub(crate) mod link_info;

@@ -1,1 +1,158 @@
-//! See the specification.
+//! Object header (specification IV.A): the messages that describe an object.
+
+mod version1;
+mod version2;
+
+use hyperslab_array::{Error, Result};
+
+use super::{Cursor, Source};
+
+/// Numbers of the messages that we read (specification IV.A.2).
+pub(crate) mod kind {
+    pub const DATASPACE: u16 = 0x01;
+    pub const LINK_INFO: u16 = 0x02;
+    pub const DATATYPE: u16 = 0x03;
+    pub const FILL_VALUE_OLD: u16 = 0x04;
+    pub const FILL_VALUE: u16 = 0x05;
+    pub const LINK: u16 = 0x06;
+    pub const EXTERNAL_FILES: u16 = 0x07;
+    pub const LAYOUT: u16 = 0x08;
+    pub const FILTER_PIPELINE: u16 = 0x0b;
+    pub const ATTRIBUTE: u16 = 0x0c;
+    pub const CONTINUATION: u16 = 0x10;
+    pub const SYMBOL_TABLE: u16 = 0x11;
+    pub const DRIVER_INFO: u16 = 0x14;
+    pub const ATTRIBUTE_INFO: u16 = 0x15;
+    /// Highest number that this reader knows, whether it uses it or not.
+    pub const LAST: u16 = 0x18;
+}
+
+/// Flag: the message's body is a reference to a shared message.
+const SHARED: u8 = 1 << 1;
+/// Flag: a reader that does not know the message must not open the object.
+const FAIL_IF_UNKNOWN: u8 = 1 << 7;
+
+/// One message, body included.
+pub(crate) struct Message {
+    pub kind: u16,
+    pub flags: u8,
+    pub body: Vec<u8>,
+    /// Address of the body, relative to the base address.
+    pub address: u64,
+}
+
+/// All messages of an object, continuations included, in order.
+pub(crate) struct ObjectHeader {
+    pub messages: Vec<Message>,
+}
+
+/// A block of messages that was not read yet.
+struct Continuation {
+    address: u64,
+    length: u64,
+}
+
+impl ObjectHeader {
+    /// Reads the header at `address`.
+    pub fn read(source: &Source, address: u64) -> Result<Self> {
+        let start = source.read_up_to(address, 4)?;
+        let messages = match start.as_slice() {
+            b"OHDR" => version2::read(source, address)?,
+            [1, ..] => version1::read(source, address)?,
+            _ => {
+                return Err(Error::corrupt("expected an object header of version 1 or 2")
+                    .at_offset(source.absolute(address)?));
+            }
+        };
+        for message in &messages {
+            if message.kind > kind::LAST && message.flags & FAIL_IF_UNKNOWN != 0 {
+                return Err(Error::unsupported(format!("an object with header message {:#x}", message.kind))
+                    .at_offset(source.absolute(address)?));
+            }
+        }
+        Ok(Self { messages })
+    }
+
+    /// The first message of a kind.
+    pub fn find(&self, kind: u16) -> Option<&Message> {
+        self.messages.iter().find(|message| message.kind == kind)
+    }
+
+    /// All messages of a kind.
+    pub fn all(&self, kind: u16) -> impl Iterator<Item = &Message> {
+        self.messages.iter().filter(move |message| message.kind == kind)
+    }
+}
+
+impl Message {
+    /// Calls `parse` with a cursor over the body, that of the shared message where this one is a
+    /// reference to it.
+    pub fn parse<T>(&self, source: &Source, parse: impl FnOnce(&mut Cursor<'_>) -> Result<T>) -> Result<T> {
+        if self.flags & SHARED == 0 {
+            return parse(&mut source.cursor(&self.body, self.address));
+        }
+        let mut cursor = source.cursor(&self.body, self.address);
+        let shared = shared_body(source, &mut cursor, self.kind)?;
+        parse(&mut source.cursor(&shared.body, shared.address))
+    }
+}
+
+/// The message that a shared-message reference at `cursor` leads to (specification IV.A.2, "Shared
+/// Message"): one in a committed datatype's object header.
+pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -> Result<Message> {
+    let version = cursor.u8()?;
+    let class = cursor.u8()?;
+    match version {
+        1 => cursor.skip(6)?,
+        2 => {}
+        3 if class == 1 => {
+            return Err(Error::unsupported("a message in the shared message heap (SOHM table)")
+                .at_offset(cursor.offset_in_file()));
+        }
+        3 => {}
+        _ => return Err(cursor.corrupt(format!("version {version} of a shared message"))),
+    }
+    let address = cursor.defined_address("a shared message")?;
+    let header = ObjectHeader::read(source, address)?;
+    let message = header.messages.into_iter().find(|message| message.kind == kind && message.flags & SHARED == 0);
+    message.ok_or_else(|| cursor.corrupt("a shared message that is not where it should be"))
+}
+
+/// Reads continuation blocks one after the other; `read_block` parses one and returns more of them.
+/// Bounded by the number of messages and by refusing to read a block twice.
+fn read_blocks(
+    source: &Source,
+    first: Vec<Continuation>,
+    messages: &mut Vec<Message>,
+    read_block: &mut dyn FnMut(&Continuation, &mut Vec<Message>) -> Result<()>,
+) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    let mut pending: std::collections::VecDeque<Continuation> = first.into();
+    while let Some(block) = pending.pop_front() {
+        if !seen.insert(block.address) {
+            return Err(Error::corrupt("an object header that continues in itself")
+                .at_offset(source.absolute(block.address)?));
+        }
+        let before = messages.len();
+        read_block(&block, messages)?;
+        if messages.len() as u64 > source.limits.messages_per_object {
+            return Err(Error::limit_exceeded(format!(
+                "more than {} messages in one object header",
+                source.limits.messages_per_object
+            )));
+        }
+        pending.extend(continuations(source, messages.get(before..).unwrap_or_default())?);
+    }
+    Ok(())
+}
+
+fn continuations(source: &Source, messages: &[Message]) -> Result<Vec<Continuation>> {
+    let found = messages.iter().filter(|message| message.kind == kind::CONTINUATION);
+    found
+        .map(|message| {
+            let mut cursor = source.cursor(&message.body, message.address);
+            let address = cursor.defined_address("an object header continuation")?;
+            Ok(Continuation { address, length: cursor.length()? })
+        })
+        .collect()
+}

@@ -1,0 +1,35 @@
+//! LZ4 (32004): blocks behind a header of the total and the block size, big endian.
+
+use hyperslab_array::{Error, Result};
+
+pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+    let short = || Error::corrupt("an incomplete stream");
+    let (total, rest) = input.split_first_chunk::<8>().ok_or_else(short)?;
+    let (block, mut rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+    let total = usize::try_from(u64::from_be_bytes(*total)).unwrap_or(usize::MAX);
+    if total > most {
+        return Err(Error::corrupt(format!("a stream of {total} bytes where {most} belong")));
+    }
+    let block = usize::try_from(u32::from_be_bytes(*block)).unwrap_or(usize::MAX);
+    if block == 0 && total > 0 {
+        return Err(Error::corrupt("blocks of 0 bytes"));
+    }
+    out.resize(total, 0);
+    for target in out.chunks_mut(block.clamp(1, total.max(1))) {
+        let (length, tail) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+        let (stored, tail) = tail.split_at_checked(length).ok_or_else(short)?;
+        rest = tail;
+        if length == target.len() {
+            // Incompressible blocks are stored as they are.
+            target.copy_from_slice(stored);
+            continue;
+        }
+        let written = lz4_flex::block::decompress_into(stored, target)
+            .map_err(|error| Error::corrupt(format!("the compressed bytes are damaged: {error}")))?;
+        if written != target.len() {
+            return Err(Error::corrupt(format!("a block of {written} bytes where {} belong", target.len())));
+        }
+    }
+    Ok(())
+}

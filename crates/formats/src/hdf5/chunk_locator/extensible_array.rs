@@ -1,0 +1,220 @@
+//! Extensible array: entries in an index block, data blocks and super blocks that double in size;
+//! for datasets with one unlimited dimension (VII.D).
+
+use std::collections::HashMap;
+
+use hyperslab_array::{Error, Result};
+
+use super::numbering::Numbering;
+use super::{Found, parse_entry};
+use crate::hdf5::{Source, checksum};
+
+pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found: &mut Found<'_>) -> Result<()> {
+    let Some(mut array) = Array::open(source, address)? else { return Ok(()) };
+    let numbering = Numbering::unlimited_first(found.layout)?;
+    for origin in touched {
+        let (number, position) = numbering.number(origin)?;
+        if let Some((address, length, mask)) = array.entry(number, found)? {
+            found.add(source, position, address, length, mask)?;
+        }
+    }
+    Ok(())
+}
+
+struct Array<'a> {
+    source: &'a Source,
+    filtered: bool,
+    entry_bytes: u64,
+    bits: u32,
+    index_entries: u64,
+    least_block: u64,
+    least_pointers: u64,
+    page_entries: u64,
+    /// Entries beyond this number were never written.
+    most_set: u64,
+    index: Block,
+    /// Blocks read so far, by address.
+    blocks: HashMap<u64, Block>,
+}
+
+/// A block's bytes and where its entries or addresses begin.
+struct Block {
+    address: u64,
+    bytes: Vec<u8>,
+    start: u64,
+}
+
+/// What is the same for all data blocks of one super block.
+struct Level {
+    /// Data blocks of the super block.
+    blocks: u64,
+    /// Entries of each.
+    block_entries: u64,
+    /// Number of the first entry, counted from the end of the index block's own entries.
+    first_entry: u64,
+    /// Number of the first data block over all.
+    first_block: u64,
+}
+
+fn level(number: u32, least_block: u64) -> Option<Level> {
+    let blocks = 1u64.checked_shl(number / 2)?;
+    let block_entries = least_block.checked_mul(1u64.checked_shl(number.div_ceil(2))?)?;
+    let (mut first_entry, mut first_block) = (0u64, 0u64);
+    for below in 0..number {
+        let count = 1u64.checked_shl(below / 2)?;
+        let entries = least_block.checked_mul(1u64.checked_shl(below.div_ceil(2))?)?;
+        first_entry = first_entry.checked_add(count.checked_mul(entries)?)?;
+        first_block = first_block.checked_add(count)?;
+    }
+    Some(Level { blocks, block_entries, first_entry, first_block })
+}
+
+impl<'a> Array<'a> {
+    fn open(source: &'a Source, address: u64) -> Result<Option<Self>> {
+        let (o, l) = (u64::from(source.offset_size), u64::from(source.length_size));
+        let header = source.read(address, 12 + 6 * l + o + 4)?;
+        let place = source.absolute(address)?;
+        let mut cursor = source.cursor(&header, address);
+        cursor.signature(b"EAHD")?;
+        checksum::verify(&header, place, "an extensible array header")?;
+        cursor.skip(1)?;
+        let filtered = cursor.u8()? == 1;
+        let entry_bytes = u64::from(cursor.u8()?);
+        let bits = u32::from(cursor.u8()?);
+        let index_entries = u64::from(cursor.u8()?);
+        let least_block = u64::from(cursor.u8()?);
+        let least_pointers = u64::from(cursor.u8()?);
+        let page_bits = u32::from(cursor.u8()?);
+        for _ in 0..4 {
+            cursor.length()?;
+        }
+        let most_set = cursor.length()?;
+        cursor.length()?;
+        let Some(index) = cursor.address()? else { return Ok(None) };
+        let sane = entry_bytes >= o
+            && (1..=64).contains(&bits)
+            && least_block.is_power_of_two()
+            && least_pointers.is_power_of_two()
+            && page_bits < 64
+            && least_block.ilog2() <= bits;
+        if !sane {
+            return Err(Error::corrupt("impossible sizes in an extensible array header").at_offset(place));
+        }
+        let supers = u64::from(1 + bits - least_block.ilog2());
+        let direct = 2 * (least_pointers - 1);
+        let super_pointers = supers.saturating_sub(u64::from(2 * least_pointers.ilog2()));
+        let start = 6 + o;
+        let length = start + index_entries * entry_bytes + (direct + super_pointers) * o + 4;
+        let bytes = source.read(index, length)?;
+        source.cursor(&bytes, index).signature(b"EAIB")?;
+        checksum::verify(&bytes, source.absolute(index)?, "an extensible array index block")?;
+        Ok(Some(Self {
+            source,
+            filtered,
+            entry_bytes,
+            bits,
+            index_entries,
+            least_block,
+            least_pointers,
+            page_entries: 1 << page_bits,
+            most_set,
+            index: Block { address: index, bytes, start },
+            blocks: HashMap::new(),
+        }))
+    }
+
+    fn corrupt(&self, message: &str) -> Error {
+        Error::corrupt(message).at_offset(self.source.base_address.saturating_add(self.index.address))
+    }
+
+    /// The entry of the chunk with this number.
+    fn entry(&mut self, number: u64, found: &Found<'_>) -> Result<Option<(u64, u64, u32)>> {
+        if number >= self.most_set {
+            return Ok(None);
+        }
+        if number < self.index_entries {
+            return self.parse(&self.index, number, found);
+        }
+        let number = number - self.index_entries;
+        let super_number = (number / self.least_block + 1).ilog2();
+        let level = level(super_number, self.least_block).ok_or_else(|| self.corrupt("a chunk number beyond its array"))?;
+        let within = number - level.first_entry;
+        let (block, entry) = (within / level.block_entries, within % level.block_entries);
+        let direct_supers = 2 * self.least_pointers.ilog2();
+        let o = u64::from(self.source.offset_size);
+        let addresses = self.index.start + self.index_entries * self.entry_bytes;
+        let paged = level.block_entries > self.page_entries;
+        let pages = if paged { level.block_entries / self.page_entries } else { 0 };
+        let (address, written) = if super_number < direct_supers {
+            (self.address(&self.index, addresses + (level.first_block + block) * o)?, true)
+        } else {
+            let direct = 2 * (self.least_pointers - 1);
+            let at = addresses + (direct + u64::from(super_number - direct_supers)) * o;
+            let Some(super_block) = self.address(&self.index, at)? else { return Ok(None) };
+            // One bitmap of pages a data block, then the addresses of the data blocks.
+            let bitmap_bytes = pages.div_ceil(8);
+            let start = 6 + o + u64::from(self.bits.div_ceil(8));
+            let length = level
+                .blocks
+                .checked_mul(bitmap_bytes + o)
+                .and_then(|n| n.checked_add(start + 4))
+                .ok_or_else(|| self.corrupt("a super block beyond 64 bits"))?;
+            self.load(super_block, length, start, b"EASB", "an extensible array super block")?;
+            let loaded = self.loaded(super_block)?;
+            let written = if paged {
+                let page = entry / self.page_entries;
+                let at = usize::try_from(start + block * bitmap_bytes + page / 8).ok();
+                let byte = at.and_then(|at| loaded.bytes.get(at)).copied().unwrap_or(0);
+                byte & (0x80 >> (page % 8)) != 0
+            } else {
+                true
+            };
+            (self.address(loaded, start + level.blocks * bitmap_bytes + block * o)?, written)
+        };
+        let Some(address) = address.filter(|_| written) else { return Ok(None) };
+        let start = 6 + o + u64::from(self.bits.div_ceil(8));
+        if !paged {
+            let length = start + level.block_entries * self.entry_bytes + 4;
+            self.load(address, length, start, b"EADB", "an extensible array data block")?;
+            return self.parse(self.loaded(address)?, entry, found);
+        }
+        let page = entry / self.page_entries;
+        let page_bytes = self.page_entries * self.entry_bytes + 4;
+        let at = page.checked_mul(page_bytes).and_then(|n| n.checked_add(address)?.checked_add(start + 4));
+        let at = at.ok_or_else(|| self.corrupt("a page beyond 64 bits"))?;
+        if !self.blocks.contains_key(&at) {
+            let bytes = self.source.read(at, page_bytes)?;
+            checksum::verify(&bytes, self.source.absolute(at)?, "an extensible array page")?;
+            self.blocks.insert(at, Block { address: at, bytes, start: 0 });
+        }
+        self.parse(self.loaded(at)?, entry % self.page_entries, found)
+    }
+
+    fn load(&mut self, address: u64, length: u64, start: u64, signature: &[u8; 4], what: &str) -> Result<()> {
+        if self.blocks.contains_key(&address) {
+            return Ok(());
+        }
+        let bytes = self.source.read(address, length)?;
+        self.source.cursor(&bytes, address).signature(signature)?;
+        checksum::verify(&bytes, self.source.absolute(address)?, what)?;
+        self.blocks.insert(address, Block { address, bytes, start });
+        Ok(())
+    }
+
+    fn loaded(&self, address: u64) -> Result<&Block> {
+        self.blocks.get(&address).ok_or_else(|| Error::internal("a block was not loaded"))
+    }
+
+    fn address(&self, block: &Block, at: u64) -> Result<Option<u64>> {
+        let mut cursor = self.source.cursor(&block.bytes, block.address);
+        cursor.take_u64(at)?;
+        cursor.address()
+    }
+
+    fn parse(&self, block: &Block, entry: u64, found: &Found<'_>) -> Result<Option<(u64, u64, u32)>> {
+        let mut cursor = self.source.cursor(&block.bytes, block.address);
+        cursor.take_u64(block.start + entry * self.entry_bytes)?;
+        let entry_bytes = usize::try_from(self.entry_bytes).unwrap_or(usize::MAX);
+        parse_entry(&mut cursor, found.layout, self.filtered, entry_bytes)
+    }
+}

@@ -1,0 +1,63 @@
+//! Numbering: arrays number chunks row-major over the *largest* extent of the dataset, so that
+//! growing does not renumber them.
+
+use hyperslab_array::{Error, Result};
+
+use crate::hdf5::layout::ChunkedLayout;
+
+/// How many chunk numbers one step along each dimension is.
+pub(super) struct Numbering {
+    strides: Vec<u64>,
+    /// Dimension that counts slowest although it stands elsewhere: the unlimited one of an
+    /// extensible array.
+    first: usize,
+    chunk_shape: Vec<u64>,
+}
+
+impl Numbering {
+    /// Row-major over the largest extents.
+    pub fn row_major(layout: &ChunkedLayout) -> Result<Self> {
+        Self::with_first(layout, 0)
+    }
+
+    /// Row-major with the unlimited dimension moved to the front.
+    pub fn unlimited_first(layout: &ChunkedLayout) -> Result<Self> {
+        let unlimited = layout.max_shape.iter().position(Option::is_none);
+        Self::with_first(layout, unlimited.ok_or_else(|| Error::corrupt("an extensible array without an unlimited dimension"))?)
+    }
+
+    fn with_first(layout: &ChunkedLayout, first: usize) -> Result<Self> {
+        let order = order(layout.shape.len(), first);
+        let mut strides = vec![0; order.len()];
+        let mut stride = 1u64;
+        for &axis in order.iter().rev() {
+            if let Some(place) = strides.get_mut(axis) {
+                *place = stride;
+            }
+            if axis == first && first != 0 || axis == 0 && first == 0 {
+                // Nothing counts more slowly; the extent of this one may be unlimited.
+                break;
+            }
+            let extent = layout.max_shape.get(axis).copied().flatten();
+            let extent = extent.ok_or_else(|| Error::corrupt("a chunk array over a second unlimited dimension"))?;
+            let chunks = extent.div_ceil(layout.chunk_shape.get(axis).copied().unwrap_or(1).max(1));
+            stride = stride
+                .checked_mul(chunks)
+                .ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))?;
+        }
+        Ok(Self { strides, first, chunk_shape: layout.chunk_shape.clone() })
+    }
+
+    /// The number of the chunk at `origin` (element coordinates), and its position along each dimension.
+    pub fn number(&self, origin: &[u64]) -> Result<(u64, Vec<u64>)> {
+        let position: Vec<u64> = origin.iter().zip(&self.chunk_shape).map(|(start, chunk)| start / chunk).collect();
+        let number = position.iter().zip(&self.strides).try_fold(0u64, |n, (p, stride)| n.checked_add(p.checked_mul(*stride)?));
+        debug_assert!(self.first < self.strides.len().max(1));
+        Ok((number.ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))?, position))
+    }
+}
+
+/// Dimensions from slowest to fastest.
+fn order(ndim: usize, first: usize) -> Vec<usize> {
+    std::iter::once(first).chain((0..ndim).filter(|&axis| axis != first)).take(ndim).collect()
+}

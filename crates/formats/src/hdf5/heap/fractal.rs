@@ -1,0 +1,360 @@
+//! Fractal heap: the links and attributes of crowded objects (specification III.G).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hyperslab_array::{Error, Result};
+
+use crate::filter::Pipeline;
+use crate::hdf5::{Cursor, Source, btree, checksum, message};
+
+/// An open fractal heap. Blocks are read once.
+pub(crate) struct FractalHeap<'a> {
+    source: &'a Source,
+    address: u64,
+    id_bytes: u16,
+    checksummed_blocks: bool,
+    most_managed_bytes: u32,
+    huge_tree: Option<u64>,
+    width: u64,
+    start_block: u64,
+    most_direct: u64,
+    heap_bits: u16,
+    root: Option<u64>,
+    root_rows: u16,
+    filters: Option<HeapFilters>,
+    blocks: HashMap<u64, Arc<[u8]>>,
+    indirect: HashMap<u64, Arc<[Block]>>,
+    huge: Option<HashMap<u64, Huge>>,
+}
+
+struct HeapFilters {
+    pipeline: Pipeline,
+    root_bytes: u64,
+    root_mask: u32,
+}
+
+/// An entry of an indirect block.
+#[derive(Clone, Copy)]
+struct Block {
+    address: Option<u64>,
+    /// Stored bytes and filter mask, of direct blocks of a filtered heap.
+    filtered: Option<(u64, u32)>,
+}
+
+/// A huge object.
+#[derive(Clone, Copy)]
+struct Huge {
+    address: u64,
+    length: u64,
+    filtered: Option<(u32, u64)>,
+}
+
+fn log2(n: u64) -> u32 {
+    n.checked_ilog2().unwrap_or(0)
+}
+
+impl<'a> FractalHeap<'a> {
+    /// Reads the heap header at `address`.
+    pub fn open(source: &'a Source, address: u64) -> Result<Self> {
+        let (o, l) = (u64::from(source.offset_size), u64::from(source.length_size));
+        let fixed = 4 + 1 + 2 + 2 + 1 + 4 + l + o + l + o + 8 * l + 2 + 2 * l + 2 + 2 + o + 2;
+        let head = source.read(address, fixed)?;
+        let place = source.absolute(address)?;
+        let mut cursor = source.cursor(&head, address);
+        cursor.signature(b"FRHP")?;
+        let version = cursor.u8()?;
+        if version != 0 {
+            return Err(cursor.corrupt(format!("version {version} of a fractal heap")));
+        }
+        let id_bytes = cursor.u16()?;
+        let filter_bytes = cursor.u16()?;
+        let flags = cursor.u8()?;
+        let most_managed_bytes = cursor.u32()?;
+        cursor.length()?;
+        let huge_tree = cursor.address()?;
+        cursor.length()?;
+        cursor.address()?;
+        for _ in 0..8 {
+            cursor.length()?;
+        }
+        let width = u64::from(cursor.u16()?);
+        let start_block = cursor.length()?;
+        let most_direct = cursor.length()?;
+        let heap_bits = cursor.u16()?;
+        cursor.u16()?;
+        let root = cursor.address()?;
+        let root_rows = cursor.u16()?;
+        let extra = if filter_bytes > 0 { l + 4 + u64::from(filter_bytes) } else { 0 };
+        let whole = source.read(address, fixed + extra + 4)?;
+        checksum::verify(&whole, place, "a fractal heap header")?;
+        let sane = width > 0
+            && width.is_power_of_two()
+            && start_block.is_power_of_two()
+            && most_direct.is_power_of_two()
+            && most_direct >= start_block
+            && most_direct <= source.limits.metadata_block_bytes
+            && (1..=64).contains(&heap_bits)
+            && root_rows <= 128;
+        if !sane {
+            return Err(Error::corrupt("impossible sizes in a fractal heap header").at_offset(place));
+        }
+        let filters = if filter_bytes > 0 {
+            let mut cursor = source.cursor(&whole, address);
+            cursor.take_u64(fixed)?;
+            let root_bytes = cursor.length()?;
+            let root_mask = cursor.u32()?;
+            let encoded = cursor.take(usize::from(filter_bytes))?;
+            let pipeline = message::filter_pipeline::parse(&mut source.cursor(encoded, address))?;
+            if let Some(refusal) = pipeline.refusal() {
+                return Err(refusal.at_offset(place));
+            }
+            Some(HeapFilters { pipeline, root_bytes, root_mask })
+        } else {
+            None
+        };
+        Ok(Self {
+            source,
+            address,
+            id_bytes,
+            checksummed_blocks: flags & 2 != 0,
+            most_managed_bytes,
+            huge_tree,
+            width,
+            start_block,
+            most_direct,
+            heap_bits,
+            root,
+            root_rows,
+            filters,
+            blocks: HashMap::new(),
+            indirect: HashMap::new(),
+            huge: None,
+        })
+    }
+
+    /// Bytes of a heap ID.
+    pub fn id_bytes(&self) -> usize {
+        usize::from(self.id_bytes)
+    }
+
+    /// The object with this heap ID.
+    pub fn object(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+        let bad = || Error::corrupt("a fractal heap ID that makes no sense");
+        let first = *id.first().ok_or_else(bad)?;
+        let place = self.source.absolute(self.address)?;
+        let object = match (first >> 4) & 3 {
+            _ if first >> 6 != 0 => Err(bad()),
+            0 => self.managed(id),
+            1 => self.huge_object(id),
+            2 => {
+                let extended = self.id_bytes > 18;
+                let low = usize::from(first & 0x0f);
+                let (length, start) = if extended {
+                    ((low << 8) | usize::from(*id.get(1).ok_or_else(bad)?), 2)
+                } else {
+                    (low, 1)
+                };
+                id.get(start..start + length + 1).map(<[u8]>::to_vec).ok_or_else(bad)
+            }
+            _ => Err(bad()),
+        };
+        object.map_err(|error| error.at_offset(place))
+    }
+
+    fn offset_bytes(&self) -> usize {
+        usize::from(self.heap_bits.div_ceil(8))
+    }
+
+    fn managed(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+        let length_bytes = log2(self.most_direct).div_ceil(8).min(log2(u64::from(self.most_managed_bytes)) / 8 + 1);
+        let mut cursor = Cursor::new(id, 0, 8, 8);
+        cursor.skip(1)?;
+        let offset = cursor.uint(self.offset_bytes())?;
+        let length = cursor.uint(usize::try_from(length_bytes).unwrap_or(8))?;
+        let (start, bytes) = self.block_at(offset)?;
+        let range = offset
+            .checked_sub(start)
+            .and_then(|from| usize::try_from(from).ok())
+            .zip(usize::try_from(length).ok())
+            .and_then(|(from, length)| Some(from..from.checked_add(length)?));
+        range
+            .and_then(|range| bytes.get(range))
+            .map(<[u8]>::to_vec)
+            .ok_or_else(|| Error::corrupt(format!("a heap object of {length} bytes at {offset} exceeds its block")))
+    }
+
+    /// Bytes of a block in `row` of the doubling table.
+    fn block_bytes(&self, row: u32) -> Result<u64> {
+        let shifted = self.start_block.checked_shl(row.saturating_sub(1)).filter(|n| *n >= self.start_block);
+        shifted.ok_or_else(|| Error::corrupt("a fractal heap beyond 64 bits"))
+    }
+
+    /// Where `row` begins, in bytes from the start of its indirect block.
+    fn row_start(&self, row: u32) -> Result<u64> {
+        if row == 0 {
+            return Ok(0);
+        }
+        self.block_bytes(row)?
+            .checked_mul(self.width)
+            .ok_or_else(|| Error::corrupt("a fractal heap beyond 64 bits"))
+    }
+
+    /// The direct block that holds heap offset `offset`: where it starts, and its bytes.
+    fn block_at(&mut self, offset: u64) -> Result<(u64, Arc<[u8]>)> {
+        let outside = || Error::corrupt(format!("heap offset {offset} lies outside of its fractal heap"));
+        let root = self.root.ok_or_else(outside)?;
+        if self.root_rows == 0 {
+            let filtered = self.filters.as_ref().map(|f| (f.root_bytes, f.root_mask));
+            let bytes = self.direct(root, self.start_block, filtered)?;
+            return Ok((0, bytes));
+        }
+        let direct_rows = log2(self.most_direct) - log2(self.start_block) + 2;
+        let (mut address, mut rows, mut start) = (root, u32::from(self.root_rows), 0u64);
+        for _ in 0..self.source.limits.depth {
+            let within = offset.checked_sub(start).ok_or_else(outside)?;
+            let first_row = self.start_block.saturating_mul(self.width);
+            let row = if within < first_row { 0 } else { log2(within / first_row) + 1 };
+            if row >= rows {
+                return Err(outside());
+            }
+            let size = self.block_bytes(row)?;
+            let row_start = self.row_start(row)?;
+            let column = (within - row_start) / size;
+            let entries = self.indirect(address, rows, direct_rows)?;
+            let number = u64::from(row) * self.width + column;
+            let entry = usize::try_from(number).ok().and_then(|n| entries.get(n)).copied().ok_or_else(outside)?;
+            start = start.checked_add(row_start + column * size).ok_or_else(outside)?;
+            address = entry.address.ok_or_else(outside)?;
+            if row < direct_rows {
+                return Ok((start, self.direct(address, size, entry.filtered)?));
+            }
+            rows = (log2(size) + 1)
+                .checked_sub(log2(self.start_block) + log2(self.width))
+                .filter(|rows| *rows > 0)
+                .ok_or_else(outside)?;
+        }
+        Err(outside())
+    }
+
+    fn indirect(&mut self, address: u64, rows: u32, direct_rows: u32) -> Result<Arc<[Block]>> {
+        if let Some(entries) = self.indirect.get(&address) {
+            return Ok(entries.clone());
+        }
+        let offset_size = u64::from(self.source.offset_size);
+        let direct = u64::from(rows.min(direct_rows)) * self.width;
+        let deeper = u64::from(rows.saturating_sub(direct_rows)) * self.width;
+        let per_direct = offset_size
+            + if self.filters.is_some() { u64::from(self.source.length_size) + 4 } else { 0 };
+        let length = 5 + offset_size + self.offset_bytes() as u64 + direct * per_direct + deeper * offset_size + 4;
+        let bytes = self.source.read(address, length)?;
+        let mut cursor = self.source.cursor(&bytes, address);
+        cursor.signature(b"FHIB")?;
+        checksum::verify(&bytes, self.source.absolute(address)?, "a fractal heap indirect block")?;
+        cursor.skip(1)?;
+        cursor.address()?;
+        cursor.skip(self.offset_bytes())?;
+        let mut entries = Vec::new();
+        for _ in 0..direct {
+            let address = cursor.address()?;
+            let filtered = match self.filters {
+                Some(_) => Some((cursor.length()?, cursor.u32()?)),
+                None => None,
+            };
+            entries.push(Block { address, filtered });
+        }
+        for _ in 0..deeper {
+            entries.push(Block { address: cursor.address()?, filtered: None });
+        }
+        let entries: Arc<[Block]> = entries.into();
+        self.indirect.insert(address, entries.clone());
+        Ok(entries)
+    }
+
+    fn direct(&mut self, address: u64, size: u64, filtered: Option<(u64, u32)>) -> Result<Arc<[u8]>> {
+        if let Some(bytes) = self.blocks.get(&address) {
+            return Ok(bytes.clone());
+        }
+        let place = self.source.absolute(address)?;
+        let bytes = match (&self.filters, filtered) {
+            (Some(filters), Some((stored, mask))) => {
+                let raw = self.source.read(address, stored)?;
+                let mut out = Vec::new();
+                let size = usize::try_from(size).map_err(|_| Error::limit_exceeded("a heap block exceeds memory"))?;
+                filters.pipeline.decode(&raw, mask, size, &mut out).map_err(|e| e.at_offset(place))?;
+                out
+            }
+            _ => self.source.read(address, size)?,
+        };
+        let mut cursor = self.source.cursor(&bytes, address);
+        cursor.signature(b"FHDB")?;
+        if self.checksummed_blocks {
+            self.verify_direct(&bytes, place)?;
+        }
+        let bytes: Arc<[u8]> = bytes.into();
+        self.blocks.insert(address, bytes.clone());
+        Ok(bytes)
+    }
+
+    /// A direct block's checksum stands in its header and counts itself as zero.
+    fn verify_direct(&self, bytes: &[u8], place: u64) -> Result<()> {
+        let at = 5 + usize::from(self.source.offset_size) + self.offset_bytes();
+        let mut zeroed = bytes.to_vec();
+        let field = zeroed.get_mut(at..at + 4).and_then(|field| <&mut [u8; 4]>::try_from(field).ok());
+        let field = field.ok_or_else(|| Error::corrupt("a fractal heap block without its checksum").at_offset(place))?;
+        let stored = u32::from_le_bytes(std::mem::take(field));
+        if checksum::lookup3(&zeroed) != stored {
+            return Err(Error::corrupt("the checksum of a fractal heap direct block is wrong").at_offset(place));
+        }
+        Ok(())
+    }
+
+    fn huge_object(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+        let bad = || Error::corrupt("a huge heap object that is not in its heap");
+        let (o, l) = (usize::from(self.source.offset_size), usize::from(self.source.length_size));
+        let filtered = self.filters.is_some();
+        let direct_bytes = if filtered { o + l + 4 + l } else { o + l };
+        let mut cursor = self.source.cursor(id, 0);
+        cursor.skip(1)?;
+        let huge = if self.id_bytes() > direct_bytes {
+            let address = cursor.defined_address("a huge heap object")?;
+            let length = cursor.length()?;
+            let filtered = if filtered { Some((cursor.u32()?, cursor.length()?)) } else { None };
+            Huge { address, length, filtered }
+        } else {
+            let key = cursor.uint((self.id_bytes() - 1).min(8))?;
+            if self.huge.is_none() {
+                self.huge = Some(self.huge_objects()?);
+            }
+            *self.huge.as_ref().and_then(|map| map.get(&key)).ok_or_else(bad)?
+        };
+        let raw = self.source.read(huge.address, huge.length)?;
+        match (&self.filters, huge.filtered) {
+            (Some(filters), Some((mask, size))) => {
+                let mut out = Vec::new();
+                if size > self.source.limits.metadata_block_bytes {
+                    return Err(Error::limit_exceeded(format!("a heap object of {size} bytes")));
+                }
+                let size = usize::try_from(size).map_err(|_| bad())?;
+                filters.pipeline.decode(&raw, mask, size, &mut out)?;
+                Ok(out)
+            }
+            _ => Ok(raw),
+        }
+    }
+
+    fn huge_objects(&self) -> Result<HashMap<u64, Huge>> {
+        let tree = self.huge_tree.ok_or_else(|| Error::corrupt("a fractal heap without its huge objects"))?;
+        let mut objects = HashMap::new();
+        btree::v2::records(self.source, tree, &[1, 2], &mut |kind, record| {
+            let mut cursor = self.source.cursor(record, tree);
+            let address = cursor.defined_address("a huge heap object")?;
+            let length = cursor.length()?;
+            let filtered = if kind == 2 { Some((cursor.u32()?, cursor.length()?)) } else { None };
+            let key = cursor.length()?;
+            objects.insert(key, Huge { address, length, filtered });
+            Ok(())
+        })?;
+        Ok(objects)
+    }
+}

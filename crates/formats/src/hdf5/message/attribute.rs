@@ -1,0 +1,69 @@
+//! Attribute message (IV.A.2.m), versions 1 to 3.
+
+use hyperslab_array::{Dataspace, Datatype, Error, Result};
+
+use super::{dataspace, datatype};
+use crate::hdf5::object_header::{kind, shared_body};
+use crate::hdf5::{Cursor, Source};
+
+/// An attribute with the stored bytes of its value.
+pub(crate) struct RawAttribute {
+    pub name: String,
+    /// Datatype, dataspace and bytes, or why they cannot be told.
+    pub value: Result<(Datatype, Dataspace, Vec<u8>)>,
+}
+
+pub(crate) fn parse(source: &Source, cursor: &mut Cursor<'_>) -> Result<RawAttribute> {
+    let version = cursor.u8()?;
+    if !(1..=3).contains(&version) {
+        return Err(cursor.corrupt(format!("version {version} of the attribute message")));
+    }
+    let flags = cursor.u8()?;
+    let flags = if version == 1 { 0 } else { flags };
+    let name_bytes = usize::from(cursor.u16()?);
+    let datatype_bytes = usize::from(cursor.u16()?);
+    let dataspace_bytes = usize::from(cursor.u16()?);
+    if version == 3 {
+        cursor.skip(1)?;
+    }
+    let padded = |length: usize| if version == 1 { length.next_multiple_of(8) } else { length };
+    let name = cursor.take(padded(name_bytes))?.split(|&b| b == 0).next().unwrap_or_default();
+    let name = String::from_utf8_lossy(name).into_owned();
+    let value = value(source, cursor, flags, padded(datatype_bytes), padded(dataspace_bytes));
+    Ok(RawAttribute { name, value })
+}
+
+fn value(
+    source: &Source,
+    cursor: &mut Cursor<'_>,
+    flags: u8,
+    datatype_bytes: usize,
+    dataspace_bytes: usize,
+) -> Result<(Datatype, Dataspace, Vec<u8>)> {
+    let mut part = |length: usize| {
+        let place = cursor.offset_in_file();
+        let body = cursor.take(length)?;
+        Ok::<_, Error>(Cursor::new(body, place, source.offset_size, source.length_size))
+    };
+    let mut datatype_cursor = part(datatype_bytes)?;
+    let mut dataspace_cursor = part(dataspace_bytes)?;
+    let datatype = if flags & 1 != 0 {
+        let shared = shared_body(source, &mut datatype_cursor, kind::DATATYPE)?;
+        datatype::parse(&mut source.cursor(&shared.body, shared.address))?
+    } else {
+        datatype::parse(&mut datatype_cursor)?
+    };
+    let dataspace = if flags & 2 != 0 {
+        let shared = shared_body(source, &mut dataspace_cursor, kind::DATASPACE)?;
+        dataspace::parse(&mut source.cursor(&shared.body, shared.address))?
+    } else {
+        dataspace::parse(&mut dataspace_cursor)?
+    };
+    let bytes = dataspace
+        .element_count()?
+        .checked_mul(datatype.size())
+        .filter(|bytes| *bytes <= source.limits.attribute_bytes)
+        .ok_or_else(|| Error::limit_exceeded("an attribute beyond the limit").at_offset(cursor.offset_in_file()))?;
+    let bytes = cursor.take_u64(bytes)?.to_vec();
+    Ok((datatype, dataspace, bytes))
+}

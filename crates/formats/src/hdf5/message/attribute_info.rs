@@ -1,0 +1,22 @@
+//! Attribute info message (IV.A.2.v): where an object keeps its attributes when they are many.
+
+use hyperslab_array::Result;
+
+use crate::hdf5::Cursor;
+
+/// Addresses of dense storage.
+pub(crate) struct AttributeInfo {
+    pub heap: Option<u64>,
+    pub name_tree: Option<u64>,
+}
+
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<AttributeInfo> {
+    let version = cursor.u8()?;
+    if version != 0 {
+        return Err(cursor.corrupt(format!("version {version} of the attribute info message")));
+    }
+    if cursor.u8()? & 1 != 0 {
+        cursor.skip(2)?;
+    }
+    Ok(AttributeInfo { heap: cursor.address()?, name_tree: cursor.address()? })
+}

@@ -1,0 +1,40 @@
+//! Dataspace message (IV.A.2.b).
+
+use hyperslab_array::{Dataspace, Result};
+
+use crate::hdf5::Cursor;
+
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Dataspace> {
+    let version = cursor.u8()?;
+    let ndim = usize::from(cursor.u8()?);
+    let flags = cursor.u8()?;
+    let class = match version {
+        1 => {
+            cursor.skip(5)?;
+            u8::from(ndim > 0)
+        }
+        2 => cursor.u8()?,
+        _ => return Err(cursor.corrupt(format!("version {version} of the dataspace message"))),
+    };
+    if ndim > 32 {
+        return Err(cursor.corrupt(format!("a dataspace of {ndim} dimensions; HDF5 allows 32")));
+    }
+    match class {
+        0 => return Ok(Dataspace::Scalar),
+        1 => {}
+        2 => return Ok(Dataspace::Null),
+        _ => return Err(cursor.corrupt(format!("dataspace class {class}"))),
+    }
+    let shape = (0..ndim).map(|_| cursor.length()).collect::<Result<Vec<_>>>()?;
+    let unlimited = u64::MAX >> (64 - 8 * u32::from(cursor.length_size()));
+    let max_shape = if flags & 1 != 0 {
+        let extents = (0..ndim).map(|_| cursor.length()).collect::<Result<Vec<_>>>()?;
+        extents.into_iter().map(|extent| (extent != unlimited).then_some(extent)).collect()
+    } else {
+        shape.iter().copied().map(Some).collect()
+    };
+    if ndim == 0 {
+        return Ok(Dataspace::Scalar);
+    }
+    Ok(Dataspace::Simple { shape, max_shape })
+}

@@ -1,0 +1,271 @@
+//! Datatype message (IV.A.2.d).
+
+use hyperslab_array::{
+    ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, ReferenceKind, Result,
+    StringPadding,
+};
+
+use crate::hdf5::Cursor;
+
+/// Deepest nesting of datatypes that is followed.
+const DEPTH: u32 = 64;
+
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Datatype> {
+    nested(cursor, DEPTH)
+}
+
+fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(Error::limit_exceeded("datatypes nested too deeply").at_offset(cursor.offset_in_file()));
+    };
+    let start = cursor.clone();
+    let head = cursor.u8()?;
+    let (class, version) = (head & 0x0f, head >> 4);
+    let bits = cursor.uint(3)?;
+    let bits = u32::try_from(bits).unwrap_or(0);
+    let size = u64::from(cursor.u32()?);
+    if !(1..=5).contains(&version) {
+        return Err(start.corrupt(format!("version {version} of the datatype message")));
+    }
+    if size == 0 && class != 5 && class != 3 {
+        return Err(start.corrupt("a datatype of 0 bytes"));
+    }
+    match class {
+        0 => {
+            let (bit_offset, bit_precision) = (cursor.u16()?, cursor.u16()?);
+            check_bits(&start, size, bit_offset, bit_precision)?;
+            Ok(Datatype::Integer { size, signed: bits & 8 != 0, order: order(bits), bit_offset, bit_precision })
+        }
+        1 => float(cursor, &start, bits, size),
+        2 => {
+            cursor.skip(2)?;
+            Ok(Datatype::Unsupported { size, class: "time".to_owned() })
+        }
+        3 => Ok(Datatype::FixedString {
+            size,
+            padding: padding(&start, bits & 0x0f)?,
+            character_set: character_set(&start, (bits >> 4) & 0x0f)?,
+        }),
+        4 => {
+            let (bit_offset, bit_precision) = (cursor.u16()?, cursor.u16()?);
+            check_bits(&start, size, bit_offset, bit_precision)?;
+            Ok(Datatype::Bitfield { size, order: order(bits) })
+        }
+        5 => {
+            let tag = cursor.take(usize::try_from(bits & 0xff).unwrap_or(0))?;
+            let text = tag.split(|&b| b == 0).next().unwrap_or_default();
+            Ok(Datatype::Opaque { size, tag: String::from_utf8_lossy(text).into_owned() })
+        }
+        6 => compound(cursor, &start, version, bits & 0xffff, size, depth),
+        7 => {
+            let kind = match bits & 0x0f {
+                0 => ReferenceKind::Object,
+                1 => ReferenceKind::Region,
+                2..=4 => ReferenceKind::Standard,
+                other => return Err(start.corrupt(format!("reference type {other}"))),
+            };
+            Ok(Datatype::Reference { size, kind })
+        }
+        8 => enumeration(cursor, &start, version, bits & 0xffff, depth),
+        9 => {
+            let base = nested(cursor, depth)?;
+            match bits & 0x0f {
+                0 => Ok(Datatype::Sequence { size, base: Box::new(base) }),
+                1 => Ok(Datatype::VariableString {
+                    size,
+                    padding: padding(&start, (bits >> 4) & 0x0f)?,
+                    character_set: character_set(&start, (bits >> 8) & 0x0f)?,
+                }),
+                other => Err(start.corrupt(format!("variable-length type {other}"))),
+            }
+        }
+        10 => {
+            let ndim = usize::from(cursor.u8()?);
+            if version < 3 {
+                cursor.skip(3)?;
+            }
+            let shape = (0..ndim).map(|_| cursor.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
+            if version < 3 {
+                cursor.skip(4 * ndim)?;
+            }
+            let base = nested(cursor, depth)?;
+            array(&start, base, shape, size)
+        }
+        11 => {
+            let base = nested(cursor, depth)?;
+            let half = base.size();
+            if half.checked_mul(2) != Some(size) {
+                return Err(start.corrupt("a complex number that is not two parts"));
+            }
+            let member = |name: &str, offset| Member { name: name.to_owned(), offset, datatype: base.clone() };
+            Ok(Datatype::Compound { size, members: vec![member("r", 0), member("i", half)] })
+        }
+        other => Err(start.corrupt(format!("datatype class {other}"))),
+    }
+}
+
+fn order(bits: u32) -> ByteOrder {
+    if bits & 1 == 0 { ByteOrder::Little } else { ByteOrder::Big }
+}
+
+fn check_bits(place: &Cursor<'_>, size: u64, offset: u16, precision: u16) -> Result<()> {
+    if u64::from(offset) + u64::from(precision) > size.saturating_mul(8) || precision == 0 {
+        return Err(place.corrupt(format!("{precision} bits from bit {offset} on in a number of {size} bytes")));
+    }
+    Ok(())
+}
+
+fn padding(place: &Cursor<'_>, bits: u32) -> Result<StringPadding> {
+    match bits {
+        0 => Ok(StringPadding::NullTerminated),
+        1 => Ok(StringPadding::NullPadded),
+        2 => Ok(StringPadding::SpacePadded),
+        other => Err(place.corrupt(format!("string padding {other}"))),
+    }
+}
+
+fn character_set(place: &Cursor<'_>, bits: u32) -> Result<CharacterSet> {
+    match bits {
+        0 => Ok(CharacterSet::Ascii),
+        1 => Ok(CharacterSet::Utf8),
+        other => Err(place.corrupt(format!("character set {other}"))),
+    }
+}
+
+fn float(cursor: &mut Cursor<'_>, start: &Cursor<'_>, bits: u32, size: u64) -> Result<Datatype> {
+    let order = match (bits & 1, (bits >> 6) & 1) {
+        (0, 0) => ByteOrder::Little,
+        (1, 0) => ByteOrder::Big,
+        (1, 1) => {
+            // The properties still have to be consumed for what follows in a compound.
+            cursor.skip(12)?;
+            return Ok(Datatype::Unsupported { size, class: "VAX floating-point".to_owned() });
+        }
+        _ => return Err(start.corrupt("a floating-point byte order that is not defined")),
+    };
+    let mantissa = match (bits >> 4) & 3 {
+        0 => Mantissa::AsStored,
+        1 => Mantissa::AlwaysSet,
+        2 => Mantissa::Implied,
+        _ => return Err(start.corrupt("a mantissa normalisation that is not defined")),
+    };
+    let sign_location = u8::try_from((bits >> 8) & 0xff).unwrap_or(0);
+    let (bit_offset, bit_precision) = (cursor.u16()?, cursor.u16()?);
+    check_bits(start, size, bit_offset, bit_precision)?;
+    let (exponent_location, exponent_size) = (cursor.u8()?, cursor.u8()?);
+    let (mantissa_location, mantissa_size) = (cursor.u8()?, cursor.u8()?);
+    let exponent_bias = cursor.u32()?;
+    let layout =
+        (sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias);
+    let whole = bit_offset == 0 && u64::from(bit_precision) == size * 8 && mantissa == Mantissa::Implied;
+    let ieee = whole
+        && match size {
+            2 => layout == (15, 10, 5, 0, 10, 15),
+            4 => layout == (31, 23, 8, 0, 23, 127),
+            8 => layout == (63, 52, 11, 0, 52, 1023),
+            _ => false,
+        };
+    if ieee {
+        return Ok(Datatype::float(size, order));
+    }
+    let last = |location: u8, count: u8| u32::from(location) + u32::from(count);
+    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > 8 * u32::try_from(size).unwrap_or(0)
+        || u64::from(sign_location) >= size * 8
+    {
+        return Err(start.corrupt("a floating-point number whose parts lie outside of it"));
+    }
+    let format = FloatFormat::Custom {
+        bit_offset,
+        bit_precision,
+        sign_location,
+        exponent_location,
+        exponent_size,
+        mantissa_location,
+        mantissa_size,
+        exponent_bias,
+        mantissa,
+    };
+    Ok(Datatype::Float { size, order, format })
+}
+
+/// A member's or enumeration's name; padded to eight bytes before version 3.
+fn name(cursor: &mut Cursor<'_>, version: u8) -> Result<String> {
+    let text = cursor.null_terminated()?;
+    if version < 3 {
+        let length = text.len() + 1;
+        cursor.skip(length.next_multiple_of(8) - length)?;
+    }
+    Ok(String::from_utf8_lossy(text).into_owned())
+}
+
+fn array(place: &Cursor<'_>, base: Datatype, shape: Vec<u64>, size: u64) -> Result<Datatype> {
+    let bytes = shape.iter().try_fold(base.size(), |n, &extent| n.checked_mul(extent));
+    if bytes != Some(size) {
+        return Err(place.corrupt(format!("an array of shape {shape:?} does not fill {size} bytes")));
+    }
+    Ok(Datatype::Array { base: Box::new(base), shape })
+}
+
+fn compound(
+    cursor: &mut Cursor<'_>,
+    start: &Cursor<'_>,
+    version: u8,
+    count: u32,
+    size: u64,
+    depth: u32,
+) -> Result<Datatype> {
+    let mut members = Vec::new();
+    let offset_bytes = usize::try_from((64 - size.leading_zeros()).div_ceil(8)).unwrap_or(8);
+    for _ in 0..count {
+        let name = name(cursor, version)?;
+        let offset = if version >= 3 { cursor.uint(offset_bytes)? } else { u64::from(cursor.u32()?) };
+        let mut shape = Vec::new();
+        if version == 1 {
+            let ndim = usize::from(cursor.u8()?);
+            cursor.skip(3 + 4 + 4)?;
+            let extents = (0..4).map(|_| cursor.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
+            if ndim > 4 {
+                return Err(start.corrupt(format!("a compound member of {ndim} dimensions")));
+            }
+            shape = extents.into_iter().take(ndim).collect();
+        }
+        let mut datatype = nested(cursor, depth)?;
+        if !shape.is_empty() {
+            let bytes = shape.iter().try_fold(datatype.size(), |n, &extent| n.checked_mul(extent));
+            let bytes = bytes.ok_or_else(|| start.corrupt("a compound member beyond 64 bits"))?;
+            datatype = array(start, datatype, shape, bytes)?;
+        }
+        if offset.checked_add(datatype.size()).is_none_or(|end| end > size) {
+            return Err(start.corrupt(format!("member {name} lies outside of its compound")));
+        }
+        members.push(Member { name, offset, datatype });
+    }
+    Ok(Datatype::Compound { size, members })
+}
+
+fn enumeration(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: u32, depth: u32) -> Result<Datatype> {
+    let base = nested(cursor, depth)?;
+    let Datatype::Integer { size, signed, order, .. } = base else {
+        return Err(start.corrupt("an enumeration over something that is no integer"));
+    };
+    let names = (0..count).map(|_| name(cursor, version)).collect::<Result<Vec<_>>>()?;
+    let mut members = Vec::new();
+    for name in names {
+        let bytes = cursor.take_u64(size)?;
+        members.push(EnumMember { name, value: integer(start, bytes, signed, order)? });
+    }
+    Ok(Datatype::Enum { base: Box::new(base), members })
+}
+
+fn integer(place: &Cursor<'_>, bytes: &[u8], signed: bool, order: ByteOrder) -> Result<i128> {
+    if bytes.is_empty() || bytes.len() > 15 {
+        return Err(place.corrupt(format!("an enumeration value of {} bytes", bytes.len())));
+    }
+    let fold = |n: i128, b: &u8| (n << 8) | i128::from(*b);
+    let value = match order {
+        ByteOrder::Little => bytes.iter().rev().fold(0, fold),
+        ByteOrder::Big => bytes.iter().fold(0, fold),
+    };
+    let bits = 8 * bytes.len();
+    Ok(if signed && (value >> (bits - 1)) & 1 == 1 { value - (1 << bits) } else { value })
+}

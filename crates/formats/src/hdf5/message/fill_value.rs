@@ -1,0 +1,34 @@
+//! Fill value messages, old and new (IV.A.2.e, IV.A.2.f).
+
+use hyperslab_array::Result;
+
+use crate::hdf5::Cursor;
+
+/// The user's fill value of the old message; `None` where it is the default (zeros).
+pub(crate) fn parse_old(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
+    let size = u64::from(cursor.u32()?);
+    Ok(Some(cursor.take_u64(size)?.to_vec()).filter(|value| !value.is_empty()))
+}
+
+/// The user's fill value; `None` where it is the default (zeros) or undefined.
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
+    let version = cursor.u8()?;
+    let defined = match version {
+        1 | 2 => {
+            cursor.skip(2)?;
+            let defined = cursor.u8()? != 0;
+            // Version 1 writes a size even where nothing is defined.
+            defined || (version == 1 && cursor.remaining() >= 4)
+        }
+        3 => cursor.u8()? & (1 << 5) != 0,
+        _ => return Err(cursor.corrupt(format!("version {version} of the fill value message"))),
+    };
+    if !defined {
+        return Ok(None);
+    }
+    let size = cursor.u32()?;
+    if size == 0 || size == u32::MAX {
+        return Ok(None);
+    }
+    Ok(Some(cursor.take_u64(u64::from(size))?.to_vec()))
+}

@@ -1,0 +1,130 @@
+//! Data layout message (IV.A.2.i), versions 1 to 5.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Error, Result};
+
+use crate::hdf5::Cursor;
+use crate::hdf5::layout::Locator;
+
+/// What the message says, before the dataspace and datatype are known.
+pub(crate) enum LayoutMessage {
+    Compact(Arc<[u8]>),
+    /// `size` is `None` in versions 1 and 2, where it follows from shape and datatype.
+    Contiguous { address: Option<u64>, size: Option<u64> },
+    Chunked {
+        /// Chunk extents, the trailing element size removed.
+        chunk_shape: Vec<u64>,
+        /// The trailing extent: bytes of an element.
+        element_size: u64,
+        unfiltered_partial_edges: bool,
+        locator: Locator,
+    },
+    Virtual,
+}
+
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
+    let version = cursor.u8()?;
+    match version {
+        1 | 2 => old(cursor),
+        3 => version3(cursor),
+        4 | 5 => version4(cursor),
+        _ => Err(Error::unsupported(format!("version {version} of the data layout message"))
+            .at_offset(cursor.offset_in_file())),
+    }
+}
+
+fn old(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
+    let ndim = usize::from(cursor.u8()?);
+    let class = cursor.u8()?;
+    cursor.skip(5)?;
+    let address = if class == 0 { None } else { cursor.address()? };
+    let extents = (0..ndim).map(|_| cursor.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
+    match class {
+        0 => {
+            let size = u64::from(cursor.u32()?);
+            Ok(LayoutMessage::Compact(Arc::from(cursor.take_u64(size)?)))
+        }
+        1 => Ok(LayoutMessage::Contiguous { address, size: None }),
+        2 => chunked_btree(cursor, extents, address),
+        _ => Err(cursor.corrupt(format!("layout class {class}"))),
+    }
+}
+
+fn version3(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
+    match cursor.u8()? {
+        0 => compact(cursor),
+        1 => contiguous(cursor),
+        2 => {
+            let ndim = usize::from(cursor.u8()?);
+            let address = cursor.address()?;
+            let extents = (0..ndim).map(|_| cursor.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
+            chunked_btree(cursor, extents, address)
+        }
+        3 => Ok(LayoutMessage::Virtual),
+        class => Err(cursor.corrupt(format!("layout class {class}"))),
+    }
+}
+
+fn compact(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
+    let size = usize::from(cursor.u16()?);
+    Ok(LayoutMessage::Compact(Arc::from(cursor.take(size)?)))
+}
+
+fn contiguous(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
+    let address = cursor.address()?;
+    Ok(LayoutMessage::Contiguous { address, size: Some(cursor.length()?) })
+}
+
+fn chunked_btree(cursor: &Cursor<'_>, extents: Vec<u64>, address: Option<u64>) -> Result<LayoutMessage> {
+    let locator = address.map_or(Locator::None, |address| Locator::BtreeV1 { address });
+    chunked(cursor, extents, false, locator)
+}
+
+fn chunked(
+    cursor: &Cursor<'_>,
+    mut extents: Vec<u64>,
+    unfiltered_partial_edges: bool,
+    locator: Locator,
+) -> Result<LayoutMessage> {
+    let element_size = extents.pop().ok_or_else(|| cursor.corrupt("a chunked layout without dimensions"))?;
+    if extents.contains(&0) || element_size == 0 {
+        return Err(cursor.corrupt(format!("a chunk of shape {extents:?} and {element_size} bytes an element")));
+    }
+    Ok(LayoutMessage::Chunked { chunk_shape: extents, element_size, unfiltered_partial_edges, locator })
+}
+
+fn version4(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
+    match cursor.u8()? {
+        0 => return compact(cursor),
+        1 => return contiguous(cursor),
+        2 => {}
+        3 => return Ok(LayoutMessage::Virtual),
+        class => return Err(cursor.corrupt(format!("layout class {class}"))),
+    }
+    let flags = cursor.u8()?;
+    let ndim = usize::from(cursor.u8()?);
+    let width = usize::from(cursor.u8()?);
+    let extents = (0..ndim).map(|_| cursor.uint(width)).collect::<Result<Vec<_>>>()?;
+    let class = cursor.u8()?;
+    let mut filtered = None;
+    match class {
+        1 if flags & 2 != 0 => filtered = Some((cursor.length()?, cursor.u32()?)),
+        1 | 2 => {}
+        3 => cursor.skip(1)?,
+        4 => cursor.skip(5)?,
+        5 => cursor.skip(6)?,
+        _ => {
+            return Err(Error::unsupported(format!("chunk indexing type {class}")).at_offset(cursor.offset_in_file()));
+        }
+    }
+    let locator = match (cursor.address()?, class) {
+        (None, _) => Locator::None,
+        (Some(address), 1) => Locator::Single { address, filtered },
+        (Some(address), 2) => Locator::Implicit { address },
+        (Some(address), 3) => Locator::FixedArray { address },
+        (Some(address), 4) => Locator::ExtensibleArray { address },
+        (Some(address), _) => Locator::BtreeV2 { address },
+    };
+    chunked(cursor, extents, flags & 1 != 0, locator)
+}

@@ -1,0 +1,34 @@
+//! Version 1: eight-byte aligned messages behind a 16-byte prefix.
+
+use hyperslab_array::{Error, Result};
+
+use super::{Continuation, Message, read_blocks};
+use crate::hdf5::Source;
+
+pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
+    let prefix = source.read(address, 16)?;
+    let mut cursor = source.cursor(&prefix, address);
+    cursor.skip(2)?;
+    let count = u64::from(cursor.u16()?);
+    cursor.skip(4)?;
+    let length = u64::from(cursor.u32()?);
+    let first = address.checked_add(16).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
+    let mut messages = Vec::new();
+    let mut read = |block: &Continuation, messages: &mut Vec<Message>| {
+        let bytes = source.read(block.address, block.length)?;
+        let mut cursor = source.cursor(&bytes, block.address);
+        while cursor.remaining() >= 8 && (messages.len() as u64) < count {
+            let kind = cursor.u16()?;
+            let length = cursor.u16()?;
+            let flags = cursor.u8()?;
+            cursor.skip(3)?;
+            let address = block.address + cursor.position() as u64;
+            let body = cursor.take(usize::from(length))?.to_vec();
+            messages.push(Message { kind, flags, body, address });
+        }
+        Ok(())
+    };
+    let first = Continuation { address: first, length };
+    read_blocks(source, vec![first], &mut messages, &mut read)?;
+    Ok(messages)
+}

@@ -1,0 +1,69 @@
+//! Version 2: packed messages in checksummed blocks.
+
+use hyperslab_array::{Error, Result};
+
+use super::{Continuation, Message, continuations, read_blocks};
+use crate::hdf5::{Cursor, Source, checksum};
+
+/// Flags of the prefix.
+const CREATION_ORDER_TRACKED: u8 = 1 << 2;
+const ATTRIBUTE_PHASE_STORED: u8 = 1 << 4;
+const TIMES_STORED: u8 = 1 << 5;
+
+pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
+    let prefix = source.read_up_to(address, 34)?;
+    let mut cursor = source.cursor(&prefix, address);
+    cursor.signature(b"OHDR")?;
+    let version = cursor.u8()?;
+    if version != 2 {
+        return Err(Error::unsupported(format!("version {version} of the object header"))
+            .at_offset(source.absolute(address)?));
+    }
+    let flags = cursor.u8()?;
+    if flags & TIMES_STORED != 0 {
+        cursor.skip(16)?;
+    }
+    if flags & ATTRIBUTE_PHASE_STORED != 0 {
+        cursor.skip(4)?;
+    }
+    let length = cursor.uint(1 << (flags & 3))?;
+    let start = cursor.position() as u64;
+    let whole = start.checked_add(length).and_then(|n| n.checked_add(4));
+    let whole = whole.ok_or_else(|| cursor.corrupt("an object header beyond 64 bits"))?;
+    let bytes = source.read(address, whole)?;
+    checksum::verify(&bytes, source.absolute(address)?, "an object header")?;
+    let mut messages = Vec::new();
+    let mut cursor = source.cursor(&bytes, address);
+    cursor.take_u64(start)?;
+    block(&mut cursor, address, flags, &mut messages)?;
+    let mut read = |next: &Continuation, messages: &mut Vec<Message>| {
+        let bytes = source.read(next.address, next.length)?;
+        let mut cursor = source.cursor(&bytes, next.address);
+        cursor.signature(b"OCHK")?;
+        checksum::verify(&bytes, source.absolute(next.address)?, "an object header continuation")?;
+        block(&mut cursor, next.address, flags, messages)
+    };
+    let more = continuations(source, &messages)?;
+    read_blocks(source, more, &mut messages, &mut read)?;
+    Ok(messages)
+}
+
+/// Messages up to the gap and the checksum that end a block.
+fn block(cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Vec<Message>) -> Result<()> {
+    let prefix = if flags & CREATION_ORDER_TRACKED != 0 { 6 } else { 4 };
+    while cursor.remaining() >= prefix + 4 {
+        let kind = u16::from(cursor.u8()?);
+        let length = cursor.u16()?;
+        let message_flags = cursor.u8()?;
+        if prefix == 6 {
+            cursor.skip(2)?;
+        }
+        if usize::from(length) + 4 > cursor.remaining() {
+            return Err(cursor.corrupt("a header message is longer than its block"));
+        }
+        let place = address + cursor.position() as u64;
+        let body = cursor.take(usize::from(length))?.to_vec();
+        messages.push(Message { kind, flags: message_flags, body, address: place });
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! The tree of a file: every object that hard links reach, parsed once, breadth first.
+
+use std::collections::{HashMap, VecDeque};
+
+use hyperslab_array::{Attribute, Elements, Error, HeapObjects, Result};
+
+use super::file::Stored;
+use super::heap::{FractalHeap, GlobalHeap};
+use super::message::attribute::{self, RawAttribute};
+use super::message::link::RawTarget;
+use super::message::{attribute_info, datatype};
+use super::object_header::{ObjectHeader, kind};
+use super::superblock::Superblock;
+use super::{Source, btree, dataset, group};
+use crate::{Content, Group, Link, LinkTarget, Object, ObjectId, Tree, collect_heap_references};
+
+/// Parses all objects from the root on. An object that cannot be read is kept with its reason; only
+/// an unreadable root makes the file unreadable.
+pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>>)> {
+    let source = &superblock.source;
+    if let Some(extension) = superblock.extension {
+        let header = ObjectHeader::read(source, extension)?;
+        if header.find(kind::DRIVER_INFO).is_some() {
+            return Err(Error::unsupported("a file of the family or multi driver (driver information message)"));
+        }
+    }
+    let mut builder = Builder { source, tree: Tree::default(), stored: Vec::new(), ids: HashMap::new(), pending: VecDeque::new() };
+    builder.add("/".to_owned(), superblock.root)?;
+    while let Some(id) = builder.pending.pop_front() {
+        builder.parse(id)?;
+    }
+    match builder.tree.objects.first().map(|root| &root.content) {
+        Some(Content::Group(_)) => {}
+        Some(Content::Unreadable(error)) => return Err(error.clone()),
+        _ => return Err(Error::corrupt("the root is no group")),
+    }
+    Ok((builder.tree, builder.stored))
+}
+
+struct Builder<'a> {
+    source: &'a Source,
+    tree: Tree,
+    stored: Vec<Option<Stored>>,
+    ids: HashMap<u64, ObjectId>,
+    pending: VecDeque<ObjectId>,
+}
+
+impl Builder<'_> {
+    /// The object at `address`, new or known.
+    fn add(&mut self, path: String, address: u64) -> Result<ObjectId> {
+        if let Some(id) = self.ids.get(&address) {
+            return Ok(*id);
+        }
+        let id = ObjectId(self.tree.objects.len());
+        if id.0 as u64 >= self.source.limits.objects {
+            return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects)));
+        }
+        let content = Content::Unreadable(Error::internal("not parsed yet"));
+        self.tree.objects.push(Object { path, address: Some(address), attributes: Vec::new(), content });
+        self.stored.push(None);
+        self.ids.insert(address, id);
+        self.pending.push_back(id);
+        Ok(id)
+    }
+
+    fn parse(&mut self, id: ObjectId) -> Result<()> {
+        let Some((path, address)) = self.tree.object(id).and_then(|o| Some((o.path.clone(), o.address?))) else {
+            return Err(Error::internal("an object without address"));
+        };
+        let parsed = ObjectHeader::read(self.source, address).and_then(|header| {
+            let content = self.content(&path, &header)?;
+            Ok((content, attributes(self.source, &header)?))
+        });
+        let (content, stored, attributes) = match parsed {
+            Ok(((content, stored), attributes)) => (content, stored, attributes),
+            Err(error) => {
+                let error = match self.source.absolute(address) {
+                    Ok(offset) => error.at_offset(offset),
+                    Err(_) => error,
+                };
+                (Content::Unreadable(error.at_object(&path)), None, Vec::new())
+            }
+        };
+        if let Some(object) = self.tree.objects.get_mut(id.0) {
+            object.content = content;
+            object.attributes = attributes;
+        }
+        if let Some(place) = self.stored.get_mut(id.0) {
+            *place = stored;
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, path: &str, header: &ObjectHeader) -> Result<(Content, Option<Stored>)> {
+        if header.find(kind::LAYOUT).is_some() {
+            let (dataset, stored) = dataset::parse(self.source, header)?;
+            return Ok((Content::Dataset(Box::new(dataset)), Some(stored)));
+        }
+        if let Some(links) = group::links(self.source, header)? {
+            let links = links.into_iter().map(|(name, target)| self.link(path, name, target));
+            let links = links.collect::<Result<Vec<_>>>()?;
+            return Ok((Content::Group(Group { links, dimensions: Vec::new() }), None));
+        }
+        match header.find(kind::DATATYPE) {
+            Some(message) if header.find(kind::DATASPACE).is_none() => {
+                Ok((Content::Datatype(message.parse(self.source, datatype::parse)?), None))
+            }
+            _ => Err(Error::unsupported("an object that is no group, dataset or committed datatype")),
+        }
+    }
+
+    fn link(&mut self, group: &str, name: String, target: RawTarget) -> Result<Link> {
+        let target = match target {
+            RawTarget::Hard(address) => {
+                let separator = if group.ends_with('/') { "" } else { "/" };
+                LinkTarget::Hard(self.add(format!("{group}{separator}{name}"), address)?)
+            }
+            RawTarget::Soft(path) => LinkTarget::Soft(path),
+            RawTarget::External { file, path } => LinkTarget::External { file, path },
+            RawTarget::UserDefined(class) => LinkTarget::UserDefined(class),
+        };
+        Ok(Link { name, target })
+    }
+}
+
+/// The attributes in name order, compact and dense ones, with their values.
+fn attributes(source: &Source, header: &ObjectHeader) -> Result<Vec<Attribute>> {
+    let mut raw: Vec<RawAttribute> = Vec::new();
+    for message in header.all(kind::ATTRIBUTE) {
+        raw.push(message.parse(source, |cursor| attribute::parse(source, cursor))?);
+    }
+    if let Some(message) = header.find(kind::ATTRIBUTE_INFO) {
+        let info = message.parse(source, attribute_info::parse)?;
+        if let (Some(heap), Some(tree)) = (info.heap, info.name_tree) {
+            dense(source, heap, tree, &mut raw)?;
+        }
+    }
+    let mut attributes: Vec<Attribute> = raw.into_iter().map(|raw| resolve(source, raw)).collect();
+    attributes.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    Ok(attributes)
+}
+
+fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<RawAttribute>) -> Result<()> {
+    /// Flag of a record whose attribute is in the shared message heap.
+    const SHARED: u8 = 1 << 1;
+    let mut heap = FractalHeap::open(source, heap)?;
+    btree::v2::records(source, tree, &[8], &mut |_, record| {
+        let mut cursor = source.cursor(record, tree);
+        let id = cursor.take(heap.id_bytes())?;
+        if cursor.u8()? & SHARED != 0 {
+            return Err(Error::unsupported("an attribute in the shared message heap (SOHM table)"));
+        }
+        let object = heap.object(id)?;
+        raw.push(attribute::parse(source, &mut source.cursor(&object, tree))?);
+        Ok(())
+    })
+}
+
+fn resolve(source: &Source, raw: RawAttribute) -> Attribute {
+    let RawAttribute { name, value } = raw;
+    let (dataspace, value) = match value {
+        Ok((datatype, dataspace, bytes)) => {
+            let value = match datatype.unsupported_class() {
+                Some(class) => Err(Error::unsupported(format!("datatype class {class} of attribute {name}"))),
+                None => heap_values(source, &datatype, &bytes).map(|heap| Elements { datatype, bytes, heap }),
+            };
+            (dataspace, value)
+        }
+        Err(error) => (hyperslab_array::Dataspace::Null, Err(error)),
+    };
+    Attribute { name, dataspace, value }
+}
+
+/// All heap objects that the bytes point at, nested ones too.
+fn heap_values(source: &Source, datatype: &hyperslab_array::Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+    let mut objects = HeapObjects::default();
+    let mut pending = vec![(datatype.clone(), bytes.to_vec())];
+    // Each round goes one level deeper into nested sequences; the datatype's depth bounds it.
+    while !pending.is_empty() {
+        let mut references = Vec::new();
+        let mut inner = Vec::new();
+        for (datatype, bytes) in &pending {
+            collect_heap_references(datatype, bytes, &mut |base, element, reference| {
+                references.push(reference);
+                if let Some(base) = base.filter(|base| base.uses_heap()) {
+                    inner.push((base.clone(), element.to_vec()));
+                }
+            })?;
+        }
+        GlobalHeap::fetch(source, &references, &mut objects)?;
+        pending = inner
+            .into_iter()
+            .map(|(base, element)| {
+                let value = objects.value(&element, base.size())?.to_vec();
+                Ok((base, value))
+            })
+            .collect::<Result<_>>()?;
+    }
+    Ok(objects)
+}
