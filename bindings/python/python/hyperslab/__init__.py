@@ -1,0 +1,13 @@
+"""Hyperslab: HDF5 and netCDF as numpy, Arrow and SQL."""
+
+from ._native import __version__
+from .errors import (CancelledError, ConflictError, CorruptError, Error, InternalError, InvalidInputError, IoError,
+                     LimitExceededError, NotFoundError, UnsupportedError)
+from .file import File, FileSet, open
+from .objects import Attributes, Dataset, Empty, Group
+from .sql import sql
+from .table import Split, Table
+
+__all__ = ["Attributes", "CancelledError", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "File", "FileSet",
+           "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NotFoundError", "Split",
+           "Table", "UnsupportedError", "__version__", "open", "sql"]

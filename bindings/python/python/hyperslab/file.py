@@ -1,0 +1,65 @@
+"""File: one file or several, opened."""
+
+from __future__ import annotations
+
+import glob as globbing
+import os
+from typing import Any
+
+from . import _native
+from .errors import MissingFileError
+from .objects import Group
+from .table import Table
+
+
+class File(Group):
+    """An open file: its root group, and tables of what is in it."""
+
+    def __init__(self, native: _native.File, others: list[_native.File] | None = None, pattern: str | None = None) -> None:
+        super().__init__(native, 0, "/")
+        self._natives, self._pattern = [native, *(others or [])], pattern
+
+    @property
+    def filename(self) -> str:
+        """The path it was opened by."""
+        return self._file.path
+
+    @property
+    def format(self) -> str:
+        """`Hdf5`, `Netcdf3` or `Netcdf4`."""
+        return self._file.format
+
+    def table(self, path: str | None = None, where: Any = None, columns: list[str] | None = None, layout: str | None = None,
+              decode: bool = True, batch_rows: int = 65536, limit: int | None = None) -> Table:
+        """Arrays at `path` as a table (the root group without a path)."""
+        options = {"where": where, "columns": columns, "layout": layout, "decode": decode,
+                   "batch_rows": batch_rows, "limit": limit, "file_pattern": self._pattern}
+        return Table(self._natives, path or "/", options)
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to do: the file closes with its last user."""
+
+    def __repr__(self) -> str:
+        return "\n".join([*(native.path for native in self._natives), super().__repr__()])
+
+
+class FileSet(File):
+    """Several files as one table; the tree is the first one's."""
+
+
+def open(path: Any, *, threads: int | None = None, format: str | None = None) -> File:
+    """Opens a path, a list of paths or a glob."""
+    session = _native.Session(threads, format)
+    if isinstance(path, (list, tuple)):
+        names, pattern = [os.fspath(p) for p in path], None
+    else:
+        name = os.fspath(path)
+        wild = globbing.has_magic(name) and not os.path.exists(name)
+        names, pattern = (sorted(globbing.glob(name)), name) if wild else ([name], None)
+    if not names:
+        raise MissingFileError(f"no file matches {path}", "NotFound")
+    natives = [session.open(name) for name in names]
+    return File(natives[0]) if len(natives) == 1 and pattern is None else FileSet(natives[0], natives[1:], pattern)

@@ -1,0 +1,233 @@
+"""Objects: files, groups and datasets, looked at as h5py shows them."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _native, dtypes, reading, selecting
+from .errors import InvalidInputError, NotFoundError, UnsupportedError
+
+
+class Empty:
+    """The value of an attribute or dataset without elements."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+
+    def __repr__(self) -> str:
+        return f"Empty(dtype={self.dtype})"
+
+
+class Attributes(Mapping[str, Any]):
+    """An object's attributes by name, read when asked for."""
+
+    def __init__(self, file: _native.File, number: int) -> None:
+        self._file, self._number = file, number
+        self._names = file.attribute_names(number)
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._file.attribute(self._number, name)
+        if found is None:
+            raise KeyError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}")
+        shape, datatype, data, heap = found
+        if shape is None:
+            return Empty(dtypes.value_dtype(datatype))
+        values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap)
+        if datatype["class"] == "variable string":
+            text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
+            if not shape:
+                return text[0]
+            values = np.empty(len(text), dtype=object)
+            values[:] = text
+            return values.reshape(shape)
+        return values[()] if values.ndim == 0 else values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<Attributes: {', '.join(self._names)}>"
+
+
+class Node:
+    """What groups and datasets share."""
+
+    def __init__(self, file: _native.File, number: int, name: str) -> None:
+        self._file, self._number, self.name = file, number, name
+        self._about = file.describe(number)
+
+    @property
+    def attrs(self) -> Attributes:
+        """The attributes."""
+        return Attributes(self._file, self._number)
+
+    @property
+    def path(self) -> str:
+        """The absolute path."""
+        return self.name
+
+
+def node(file: _native.File, number: int, name: str) -> Node:
+    """The object with this number."""
+    file.check(number)
+    kind = file.describe(number)["kind"]
+    return {"dataset": Dataset, "group": Group}.get(kind, Node)(file, number, name)
+
+
+class Group(Node):
+    """A group: its members by name."""
+
+    def keys(self) -> list[str]:
+        """The members' names."""
+        return [link[0] for link in self._about["links"]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __contains__(self, path: object) -> bool:
+        try:
+            self._file.find(self._absolute(str(path)))
+        except NotFoundError:
+            return False
+        return True
+
+    def _absolute(self, path: str) -> str:
+        return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
+
+    def __getitem__(self, path: str) -> Any:
+        absolute = self._absolute(path)
+        file, number = self._file.find(absolute)
+        return node(file, number, "/" + "/".join(p for p in absolute.split("/") if p))
+
+    def _tree(self, indent: str = "", seen: frozenset[int] = frozenset()) -> Iterator[str]:
+        for name, kind, number, target in self._about["links"]:
+            if kind != "hard":
+                yield f"{indent}{name} -> {target}"
+                continue
+            about = self._file.describe(number)
+            if about["kind"] == "dataset":
+                yield f"{indent}{name}  {about['shape']} {dtypes.describe(about['datatype'])}"
+            else:
+                yield f"{indent}{name}/" if about["kind"] == "group" else f"{indent}{name}  {about['kind']}"
+            if about["kind"] == "group" and number not in seen:
+                yield from Group(self._file, number, self._absolute(name))._tree(indent + "  ", seen | {number})
+
+    def __repr__(self) -> str:
+        return "\n".join([self.name, *self._tree("  ", frozenset({self._number}))])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+class Dataset(Node):
+    """A dataset: numpy's view of an array in a file."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return tuple(self._about["shape"] or ())
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype, as h5py gives it."""
+        return dtypes.value_dtype(self._about["datatype"])
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """Chunk shape, `None` where there are no chunks."""
+        return tuple(self._about["chunks"]) if self._about["chunks"] else None
+
+    @property
+    def filters(self) -> list[str]:
+        """Names of the filters in the order of writing."""
+        return [name for _, name, _ in self._about["filters"]]
+
+    @property
+    def dims(self) -> tuple[str | None, ...]:
+        """Names of the dimensions."""
+        return tuple(name for name, _ in self._about["dims"])
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return 0 if self._about["shape"] is None else int(np.prod(self.shape, dtype=object))
+
+    @property
+    def fillvalue(self) -> Any:
+        """The value of what was never written."""
+        datatype = self._about["datatype"]
+        if dtypes.uses_heap(datatype):
+            return b""
+        raw = self._about["fill"] or bytes(datatype["size"])
+        return np.frombuffer(raw, dtypes.stored_dtype(datatype))[0]
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes in the file, after filters."""
+        return self._file.stored_bytes(self._number)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a scalar dataset has no length")
+        return self.shape[0]
+
+    def __getitem__(self, key: Any) -> Any:
+        if self._about["shape"] is None:
+            return Empty(self.dtype)
+        keys = key if isinstance(key, tuple) else (key,)
+        fields = [k for k in keys if isinstance(k, str)]
+        rest = tuple(k for k in keys if not isinstance(k, str))
+        selected = selecting.select(rest or (Ellipsis,), self.shape)
+        values = reading.read(self._file, self._number, self._about["datatype"], selected.axes, selected.box)
+        values = selecting.apply(values, selected)
+        if fields:
+            values = values[fields[0] if len(fields) == 1 else fields]
+        scalar = isinstance(values, np.ndarray) and values.ndim == 0 and Ellipsis not in [k for k in rest if k is Ellipsis]
+        return values[()] if scalar else values
+
+    def asstr(self) -> np.ndarray[Any, Any] | str:
+        """All values of a string dataset as `str`."""
+        values = self[()]
+        if isinstance(values, bytes):
+            return values.decode()
+        out = np.empty(values.shape, dtype=object)
+        out.reshape(-1)[:] = [v.decode() for v in values.reshape(-1)]
+        return out
+
+    def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+        """Reads into `out`; without a copy where the place is contiguous and of the same dtype."""
+        selected = selecting.select(Ellipsis if source_sel is None else source_sel, self.shape)
+        place = out if dest_sel is None else out[dest_sel]
+        datatype = self._about["datatype"]
+        plain = selected.mask is None and all(isinstance(p, slice) or np.ndim(p) == 0 for p in selected.pick)
+        if (plain and np.shares_memory(place, out) and place.flags.c_contiguous and place.flags.writeable
+                and not dtypes.uses_heap(datatype) and place.dtype == self.dtype and place.shape == selected.shape):
+            self._file.read_into(self._number, selected.axes, place.ctypes.data, place.nbytes)
+            return
+        values = self[Ellipsis if source_sel is None else source_sel]
+        if np.shape(values) != place.shape:
+            raise InvalidInputError(f"shape {np.shape(values)} does not fit {place.shape}", "InvalidInput")
+        out[... if dest_sel is None else dest_sel] = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("values are read from a file, which is a copy")
+        return np.asarray(self[...], dtype=dtype)
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.name}: shape {self.shape}, {dtypes.describe(self._about['datatype'])}>"

@@ -1,0 +1,100 @@
+"""Selecting: numpy's indexing as h5py does it, as a hyperslab and what is left to do in numpy."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import InvalidInputError
+
+
+class Selected(NamedTuple):
+    """`axes` to read, the `box` they give, then `pick` (per axis, or None) and the `shape` of the result."""
+
+    axes: list[Any]
+    box: tuple[int, ...]
+    pick: list[Any]
+    shape: tuple[int, ...]
+    mask: Any = None
+
+
+def select(key: Any, shape: tuple[int, ...]) -> Selected:
+    """What `key` selects of `shape`."""
+    keys = key if isinstance(key, tuple) else (key,)
+    if len(keys) == 1 and _is_mask(keys[0]) and np.ndim(keys[0]) == len(shape) != 1:
+        mask = np.asarray(keys[0])
+        if mask.shape != shape:
+            raise InvalidInputError(f"a mask of shape {mask.shape} does not fit shape {shape}", "InvalidInput")
+        return Selected([(0, n, 1) for n in shape], shape, [slice(None)] * len(shape), (int(mask.sum()),), mask)
+    if sum(k is Ellipsis for k in keys) > 1:
+        raise InvalidInputError("only one ... may be given", "InvalidInput")
+    missing = len(shape) - sum(k is not Ellipsis for k in keys)
+    if missing < 0:
+        raise InvalidInputError(f"{len(keys)} indexes for {len(shape)} dimensions", "InvalidInput")
+    at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
+    keys = keys[:at] + (slice(None),) * missing + keys[at + 1:]
+    axes: list[Any] = []
+    pick: list[Any] = []
+    box: list[int] = []
+    out: list[int] = []
+    for k, extent in zip(keys, shape):
+        axis, picked, count, kept = _axis(k, extent)
+        axes.append(axis)
+        pick.append(picked)
+        box.append(axis[1] if isinstance(axis, tuple) else len(axis))
+        if kept:
+            out.append(count)
+    return Selected(axes, tuple(box), pick, tuple(out))
+
+
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype == bool and np.size(key) > 0
+
+
+def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
+    if isinstance(key, slice):
+        try:
+            start, stop, step = key.indices(extent)
+        except TypeError as error:
+            raise InvalidInputError(str(error), "InvalidInput") from None
+        if step < 1:
+            raise InvalidInputError("a step must be 1 or more: read forwards and reverse in numpy", "InvalidInput")
+        count = len(range(start, stop, step))
+        return ((start, count, step) if count else (0, 0, 1)), slice(None), count, True
+    if isinstance(key, (list, np.ndarray)) and np.ndim(key) == 1:
+        indices = np.asarray(key)
+        if indices.dtype == bool:
+            if len(indices) != extent:
+                raise InvalidInputError(f"a mask of {len(indices)} for a dimension of {extent}", "InvalidInput")
+            indices = np.flatnonzero(indices)
+        elif indices.size == 0:
+            indices = indices.astype(np.int64)
+        elif indices.dtype.kind not in "iu":
+            raise InvalidInputError("an index list holds integers or booleans", "InvalidInput")
+        _check(indices, extent)
+        unique, back = np.unique(np.where(indices < 0, indices + extent, indices), return_inverse=True)
+        return [int(i) for i in unique], back, len(indices), True
+    try:
+        index = operator.index(key)
+    except TypeError:
+        raise InvalidInputError(f"{key!r} is no index: give integers, slices, ..., masks or lists", "InvalidInput") from None
+    _check(np.asarray([index], dtype=object), extent)
+    return (index % extent, 1, 1), 0, 1, False
+
+
+def _check(indices: np.ndarray[Any, Any], extent: int) -> None:
+    for bad in indices[(indices < -extent) | (indices >= extent)][:1]:
+        raise IndexError(f"index {bad} is outside of a dimension of {extent}")
+
+
+def apply(values: np.ndarray[Any, Any], selected: Selected) -> np.ndarray[Any, Any]:
+    """What was read, as the key asked for it."""
+    if selected.mask is not None:
+        return values[selected.mask]
+    for dimension in reversed(range(len(selected.pick))):
+        picked = selected.pick[dimension]
+        if not isinstance(picked, slice):
+            values = np.take(values, picked, axis=dimension)
+    return values

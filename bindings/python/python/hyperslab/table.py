@@ -1,0 +1,111 @@
+"""Table: a scan of arrays as rows and columns, read when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from . import _native
+
+
+def _batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
+    while (capsules := reader.next_batch()) is not None:
+        yield pa.RecordBatch._import_from_c_capsule(*capsules)
+
+
+class Split:
+    """A unit of reading; goes to another process by pickle or as `bytes(split)`."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = bytes(data)
+
+    def __bytes__(self) -> bytes:
+        return self._data
+
+    def read(self) -> pa.Table:
+        """Its rows."""
+        reader = _native.Session().read_split(self._data)
+        return pa.Table.from_batches(list(_batches(reader))) if self._data else pa.table({})
+
+
+class Table:
+    """A planned scan."""
+
+    def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
+        self._files, self._path, self._options = files, path, options
+        self._where = options.pop("where", None)
+        self._expression = None if self._where is None or isinstance(self._where, str) else self._where
+        self._plan = self._replan()
+
+    def _replan(self, **changes: Any) -> _native.Plan:
+        options = {**self._options, **changes}
+        if isinstance(self._where, str):
+            options["where_text"] = self._where
+        return _native.Plan(self._files, self._path, **options)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns and their types."""
+        return pa.schema(self._plan)
+
+    def batches(self) -> pa.RecordBatchReader:
+        """The record batches, one after the other."""
+        if self._expression is not None:
+            return self.dataset().scanner().to_reader()
+        return pa.RecordBatchReader.from_batches(self.schema, _batches(self._plan.read()))
+
+    def to_arrow(self) -> pa.Table:
+        """All rows."""
+        return self.batches().read_all()
+
+    def head(self, n: int = 5) -> pa.Table:
+        """The first rows."""
+        if self._expression is not None:
+            return self.dataset().head(n)
+        limit = min(n, self._options.get("limit") or n)
+        return pa.RecordBatchReader.from_batches(self.schema, _batches(self._replan(limit=limit).read())).read_all()
+
+    def count(self) -> int:
+        """Number of rows."""
+        if self._expression is not None:
+            return sum(batch.num_rows for batch in self.batches())
+        return self._plan.count()
+
+    def to_pandas(self) -> Any:
+        """All rows as a pandas frame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """All rows as a Polars frame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def splits(self, count: int | None = None, target_bytes: int | None = None) -> list[Split]:
+        """Units of reading for other threads, processes or machines."""
+        if self._expression is not None:
+            from .errors import UnsupportedError
+
+            raise UnsupportedError("splits of a pyarrow expression: give `where` as text", "Unsupported")
+        return [Split(data) for data in self._plan.split(count, target_bytes)]
+
+    def explain(self) -> str:
+        """How the scan will run."""
+        return self._plan.explain()
+
+    def dataset(self) -> Any:
+        """A `pyarrow.dataset.Dataset`, into whose scans engines push columns and predicates."""
+        from .arrow_dataset import ScanDataset
+
+        return ScanDataset(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.batches().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._plan.__arrow_c_schema__()
+
+    def __repr__(self) -> str:
+        return f"<Table of {self._path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}"

@@ -1,0 +1,109 @@
+//! Describe: datatypes and datasets as dictionaries that the Python package turns into its objects.
+
+use hyperslab::{ByteOrder, CharacterSet, Dataset, Dataspace, Datatype, FloatFormat, StringPadding};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+fn order(order: ByteOrder) -> &'static str {
+    match order {
+        ByteOrder::Little => "<",
+        ByteOrder::Big => ">",
+    }
+}
+
+fn string(dict: &Bound<'_, PyDict>, padding: StringPadding, character_set: CharacterSet) -> PyResult<()> {
+    dict.set_item("utf8", character_set == CharacterSet::Utf8)?;
+    dict.set_item("padding", format!("{padding:?}"))
+}
+
+/// `{"class": …, "size": bytes, …}`.
+pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("size", described.size())?;
+    let class = match described {
+        Datatype::Integer { size, signed, order: o, bit_offset, bit_precision } => {
+            dict.set_item("signed", signed)?;
+            dict.set_item("order", order(*o))?;
+            let ordinary = *bit_offset == 0 && u64::from(*bit_precision) == size * 8;
+            dict.set_item("ordinary", ordinary)?;
+            "integer"
+        }
+        Datatype::Float { order: o, format, .. } => {
+            dict.set_item("order", order(*o))?;
+            dict.set_item("ordinary", *format == FloatFormat::Ieee)?;
+            "float"
+        }
+        Datatype::FixedString { padding, character_set, .. } => {
+            string(&dict, *padding, *character_set)?;
+            "string"
+        }
+        Datatype::VariableString { padding, character_set, .. } => {
+            string(&dict, *padding, *character_set)?;
+            "variable string"
+        }
+        Datatype::Bitfield { order: o, .. } => {
+            dict.set_item("order", order(*o))?;
+            "bitfield"
+        }
+        Datatype::Opaque { tag, .. } => {
+            dict.set_item("tag", tag)?;
+            "opaque"
+        }
+        Datatype::Compound { members, .. } => {
+            let members = members
+                .iter()
+                .map(|m| Ok((m.name.as_str(), m.offset, datatype(py, &m.datatype)?)))
+                .collect::<PyResult<Vec<_>>>()?;
+            dict.set_item("members", members)?;
+            "compound"
+        }
+        Datatype::Reference { kind, .. } => {
+            dict.set_item("kind", format!("{kind:?}"))?;
+            "reference"
+        }
+        Datatype::Enum { base, members } => {
+            dict.set_item("base", datatype(py, base)?)?;
+            dict.set_item("boolean", described.is_boolean())?;
+            let names: Vec<(&str, i128)> = members.iter().map(|m| (m.name.as_str(), m.value)).collect();
+            dict.set_item("members", names)?;
+            "enum"
+        }
+        Datatype::Sequence { base, .. } => {
+            dict.set_item("base", datatype(py, base)?)?;
+            "sequence"
+        }
+        Datatype::Array { base, shape } => {
+            dict.set_item("base", datatype(py, base)?)?;
+            dict.set_item("shape", shape.clone())?;
+            "array"
+        }
+        Datatype::Unsupported { class, .. } => {
+            dict.set_item("name", class)?;
+            "unsupported"
+        }
+    };
+    dict.set_item("class", class)?;
+    Ok(dict)
+}
+
+/// Adds what there is to say about a dataset.
+pub(crate) fn dataset<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, dataset: &Dataset) -> PyResult<()> {
+    dict.set_item("datatype", datatype(py, &dataset.datatype)?)?;
+    match &dataset.dataspace {
+        Dataspace::Null => dict.set_item("shape", py.None())?,
+        space => dict.set_item("shape", space.shape().to_vec())?,
+    }
+    if let Dataspace::Simple { max_shape, .. } = &dataset.dataspace {
+        dict.set_item("maxshape", max_shape.clone())?;
+    }
+    dict.set_item("storage", format!("{:?}", dataset.storage).to_lowercase())?;
+    dict.set_item("chunks", dataset.chunk_shape.clone())?;
+    let filters: Vec<(u16, &str, Vec<u32>)> =
+        dataset.filters.iter().map(|f| (f.id, f.name.as_str(), f.parameters.clone())).collect();
+    dict.set_item("filters", filters)?;
+    dict.set_item("fill", dataset.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
+    let dims: Vec<(Option<&str>, Option<usize>)> =
+        dataset.dimensions.iter().map(|d| (d.name.as_deref(), d.scale.map(|id| id.0))).collect();
+    dict.set_item("dims", dims)?;
+    dict.set_item("refusal", dataset.refusal.as_ref().map(ToString::to_string))
+}

@@ -1,0 +1,166 @@
+//! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
+
+use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, Selection};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::raise;
+use crate::heap::Heap;
+use crate::wait::wait;
+use crate::describe;
+
+/// An open file.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct File(pub(crate) hyperslab::File);
+
+/// One dimension of a selection: `(start, count, step)`, or increasing indexes.
+#[derive(FromPyObject)]
+pub(crate) enum PyAxis {
+    Range(u64, u64, u64),
+    Indices(Vec<u64>),
+}
+
+fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
+    let axes = axes
+        .into_iter()
+        .map(|axis| match axis {
+            PyAxis::Range(start, count, step) => Axis::Range { start, count, step },
+            PyAxis::Indices(indices) => Axis::Indices(indices),
+        })
+        .collect();
+    Selection::new(axes, file.dataset(dataset)?.dataspace.shape())
+}
+
+impl File {
+    fn fail(&self, py: Python<'_>, error: Error) -> PyErr {
+        raise(py, &error.in_file(self.0.name()))
+    }
+}
+
+#[pymethods]
+impl File {
+    /// The path it was opened by.
+    #[getter]
+    fn path(&self) -> String {
+        self.0.name()
+    }
+
+    /// `Hdf5`, `Netcdf3` or `Netcdf4`.
+    #[getter]
+    fn format(&self) -> String {
+        format!("{:?}", self.0.format())
+    }
+
+    /// The file and number of the object at `path`.
+    fn find(&self, py: Python<'_>, path: &str) -> PyResult<(File, usize)> {
+        let (file, path) = (self.0.clone(), path.to_owned());
+        let found = wait(py, &Cancellation::new(), move || file.find(&path))?;
+        Ok((File(found.file), found.object.0))
+    }
+
+    /// Everything about an object but its attributes and values.
+    fn describe<'py>(&self, py: Python<'py>, object: usize) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
+        let dict = PyDict::new(py);
+        dict.set_item("path", &found.path)?;
+        let kind = match &found.content {
+            Content::Group(group) => {
+                let links: Vec<(&str, &str, Option<usize>, String)> = group
+                    .links
+                    .iter()
+                    .map(|link| match &link.target {
+                        LinkTarget::Hard(id) => (link.name.as_str(), "hard", Some(id.0), String::new()),
+                        LinkTarget::Soft(path) => (link.name.as_str(), "soft", None, path.clone()),
+                        LinkTarget::External { file, path } => (link.name.as_str(), "external", None, format!("{file}:{path}")),
+                        LinkTarget::UserDefined(class) => (link.name.as_str(), "user-defined", None, class.to_string()),
+                    })
+                    .collect();
+                dict.set_item("links", links)?;
+                let dimensions: Vec<(&str, u64, bool)> =
+                    group.dimensions.iter().map(|d| (d.name.as_str(), d.extent, d.unlimited)).collect();
+                dict.set_item("dimensions", dimensions)?;
+                "group"
+            }
+            Content::Dataset(dataset) => {
+                describe::dataset(py, &dict, dataset)?;
+                "dataset"
+            }
+            Content::Datatype(datatype) => {
+                dict.set_item("datatype", describe::datatype(py, datatype)?)?;
+                "datatype"
+            }
+            Content::Unreadable(error) => {
+                dict.set_item("refusal", error.to_string())?;
+                "unreadable"
+            }
+        };
+        dict.set_item("kind", kind)?;
+        Ok(dict)
+    }
+
+    /// Raises the error of an object that cannot be read.
+    fn check(&self, py: Python<'_>, object: usize) -> PyResult<()> {
+        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
+        match &found.content {
+            Content::Unreadable(error) => Err(self.fail(py, error.clone().at_object(&found.path))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Names of an object's attributes.
+    fn attribute_names(&self, py: Python<'_>, object: usize) -> PyResult<Vec<String>> {
+        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
+        Ok(found.attributes.iter().map(|attribute| attribute.name.clone()).collect())
+    }
+
+    /// An attribute: shape (`None` for null), datatype, bytes, heap. `None` when there is none.
+    #[expect(clippy::type_complexity, reason = "a tuple that one Python line takes apart")]
+    fn attribute<'py>(
+        &self,
+        py: Python<'py>,
+        object: usize,
+        name: &str,
+    ) -> PyResult<Option<(Option<Vec<u64>>, Bound<'py, PyDict>, Bound<'py, PyBytes>, Heap)>> {
+        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
+        let Some(attribute) = found.attributes.iter().find(|attribute| attribute.name == name) else { return Ok(None) };
+        let value = attribute
+            .value
+            .as_ref()
+            .map_err(|error| self.fail(py, error.clone().at_object(&found.path)))?;
+        let shape = match &attribute.dataspace {
+            Dataspace::Null => None,
+            space => Some(space.shape().to_vec()),
+        };
+        let datatype = describe::datatype(py, &value.datatype)?;
+        Ok(Some((shape, datatype, PyBytes::new(py, &value.bytes), Heap(value.heap.clone()))))
+    }
+
+    /// Bytes that the values take in the file.
+    fn stored_bytes(&self, py: Python<'_>, dataset: usize) -> PyResult<u64> {
+        let file = self.0.clone();
+        wait(py, &Cancellation::new(), move || file.stored_bytes(ObjectId(dataset)))
+    }
+
+    /// Reads a selection into the `length` bytes of memory at `address`; gives the heap.
+    ///
+    /// Callers (only `hyperslab.reading`) hold an array that owns that memory, writable, contiguous
+    /// and used by nobody else, until this returns.
+    fn read_into(&self, py: Python<'_>, dataset: usize, axes: Vec<PyAxis>, address: usize, length: usize) -> PyResult<Heap> {
+        let file = self.0.clone();
+        let cancellation = Cancellation::new();
+        let shared = cancellation.clone();
+        wait(py, &cancellation, move || {
+            let dataset = ObjectId(dataset);
+            let selection = selection(&file, dataset, axes).map_err(|e| e.in_file(file.name()))?;
+            if length == 0 || address == 0 {
+                return file.read_into(dataset, &selection, &mut [], &shared);
+            }
+            // SAFETY: the limited API of Python 3.10 has no buffer protocol, so memory comes as an
+            // address. The caller's contract (above) makes it valid for `length` bytes and ours
+            // alone, and `wait` does not return before this closure has ended.
+            let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
+            file.read_into(dataset, &selection, out, &shared)
+        })
+        .map(Heap)
+    }
+}

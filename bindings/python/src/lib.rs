@@ -1,0 +1,24 @@
+//! hyperslab._native: what the Python package needs of the core crate, and no more. Objects are
+//! described as plain dictionaries; numpy, the tree's looks and the tables' doors are Python.
+
+mod describe;
+mod error;
+mod file;
+mod heap;
+mod plan;
+mod reader;
+mod session;
+mod wait;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<session::Session>()?;
+    module.add_class::<file::File>()?;
+    module.add_class::<heap::Heap>()?;
+    module.add_class::<plan::Plan>()?;
+    module.add_class::<reader::Reader>()?;
+    Ok(())
+}

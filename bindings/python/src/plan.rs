@@ -1,0 +1,105 @@
+//! Plan: a table scan, planned from metadata.
+
+use hyperslab::Cancellation;
+use hyperslab::Error;
+use hyperslab::scan::predicate::Predicate;
+use hyperslab::scan::{Layout, ScanRequest, SplitPolicy};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+
+use crate::error::raise;
+use crate::file::File;
+use crate::reader::{Reader, schema_capsule};
+use crate::wait::wait;
+
+/// A planned scan.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct Plan(std::sync::Arc<hyperslab::scan::Plan>);
+
+fn layout(word: &str) -> Result<Layout, Error> {
+    match word {
+        "cells" => Ok(Layout::Cells),
+        "rows" => Ok(Layout::Rows),
+        "columns" => Ok(Layout::Columns),
+        "records" => Ok(Layout::Records),
+        other => Err(Error::invalid_input(format!("layout {other:?} is none of cells, rows, columns, records"))),
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// `where_text` is exact; `substrait` keeps at least the rows that its expression keeps.
+    #[new]
+    #[pyo3(signature = (files, path, *, file_pattern=None, layout=None, columns=None, where_text=None, substrait=None, limit=None, batch_rows=65536, decode=true))]
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of a scan request")]
+    fn new(
+        py: Python<'_>,
+        files: Vec<PyRef<'_, File>>,
+        path: String,
+        file_pattern: Option<String>,
+        layout: Option<&str>,
+        columns: Option<Vec<String>>,
+        where_text: Option<&str>,
+        substrait: Option<&[u8]>,
+        limit: Option<u64>,
+        batch_rows: usize,
+        decode: bool,
+    ) -> PyResult<Self> {
+        let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
+        let mut request = ScanRequest::new(path);
+        let prepared = (|| {
+            request.layout = layout.map(self::layout).transpose()?;
+            let text = where_text.map(Predicate::parse).transpose()?;
+            let expression = substrait.map(Predicate::from_substrait).transpose()?.flatten();
+            request.predicate = match (text, expression) {
+                (Some(a), Some(b)) => Some(a.and(b)),
+                (a, b) => a.or(b),
+            };
+            Ok(())
+        })();
+        prepared.map_err(|error: Error| raise(py, &error))?;
+        request.file_pattern = file_pattern;
+        request.columns = columns;
+        request.limit = limit;
+        request.batch_rows = batch_rows;
+        request.decode = decode;
+        let plan = wait(py, &Cancellation::new(), move || hyperslab::scan::Plan::new(&files, &request))?;
+        Ok(Self(std::sync::Arc::new(plan)))
+    }
+
+    /// The schema as an Arrow PyCapsule.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, self.0.schema())
+    }
+
+    /// Number of rows.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        wait(py, &cancellation, move || plan.count(&shared))
+    }
+
+    /// How the scan will run.
+    fn explain(&self) -> String {
+        self.0.explain()
+    }
+
+    /// The splits as bytes.
+    #[pyo3(signature = (count=None, target_bytes=None))]
+    fn split<'py>(&self, py: Python<'py>, count: Option<usize>, target_bytes: Option<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let plan = self.0.clone();
+        let policy = SplitPolicy { target_bytes, count };
+        let encoded = wait(py, &Cancellation::new(), move || {
+            plan.split(&policy)?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>()
+        })?;
+        Ok(encoded.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+    }
+
+    /// Reads everything in row order.
+    fn read(&self, py: Python<'_>) -> PyResult<Reader> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
+        Ok(Reader::new(batches, cancellation))
+    }
+}

@@ -1,0 +1,60 @@
+//! Reader: record batches one after the other, as pairs of Arrow PyCapsules.
+
+use std::sync::{Arc, Mutex};
+
+use arrow_array::ffi::to_ffi;
+use arrow_array::{Array, StructArray};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use hyperslab::scan::Batches;
+use hyperslab::{Cancellation, Error};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::error::raise;
+use crate::wait::wait;
+
+/// A schema and an array capsule (the Arrow PyCapsule interface).
+type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+/// Batches of a scan; threads that share it take turns.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct Reader {
+    batches: Arc<Mutex<Batches>>,
+    cancellation: Cancellation,
+}
+
+impl Reader {
+    pub(crate) fn new(batches: Batches, cancellation: Cancellation) -> Self {
+        Self { batches: Arc::new(Mutex::new(batches)), cancellation }
+    }
+}
+
+#[pymethods]
+impl Reader {
+    /// The next batch, or `None` at the end.
+    fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Capsules<'py>>> {
+        let batches = self.batches.clone();
+        let next = wait(py, &self.cancellation, move || {
+            let mut batches = batches.lock().map_err(|_| Error::internal("an earlier read of this scan failed"))?;
+            batches.next_batch().transpose()
+        })?;
+        let Some(batch) = next else { return Ok(None) };
+        let (array, schema) = to_ffi(&StructArray::from(batch).to_data())
+            .map_err(|e| raise(py, &Error::internal(format!("a batch cannot leave Rust: {e}"))))?;
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
+        Ok(Some((schema, array)))
+    }
+
+    /// Stops the scan: what reads now ends with `Cancelled`.
+    fn cancel(&self) {
+        self.cancellation.cancel();
+    }
+}
+
+/// The capsule of a schema.
+pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &arrow_schema::Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(schema)
+        .map_err(|e| raise(py, &Error::internal(format!("a schema cannot leave Rust: {e}"))))?;
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
+}

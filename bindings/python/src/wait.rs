@@ -1,0 +1,59 @@
+//! Wait: long work on a thread of its own while Python looks for Ctrl-C.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use hyperslab::{Cancellation, Error, Result};
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// How often Python's signal handlers get their turn.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Runs `work` without the interpreter. A signal cancels it; this returns only when `work` has ended,
+/// so what it borrows from Python stays alive. A panic becomes an `Internal` error.
+pub(crate) fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    cancellation: &Cancellation,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = channel();
+    std::thread::Builder::new()
+        .name("hyperslab-call".to_owned())
+        .spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(work))
+                .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")));
+            // The receiver waits until this arrives, so sending does not fail.
+            let _ = sender.send(result);
+        })
+        .map_err(|e| raise(py, &Error::from(e)))?;
+    // A Receiver may be moved to but not shared between threads, so it travels through `detach`.
+    let mut receiver = receiver;
+    let mut interrupted: Option<PyErr> = None;
+    loop {
+        let (back, message) = py.detach(move || {
+            let message = receiver.recv_timeout(POLL);
+            (receiver, message)
+        });
+        receiver = back;
+        match message {
+            Ok(result) => {
+                return match interrupted {
+                    Some(interrupt) => Err(interrupt),
+                    None => result.map_err(|error| raise(py, &error)),
+                };
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(signal) = py.check_signals() {
+                    cancellation.cancel();
+                    interrupted.get_or_insert(signal);
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(raise(py, &Error::internal("a reading thread ended without a result")));
+            }
+        }
+    }
+}
