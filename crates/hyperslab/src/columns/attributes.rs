@@ -1,0 +1,30 @@
+//! Attributes as field metadata: text as it is, one number as text, several values as a JSON list.
+
+use std::collections::HashMap;
+
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use hyperslab_array::Attribute;
+
+/// Attributes whose value cannot be read or shown are left out.
+pub(super) fn metadata(attributes: &[Attribute]) -> HashMap<String, String> {
+    attributes.iter().filter_map(|a| Some((a.name.clone(), text(a)?))).collect()
+}
+
+fn text(attribute: &Attribute) -> Option<String> {
+    let value = attribute.value.as_ref().ok()?;
+    let array = super::convert::convert(&value.datatype, &value.bytes, &value.heap).ok()?;
+    let options = FormatOptions::default();
+    let shown = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
+    let mut all = (0..array.len()).map(|i| shown.value(i).to_string());
+    if array.len() == 1 {
+        return all.next();
+    }
+    let numeric = array.data_type().is_numeric();
+    let items: Vec<serde_json::Value> = all
+        .map(|item| match numeric {
+            true => serde_json::from_str(&item).unwrap_or(serde_json::Value::String(item)),
+            false => serde_json::Value::String(item),
+        })
+        .collect();
+    serde_json::to_string(&items).ok()
+}

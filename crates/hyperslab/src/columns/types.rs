@@ -1,0 +1,136 @@
+//! The one table of types: `Datatype` to Arrow and back.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, Result, StringPadding};
+
+pub(super) fn length(size: u64) -> Result<i32> {
+    i32::try_from(size).map_err(|_| Error::unsupported(format!("an element of {size} bytes or items in Arrow")))
+}
+
+/// The Arrow type of elements of `datatype`; what has none is refused by name.
+pub fn arrow_type(datatype: &Datatype) -> Result<DataType> {
+    Ok(match datatype {
+        Datatype::Integer { signed, bit_precision, .. } => integer(*signed, u64::from(*bit_precision))?,
+        Datatype::Bitfield { size, .. } => integer(false, size.saturating_mul(8))?,
+        Datatype::Float { size, format, .. } => float(*size, format)?,
+        Datatype::FixedString { .. } | Datatype::VariableString { .. } => DataType::Utf8,
+        Datatype::Opaque { size, .. } | Datatype::Reference { size, .. } => DataType::FixedSizeBinary(length(*size)?),
+        Datatype::Enum { .. } if datatype.is_boolean() => DataType::Boolean,
+        Datatype::Enum { base, .. } => {
+            arrow_type(base)?;
+            DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+        }
+        Datatype::Compound { members, .. } => DataType::Struct(
+            members
+                .iter()
+                .map(|m| Ok(Field::new(&m.name, arrow_type(&m.datatype)?, false)))
+                .collect::<Result<Fields>>()?,
+        ),
+        Datatype::Sequence { base, .. } => DataType::List(Arc::new(Field::new("item", arrow_type(base)?, false))),
+        Datatype::Array { base, shape } => {
+            let mut inner = arrow_type(base)?;
+            for &extent in shape.iter().rev() {
+                inner = DataType::FixedSizeList(Arc::new(Field::new("item", inner, false)), length(extent)?);
+            }
+            inner
+        }
+        Datatype::Unsupported { class, .. } => return Err(Error::unsupported(format!("datatype class {class}"))),
+    })
+}
+
+fn integer(signed: bool, bits: u64) -> Result<DataType> {
+    Ok(match (bits, signed) {
+        (1..=8, true) => DataType::Int8,
+        (1..=8, false) => DataType::UInt8,
+        (9..=16, true) => DataType::Int16,
+        (9..=16, false) => DataType::UInt16,
+        (17..=32, true) => DataType::Int32,
+        (17..=32, false) => DataType::UInt32,
+        (33..=64, true) => DataType::Int64,
+        (33..=64, false) => DataType::UInt64,
+        _ => return Err(Error::unsupported(format!("an integer of {bits} bits in Arrow"))),
+    })
+}
+
+fn float(size: u64, format: &FloatFormat) -> Result<DataType> {
+    let FloatFormat::Custom { exponent_size, mantissa_size, exponent_bias, mantissa, .. } = *format else {
+        return match size {
+            2 => Ok(DataType::Float16),
+            4 => Ok(DataType::Float32),
+            8 => Ok(DataType::Float64),
+            _ => Err(Error::unsupported(format!("an IEEE float of {size} bytes"))),
+        };
+    };
+    // Only formats of which every value is exact in the Arrow type.
+    let lowest = 1 - i64::from(exponent_bias) - i64::from(mantissa_size);
+    let highest = (1i64 << exponent_size.min(32)) - 2 - i64::from(exponent_bias);
+    match mantissa {
+        Mantissa::Implied if mantissa_size <= 23 && exponent_size <= 8 && lowest >= -149 && highest <= 127 => {
+            Ok(DataType::Float32)
+        }
+        Mantissa::Implied if mantissa_size <= 52 && exponent_size <= 11 && lowest >= -1074 && highest <= 1023 => {
+            Ok(DataType::Float64)
+        }
+        _ => Err(Error::unsupported(format!(
+            "a float of {mantissa_size} mantissa bits and {exponent_size} exponent bits with bias {exponent_bias}"
+        ))),
+    }
+}
+
+/// The datatype that stores an Arrow type (little endian); what has none is refused by name.
+pub fn datatype_of(data_type: &DataType) -> Result<Datatype> {
+    let little = ByteOrder::Little;
+    Ok(match data_type {
+        DataType::Int8 => Datatype::integer(1, true, little),
+        DataType::Int16 => Datatype::integer(2, true, little),
+        DataType::Int32 => Datatype::integer(4, true, little),
+        DataType::Int64 => Datatype::integer(8, true, little),
+        DataType::UInt8 => Datatype::integer(1, false, little),
+        DataType::UInt16 => Datatype::integer(2, false, little),
+        DataType::UInt32 => Datatype::integer(4, false, little),
+        DataType::UInt64 => Datatype::integer(8, false, little),
+        DataType::Float16 => Datatype::float(2, little),
+        DataType::Float32 => Datatype::float(4, little),
+        DataType::Float64 => Datatype::float(8, little),
+        DataType::Boolean => Datatype::Enum {
+            base: Box::new(Datatype::integer(1, true, little)),
+            members: vec![
+                EnumMember { name: "FALSE".into(), value: 0 },
+                EnumMember { name: "TRUE".into(), value: 1 },
+            ],
+        },
+        DataType::Utf8 | DataType::LargeUtf8 => Datatype::VariableString {
+            size: 16,
+            padding: StringPadding::NullTerminated,
+            character_set: CharacterSet::Utf8,
+        },
+        DataType::FixedSizeBinary(size) => Datatype::Opaque {
+            size: u64::try_from(*size).map_err(|_| Error::invalid_input("a binary of negative size"))?,
+            tag: String::new(),
+        },
+        DataType::List(item) => Datatype::Sequence { size: 16, base: Box::new(datatype_of(item.data_type())?) },
+        DataType::FixedSizeList(item, extent) => {
+            let extent = u64::try_from(*extent).map_err(|_| Error::invalid_input("a list of negative size"))?;
+            match datatype_of(item.data_type())? {
+                Datatype::Array { base, mut shape } => {
+                    shape.insert(0, extent);
+                    Datatype::Array { base, shape }
+                }
+                base => Datatype::Array { base: Box::new(base), shape: vec![extent] },
+            }
+        }
+        DataType::Struct(fields) => {
+            let (mut offset, mut members) = (0u64, Vec::with_capacity(fields.len()));
+            for field in fields {
+                let datatype = datatype_of(field.data_type())?;
+                let size = datatype.size();
+                members.push(Member { name: field.name().clone(), offset, datatype });
+                offset = offset.checked_add(size).ok_or_else(|| Error::unsupported("a struct this large"))?;
+            }
+            Datatype::Compound { size: offset, members }
+        }
+        other => return Err(Error::unsupported(format!("Arrow type {other} in HDF5"))),
+    })
+}
