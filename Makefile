@@ -1,0 +1,47 @@
+# The same commands by hand and in CI. `make help` lists them.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Compiled Rust stays outside of the clone, so that a fresh clone does not compile the world again.
+export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
+export VIRTUAL_ENV := $(abspath $(VENV))
+RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
+
+.PHONY: help setup demo test test-rust test-python yardstick lint clean
+
+help: ## what there is to make
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
+
+setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
+
+$(VENV)/.requirements: testing/requirements.txt
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.88 or newer"; exit 1; }
+	@$(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer with venv is needed; set PYTHON="; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r testing/requirements.txt
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+demo: setup ## the main job on the real files of examples/data
+	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
+
+test: test-rust test-python ## every test
+
+test-rust: ## the crates' own tests
+	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab
+
+test-python: setup ## against h5py, netCDF4, DuckDB and Polars
+	$(BIN)/python -m pytest -q -p no:cacheprovider
+
+yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
+	$(BIN)/python testing/yardstick.py
+
+lint: ## clippy on the crates
+	cargo clippy --locked --all-targets -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab
+
+clean: ## removes what was made in the clone
+	rm -rf $(VENV) build
