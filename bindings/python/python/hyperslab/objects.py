@@ -216,7 +216,7 @@ class Dataset(Node):
         datatype = self._about["datatype"]
         plain = selected.mask is None and all(isinstance(p, slice) or np.ndim(p) == 0 for p in selected.pick)
         if (plain and np.shares_memory(place, out) and place.flags.c_contiguous and place.flags.writeable
-                and not dtypes.uses_heap(datatype) and place.dtype == self.dtype and place.shape == selected.shape):
+                and not dtypes.uses_heap(datatype) and not reading.has_strings(datatype) and place.dtype == self.dtype and place.shape == selected.shape):
             self._file.read_into(self._number, selected.axes, place.ctypes.data, place.nbytes)
             return
         values = self[Ellipsis if source_sel is None else source_sel]

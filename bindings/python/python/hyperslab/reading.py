@@ -20,12 +20,40 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
     return convert(raw, datatype, shape, heap)
 
 
+def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
+    """Clears, in place, what is padding of fixed strings: numpy's strings end in NULs, as h5py gives them."""
+    kind, size = datatype["class"], datatype["size"]
+    stride = size if stride is None else stride
+    if kind == "compound":
+        for _, at, member in datatype["members"]:
+            _cut_padding(raw, member, offset + at, stride)
+    elif kind == "array":
+        step = datatype["base"]["size"]
+        for at in range(0, size, step) if has_strings(datatype["base"]) else ():
+            _cut_padding(raw, datatype["base"], offset + at, stride)
+    elif kind == "string" and datatype["padding"] != "NullPadded" and raw.size:
+        text = raw.reshape(-1, stride)[:, offset:offset + size]
+        if datatype["padding"] == "NullTerminated":
+            text[np.logical_or.accumulate(text == 0, axis=1)] = 0
+        else:
+            trailing = np.logical_and.accumulate(text[:, ::-1] == ord(" "), axis=1)[:, ::-1]
+            text[trailing] = 0
+
+
+def has_strings(datatype: dict[str, Any]) -> bool:
+    """Whether some part of an element is a fixed string."""
+    if datatype["class"] == "compound":
+        return any(has_strings(member) for _, _, member in datatype["members"])
+    return datatype["class"] == "string" or (datatype["class"] == "array" and has_strings(datatype["base"]))
+
+
 def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap) -> np.ndarray[Any, Any]:
     """Bytes as laid out in the file as an array of values."""
     if datatype["class"] == "array":
         shape, datatype = shape + tuple(datatype["shape"]), datatype["base"]
         return convert(raw, datatype, shape, heap)
     if not uses_heap(datatype):
+        _cut_padding(raw, datatype)
         return raw.view(stored_dtype(datatype)).reshape(shape)
     size = datatype["size"]
     if datatype["class"] == "compound":

@@ -9,7 +9,7 @@ use super::heap::{FractalHeap, GlobalHeap};
 use super::message::attribute::{self, RawAttribute};
 use super::message::link::RawTarget;
 use super::message::{attribute_info, datatype};
-use super::object_header::{ObjectHeader, kind};
+use super::object_header::{Message, ObjectHeader, kind};
 use super::superblock::Superblock;
 use super::{Source, btree, dataset, group};
 use crate::{Content, Group, Link, LinkTarget, Object, ObjectId, Tree, collect_heap_references};
@@ -23,6 +23,9 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>
         if header.find(kind::DRIVER_INFO).is_some() {
             return Err(Error::unsupported("a file of the family or multi driver (driver information message)"));
         }
+        if header.find(kind::METADATA_CACHE_IMAGE).is_some_and(|image| holds_image(source, image)) {
+            return Err(Error::unsupported("a file whose metadata is in a cache image (not closed by its writer)"));
+        }
     }
     let mut builder = Builder { source, tree: Tree::default(), stored: Vec::new(), ids: HashMap::new(), pending: VecDeque::new() };
     builder.add("/".to_owned(), superblock.root)?;
@@ -35,6 +38,12 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>
         _ => return Err(Error::corrupt("the root is no group")),
     }
     Ok((builder.tree, builder.stored))
+}
+
+/// Whether a metadata cache image message (IV.A.2.y) leads to an image.
+fn holds_image(source: &Source, message: &Message) -> bool {
+    let mut cursor = source.cursor(&message.body, message.address);
+    cursor.skip(1).and_then(|()| cursor.address()).is_ok_and(|address| address.is_some())
 }
 
 struct Builder<'a> {

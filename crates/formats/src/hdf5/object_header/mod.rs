@@ -23,6 +23,7 @@ pub(crate) mod kind {
     pub const SYMBOL_TABLE: u16 = 0x11;
     pub const DRIVER_INFO: u16 = 0x14;
     pub const ATTRIBUTE_INFO: u16 = 0x15;
+    pub const METADATA_CACHE_IMAGE: u16 = 0x18;
     /// Highest number that this reader knows, whether it uses it or not.
     pub const LAST: u16 = 0x18;
 }
@@ -103,7 +104,11 @@ pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -
     let version = cursor.u8()?;
     let class = cursor.u8()?;
     match version {
-        1 => cursor.skip(6)?,
+        // Version 1 holds a symbol table entry: the name's offset in a local heap, then the address.
+        1 => {
+            cursor.skip(6)?;
+            cursor.length()?;
+        }
         2 => {}
         3 if class == 1 => {
             return Err(Error::unsupported("a message in the shared message heap (SOHM table)")

@@ -9,15 +9,15 @@ pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
     let prefix = source.read(address, 16)?;
     let mut cursor = source.cursor(&prefix, address);
     cursor.skip(2)?;
-    let count = u64::from(cursor.u16()?);
-    cursor.skip(4)?;
+    // The number of messages is wrong in some old files; the blocks' lengths tell where they end.
+    cursor.skip(2 + 4)?;
     let length = u64::from(cursor.u32()?);
     let first = address.checked_add(16).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
     let mut messages = Vec::new();
     let mut read = |block: &Continuation, messages: &mut Vec<Message>| {
         let bytes = source.read(block.address, block.length)?;
         let mut cursor = source.cursor(&bytes, block.address);
-        while cursor.remaining() >= 8 && (messages.len() as u64) < count {
+        while cursor.remaining() >= 8 {
             let kind = cursor.u16()?;
             let length = cursor.u16()?;
             let flags = cursor.u8()?;

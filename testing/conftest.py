@@ -1,0 +1,6 @@
+"""Makes `compare` importable for the tests beside it."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))

@@ -1,0 +1,54 @@
+"""The real files of examples/data: every value equals what h5py and netCDF4 read."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import netCDF4
+import numpy as np
+import pytest
+
+import hyperslab as hs
+from compare import compare
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
+FILES = sorted(p for p in DATA.iterdir() if p.suffix in (".nc", ".h5ad"))
+
+
+def is_hdf5(path: pathlib.Path) -> bool:
+    return path.read_bytes()[:4] == b"\x89HDF"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if is_hdf5(p)], ids=lambda p: p.name)
+def test_a_real_hdf5_file_equals_h5py(path: pathlib.Path) -> None:
+    results = list(compare(str(path)))
+    assert len(results) > 5
+    assert [r for r in results if r.outcome != "equal"] == []
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.suffix == ".nc"], ids=lambda p: p.name)
+def test_a_real_netcdf_file_equals_netcdf4(path: pathlib.Path) -> None:
+    f = hs.open(path)
+    with netCDF4.Dataset(path) as theirs:
+        theirs.set_auto_mask(False)
+        theirs.set_auto_scale(False)
+        assert sorted(f.keys()) == sorted(theirs.variables)
+        for name, variable in theirs.variables.items():
+            ours = f[name]
+            assert ours.dims == variable.dimensions
+            assert ours.shape == variable.shape
+            np.testing.assert_array_equal(ours[...], variable[...])
+            assert sorted(ours.attrs) == sorted(variable.ncattrs())
+
+
+def test_the_demo_runs(tmp_path: pathlib.Path) -> None:
+    scripts = str(pathlib.Path(sys.executable).parent)
+    run = subprocess.run(
+        ["bash", str(DATA.parent / "demo.sh")], capture_output=True, text=True,
+        env={"PATH": f"{scripts}:/usr/bin:/bin", "HOME": str(tmp_path), "MPLBACKEND": "Agg"},
+    )
+    assert run.returncode == 0, run.stderr
+    assert "theta.parquet" in run.stdout
+    assert "pressure.png" in run.stdout
