@@ -28,10 +28,12 @@ class ScanDataset(ds.Dataset):
         pushed: bytes | None = None
         needed: set[str] | None = set(columns) if isinstance(columns, list) else None
         if filter is not None:
-            try:
-                pushed = bytes(filter.to_substrait(schema))
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                pushed = None  # pyarrow evaluates what Substrait cannot say
+            # A limit is of the table, before the engine's filter: then nothing may be pushed below it.
+            if self._table._options.get("limit") is None:
+                try:
+                    pushed = bytes(filter.to_substrait(schema))
+                except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                    pushed = None  # pyarrow evaluates what Substrait cannot say
             if needed is not None:
                 words = str(filter)
                 needed |= {name for name in schema.names if name in words}
@@ -40,7 +42,7 @@ class ScanDataset(ds.Dataset):
         read = pa.schema(plan)
         reader = pa.RecordBatchReader.from_batches(read, _batches(plan.read()))
         kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
-        return ds.Scanner.from_batches(reader, schema=read, columns=columns, filter=filter, **kept)
+        return ds.Scanner.from_batches(reader, columns=columns, filter=filter, **kept)
 
     def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         return self.scanner(columns, filter, **options).to_table()

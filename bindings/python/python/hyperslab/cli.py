@@ -7,12 +7,13 @@ import os
 import sys
 from typing import Optional
 
+import duckdb
 import pyarrow as pa
 import typer
 
 import hyperslab as hs
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="HDF5 and netCDF as tables.")
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="HDF5 and netCDF as tables.")
 
 
 def _version(wanted: bool) -> None:
@@ -27,7 +28,7 @@ def _root(version: bool = typer.Option(False, "--version", callback=_version, is
 
 
 @app.command()
-def ls(file: str, path: str = "/", attributes: bool = False, as_json: bool = typer.Option(False, "--json")) -> None:
+def ls(file: str, path: str = typer.Argument("/"), attributes: bool = False, as_json: bool = typer.Option(False, "--json")) -> None:
     """The tree: shape, type, chunks, filters, compression ratio."""
     rows: list[dict[str, object]] = []
 
@@ -118,6 +119,6 @@ def main() -> None:
     """Entry point; errors are one line."""
     try:
         app()
-    except (hs.Error, OSError, ValueError, IndexError, pa.ArrowException) as error:
+    except (hs.Error, OSError, ValueError, IndexError, pa.ArrowException, duckdb.Error) as error:
         print(f"hyperslab: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from .errors import InvalidInputError
+from .errors import InvalidInputError, UnsupportedError
 from .file import File, open
 from .objects import Group
 
@@ -32,15 +32,16 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
     paths = _paths(file, "", frozenset({0}))
     last = Counter(path.rsplit("/", 1)[-1] for path in paths)
     connection = duckdb.connect()
+    refused: list[str] = []  # what the query may have meant but cannot be a table
     for path in paths:
         short = path.rsplit("/", 1)[-1]
         for name in {path} | ({short} if last[short] == 1 else set()):
             if name.lower() in query.lower():
                 try:
                     connection.register(name, file.table("/" + path).dataset())
-                except (ValueError, NotImplementedError):
-                    continue  # no table: the query's own error says so if it was meant
+                except (InvalidInputError, UnsupportedError) as error:
+                    refused.append(f"{name}: {error}")
     try:
         return connection.sql(query)
     except duckdb.Error as error:
-        raise InvalidInputError(f"{error}; views: {', '.join(paths[:20])}", "InvalidInput") from None
+        raise InvalidInputError(f"{error}; views: {', '.join(paths[:20])}{'; ' + '; '.join(refused) if refused else ''}", "InvalidInput") from None

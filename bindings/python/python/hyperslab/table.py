@@ -18,8 +18,8 @@ def _batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
 class Split:
     """A unit of reading; goes to another process by pickle or as `bytes(split)`."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data = bytes(data)
+    def __init__(self, data: bytes, schema: pa.Schema) -> None:
+        self._data, self.schema = bytes(data), schema
 
     def __bytes__(self) -> bytes:
         return self._data
@@ -27,7 +27,7 @@ class Split:
     def read(self) -> pa.Table:
         """Its rows."""
         reader = _native.Session().read_split(self._data)
-        return pa.Table.from_batches(list(_batches(reader))) if self._data else pa.table({})
+        return pa.Table.from_batches(list(_batches(reader)), schema=self.schema)
 
 
 class Table:
@@ -37,6 +37,10 @@ class Table:
         self._files, self._path, self._options = files, path, options
         self._where = options.pop("where", None)
         self._expression = None if self._where is None or isinstance(self._where, str) else self._where
+        if self._expression is not None and self._options.get("limit") is not None:
+            from .errors import UnsupportedError
+
+            raise UnsupportedError("limit beside a pyarrow expression: give `where` as text", "Unsupported")
         self._plan = self._replan()
 
     def _replan(self, **changes: Any) -> _native.Plan:
@@ -64,7 +68,8 @@ class Table:
         """The first rows."""
         if self._expression is not None:
             return self.dataset().head(n)
-        limit = min(n, self._options.get("limit") or n)
+        limit = self._options.get("limit")
+        limit = n if limit is None else min(n, limit)
         return pa.RecordBatchReader.from_batches(self.schema, _batches(self._replan(limit=limit).read())).read_all()
 
     def count(self) -> int:
@@ -89,7 +94,7 @@ class Table:
             from .errors import UnsupportedError
 
             raise UnsupportedError("splits of a pyarrow expression: give `where` as text", "Unsupported")
-        return [Split(data) for data in self._plan.split(count, target_bytes)]
+        return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
 
     def explain(self) -> str:
         """How the scan will run."""

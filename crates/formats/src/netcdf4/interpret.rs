@@ -14,9 +14,13 @@ const BOOKKEEPING: [&str; 6] =
 /// What the library puts before a variable that has a dimension's name but is not its coordinates.
 const NON_COORDINATE: &str = "_nc4_non_coord_";
 
-/// Whether the netCDF-4 library wrote this file.
+/// Whether the netCDF-4 library wrote this file: by its bookkeeping, or, for releases that kept
+/// none, by dimension scales in a file that names its (CF) conventions.
 pub fn is_netcdf4(tree: &Tree) -> bool {
     let root = tree.objects.first();
+    if root.is_some_and(|root| attribute::find(root, "Conventions").is_some()) && tree.objects.iter().any(is_scale) {
+        return true;
+    }
     root.is_some_and(|root| ["_NCProperties", "_nc3_strict"].iter().any(|name| attribute::find(root, name).is_some()))
         || tree.objects.iter().any(|object| {
             ["_Netcdf4Dimid", "_Netcdf4Coordinates"].iter().any(|name| attribute::find(object, name).is_some())

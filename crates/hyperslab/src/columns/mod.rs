@@ -1,43 +1,43 @@
 //! Arrays to Arrow and back: one table of types, conversion of values, attributes as field metadata.
 
 mod attributes;
+mod convention;
 mod convert;
+mod time;
 mod types;
 
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
-use hyperslab_array::{Attribute, Datatype, Error, HeapObjects, Result};
+use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
+
+use convention::Convention;
 
 pub use types::{arrow_type, datatype_of};
-
-/// Attributes that change what stored values mean.
-const CONVENTIONS: [&str; 8] = [
-    "_FillValue", "missing_value", "scale_factor", "add_offset", "valid_min", "valid_max", "valid_range", "_Unsigned",
-];
 
 /// How one dataset (or compound member) becomes one Arrow column.
 #[derive(Debug, Clone)]
 pub struct Column {
     field: Arc<Field>,
     datatype: Datatype,
+    convention: Option<Convention>,
 }
 
 impl Column {
     /// The column `name` of elements of `datatype`, with its object's attributes as field metadata.
-    /// Values are shown as stored; `decode` refuses, by name, a column whose attributes say that the
-    /// stored values mean something else (fill values, scale and offset), so that none is shown wrong.
-    /// CF times stay numbers with their units in the metadata.
+    /// `decode` applies netCDF conventions: fill and missing values and those out of the valid range
+    /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds). A
+    /// calendar or unit that Arrow cannot hold stays numeric, with its `units` in the metadata.
     pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decode: bool) -> Result<Self> {
-        if decode && let Some(found) = attributes.iter().find(|a| CONVENTIONS.contains(&a.name.as_str())) {
-            return Err(Error::unsupported(format!(
-                "decoding column {name:?} by its attribute {}; read it with decode off",
-                found.name
-            )));
-        }
-        let field = Field::new(name, arrow_type(datatype)?, false).with_metadata(attributes::metadata(attributes));
-        Ok(Self { field: Arc::new(field), datatype: datatype.clone() })
+        let stored = arrow_type(datatype)?;
+        let convention = if decode { Convention::of(&stored, attributes)? } else { None };
+        let (data_type, nullable) = match &convention {
+            Some(convention) => (convention.data_type(), convention.can_be_null()),
+            None => (stored, false),
+        };
+        let field = Field::new(name, data_type, nullable).with_metadata(attributes::metadata(attributes));
+        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention })
     }
     /// Name, Arrow type, nullability and metadata.
     pub fn field(&self) -> &Arc<Field> {
@@ -45,6 +45,10 @@ impl Column {
     }
     /// Converts whole elements in the file's layout.
     pub fn to_arrow(&self, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
-        convert::convert(&self.datatype, bytes, heap)
+        let stored = convert::convert(&self.datatype, bytes, heap)?;
+        match &self.convention {
+            Some(convention) => convention.decode(&stored),
+            None => Ok(stored),
+        }
     }
 }

@@ -1,0 +1,266 @@
+//! netCDF conventions of one variable: fill and missing values, valid range, packing, `_Unsigned`,
+//! CF time (CF Conventions 2.5.1, 4.4, 8.1; NetCDF Users Guide, "Attribute Conventions").
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, TimestampMicrosecondArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_schema::{DataType, TimeUnit};
+use hyperslab_array::{Attribute, Error, Result};
+
+use super::convert::{arrow, convert};
+use super::time::TimeUnits;
+
+/// What a variable's attributes say of its stored values.
+#[derive(Debug, Clone)]
+pub(super) struct Convention {
+    /// Type of the stored values, after `_Unsigned`.
+    stored: DataType,
+    unsigned: bool,
+    missing: Vec<Number>,
+    valid_min: Option<Number>,
+    valid_max: Option<Number>,
+    scale: Option<f64>,
+    offset: Option<f64>,
+    /// Type of unpacked values.
+    unpacked: Option<DataType>,
+    time: Option<TimeUnits>,
+}
+
+/// An attribute's number; integers exactly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Number {
+    Integer(i128),
+    Float(f64),
+}
+
+impl Convention {
+    /// The convention of a variable whose values are `stored`, or `None` where nothing changes.
+    pub fn of(stored: &DataType, attributes: &[Attribute]) -> Result<Option<Self>> {
+        if !stored.is_numeric() || matches!(stored, DataType::Decimal128(..)) {
+            return Ok(None);
+        }
+        let find = |name: &str| attributes.iter().find(|attribute| attribute.name == name);
+        let unsigned = find("_Unsigned").and_then(text).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        let stored = if unsigned { as_unsigned(stored) } else { stored.clone() };
+        let list = |name: &str| match find(name) {
+            Some(attribute) => numbers(attribute).map(|list| list.into_iter().map(|n| reinterpret(n, &stored, unsigned)).collect()),
+            None => Ok(Vec::new()),
+        };
+        let one = |name: &str| list(name).map(|list: Vec<Number>| list.first().copied());
+        let mut missing: Vec<Number> = list("_FillValue")?;
+        missing.extend(list("missing_value")?);
+        let range: Vec<Number> = list("valid_range")?;
+        let (low, high) = match range.as_slice() {
+            [low, high] => (Some(*low), Some(*high)),
+            _ => (None, None),
+        };
+        let factor = |name: &str| match find(name) {
+            Some(attribute) => Ok::<_, Error>(numbers(attribute)?.first().map(|n| n.as_f64())),
+            None => Ok(None),
+        };
+        let (scale, offset) = (factor("scale_factor")?, factor("add_offset")?);
+        let unpacked = (scale.is_some() || offset.is_some()).then(|| {
+            let single = ["scale_factor", "add_offset"].iter().filter_map(|name| find(name)).all(is_single);
+            let short = matches!(
+                stored,
+                DataType::Int8 | DataType::UInt8 | DataType::Int16 | DataType::UInt16 | DataType::Float16 | DataType::Float32
+            );
+            if single && short { DataType::Float32 } else { DataType::Float64 }
+        });
+        let time = match find("units").and_then(text) {
+            Some(units) => TimeUnits::parse(&units, find("calendar").and_then(text).as_deref()),
+            None => None,
+        };
+        let convention = Self {
+            valid_min: low.or(one("valid_min")?),
+            valid_max: high.or(one("valid_max")?),
+            stored,
+            unsigned,
+            missing,
+            scale,
+            offset,
+            unpacked,
+            time,
+        };
+        let changes = unsigned || convention.can_be_null() || convention.unpacked.is_some() || convention.time.is_some();
+        Ok(changes.then_some(convention))
+    }
+
+    /// Type of the decoded values.
+    pub fn data_type(&self) -> DataType {
+        match (&self.time, &self.unpacked) {
+            (Some(_), _) => DataType::Timestamp(TimeUnit::Microsecond, None),
+            (None, Some(unpacked)) => unpacked.clone(),
+            (None, None) => self.stored.clone(),
+        }
+    }
+
+    /// Whether a value can be missing.
+    pub fn can_be_null(&self) -> bool {
+        !self.missing.is_empty()
+            || self.valid_min.is_some()
+            || self.valid_max.is_some()
+            || (self.time.is_some() && (self.stored.is_floating() || self.unpacked.is_some()))
+    }
+
+    /// Decodes values as stored.
+    pub fn decode(&self, array: &ArrayRef) -> Result<ArrayRef> {
+        let array = if self.unsigned { bits_as(array, &self.stored)? } else { array.clone() };
+        let mut nulls = self.valid(&array)?;
+        let array = match &self.unpacked {
+            Some(to) => self.unpack(&array, to)?,
+            None => array,
+        };
+        let Some(time) = &self.time else {
+            let data = array.to_data().into_builder().nulls(nulls).build().map_err(arrow)?;
+            return Ok(arrow_array::make_array(data));
+        };
+        let values = if array.data_type().is_floating() {
+            let floats = cast(&array, &DataType::Float64)?;
+            let floats = floats.as_primitive::<Float64Type>().values().clone();
+            let known: BooleanBuffer = floats.iter().map(|value| !value.is_nan()).collect();
+            nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(known)));
+            let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+            let convert = |(row, value): (usize, &f64)| if valid(row) { time.from_float(*value) } else { Ok(0) };
+            floats.iter().enumerate().map(convert).collect::<Result<Vec<i64>>>()?
+        } else {
+            let integers = wide(&array)?;
+            let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+            let convert = |(row, value): (usize, &i128)| if valid(row) { time.from_integer(*value) } else { Ok(0) };
+            integers.iter().enumerate().map(convert).collect::<Result<Vec<i64>>>()?
+        };
+        Ok(Arc::new(TimestampMicrosecondArray::new(values.into(), nulls)))
+    }
+
+    fn unpack(&self, array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+        let (scale, offset) = (self.scale.unwrap_or(1.0), self.offset.unwrap_or(0.0));
+        let values = cast(array, to)?;
+        // Each step rounds in the result's own type, as numpy does.
+        Ok(match to {
+            DataType::Float32 => {
+                let (scale, offset) = (scale as f32, offset as f32);
+                let values = values.as_primitive::<Float32Type>();
+                Arc::new(Float32Array::from_iter_values(values.values().iter().map(|v| v * scale + offset)))
+            }
+            _ => {
+                let values = values.as_primitive::<Float64Type>();
+                Arc::new(Float64Array::from_iter_values(values.values().iter().map(|v| v * scale + offset)))
+            }
+        })
+    }
+
+    /// Where stored values are neither missing nor out of range.
+    fn valid(&self, array: &ArrayRef) -> Result<Option<NullBuffer>> {
+        if self.missing.is_empty() && self.valid_min.is_none() && self.valid_max.is_none() {
+            return Ok(None);
+        }
+        let valid: BooleanBuffer = if array.data_type().is_floating() {
+            // Constants are compared in the column's type: a double 1e20 marks a float 1e20.
+            let single = *array.data_type() == DataType::Float32;
+            let same = |n: &Number| if single { f64::from(n.as_f64() as f32) } else { n.as_f64() };
+            let missing: Vec<f64> = self.missing.iter().map(same).collect();
+            let (low, high) = (self.valid_min.as_ref().map(same), self.valid_max.as_ref().map(same));
+            let values = cast(array, &DataType::Float64)?;
+            let valid = |value: &f64| {
+                !missing.iter().any(|m| m == value || (m.is_nan() && value.is_nan()))
+                    && low.is_none_or(|low| *value >= low || value.is_nan())
+                    && high.is_none_or(|high| *value <= high || value.is_nan())
+            };
+            values.as_primitive::<Float64Type>().values().iter().map(valid).collect()
+        } else {
+            let above = |n: &Number, value: i128| match n {
+                Number::Integer(bound) => value >= *bound,
+                Number::Float(bound) => value as f64 >= *bound,
+            };
+            let below = |n: &Number, value: i128| match n {
+                Number::Integer(bound) => value <= *bound,
+                Number::Float(bound) => value as f64 <= *bound,
+            };
+            let values = wide(array)?;
+            let valid = |value: &i128| {
+                !self.missing.iter().any(|m| above(m, *value) && below(m, *value))
+                    && self.valid_min.as_ref().is_none_or(|low| above(low, *value))
+                    && self.valid_max.as_ref().is_none_or(|high| below(high, *value))
+            };
+            values.iter().map(valid).collect()
+        };
+        Ok(Some(NullBuffer::new(valid)))
+    }
+}
+
+impl Number {
+    fn as_f64(self) -> f64 {
+        match self {
+            Self::Integer(value) => value as f64,
+            Self::Float(value) => value,
+        }
+    }
+}
+
+fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    arrow_cast::cast(array, to).map_err(arrow)
+}
+
+/// Integers of any width.
+fn wide(array: &ArrayRef) -> Result<Vec<i128>> {
+    if *array.data_type() == DataType::UInt64 {
+        return Ok(array.as_primitive::<UInt64Type>().values().iter().map(|v| i128::from(*v)).collect());
+    }
+    let array = cast(array, &DataType::Int64)?;
+    Ok(array.as_primitive::<Int64Type>().values().iter().map(|v| i128::from(*v)).collect())
+}
+
+fn as_unsigned(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Int8 => DataType::UInt8,
+        DataType::Int16 => DataType::UInt16,
+        DataType::Int32 => DataType::UInt32,
+        DataType::Int64 => DataType::UInt64,
+        other => other.clone(),
+    }
+}
+
+/// The same bits as another integer type of the same width.
+fn bits_as(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let data = array.to_data().into_builder().data_type(to.clone()).build().map_err(arrow)?;
+    Ok(arrow_array::make_array(data))
+}
+
+/// A signed constant beside `_Unsigned` values stands for its bits.
+fn reinterpret(number: Number, stored: &DataType, unsigned: bool) -> Number {
+    match (number, stored.primitive_width()) {
+        (Number::Integer(value), Some(width)) if unsigned && value < 0 => Number::Integer(value + (1i128 << (8 * width))),
+        _ => number,
+    }
+}
+
+fn array_of(attribute: &Attribute) -> Option<ArrayRef> {
+    let value = attribute.value.as_ref().ok()?;
+    convert(&value.datatype, &value.bytes, &value.heap).ok()
+}
+
+fn is_single(attribute: &Attribute) -> bool {
+    array_of(attribute).is_some_and(|array| *array.data_type() == DataType::Float32)
+}
+
+fn text(attribute: &Attribute) -> Option<String> {
+    let array = array_of(attribute)?;
+    let strings = array.as_string_opt::<i32>()?;
+    (strings.len() == 1).then(|| strings.value(0).trim().to_owned())
+}
+
+/// The attribute's numbers; text where numbers belong says nothing, as the netCDF library takes it.
+fn numbers(attribute: &Attribute) -> Result<Vec<Number>> {
+    let Some(array) = array_of(attribute) else { return Ok(Vec::new()) };
+    if array.data_type().is_integer() {
+        return Ok(wide(&array)?.into_iter().map(Number::Integer).collect());
+    }
+    if array.data_type().is_floating() {
+        let values = cast(&array, &DataType::Float64)?;
+        return Ok(values.as_primitive::<Float64Type>().values().iter().map(|v| Number::Float(*v)).collect());
+    }
+    Ok(Vec::new())
+}
