@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Optional
+from typing import Any, Optional
 
 import duckdb
 import pyarrow as pa
@@ -32,27 +32,35 @@ def ls(file: str, path: str = typer.Argument("/"), attributes: bool = False, as_
     """The tree: shape, type, chunks, filters, compression ratio."""
     rows: list[dict[str, object]] = []
 
-    def visit(group: hs.Group, seen: frozenset[int]) -> None:
+    def add(file: Any, number: int, where: str, seen: frozenset[int]) -> None:
+        about = file.describe(number)
+        row: dict[str, object] = {"path": where, "kind": about["kind"]}
+        if about["kind"] == "dataset":
+            d = hs.Dataset(file, number, where)
+            row |= {"shape": list(d.shape), "type": hs.objects.dtypes.describe(about["datatype"]),
+                    "chunks": d.chunks, "filters": d.filters, "refused": about["refusal"]}
+            if d.filters and not about["refusal"] and d.stored_bytes:
+                row["ratio"] = round(d.size * about["datatype"]["size"] / d.stored_bytes, 2)
+        if attributes:
+            row["attributes"] = {k: str(v) for k, v in hs.Attributes(file, number).items()}
+        rows.append(row)
+        if about["kind"] == "group" and number not in seen:
+            below(hs.Group(file, number, where), seen | {number})
+
+    def below(group: hs.Group, seen: frozenset[int]) -> None:
         for name, kind, number, target in group._about["links"]:
             where = f"{group.name.rstrip('/')}/{name}"
-            about = group._file.describe(number) if kind == "hard" else {"kind": kind}
-            row: dict[str, object] = {"path": where, "kind": about["kind"]}
-            if kind != "hard":
-                row["target"] = target
-            if about["kind"] == "dataset":
-                d = hs.Dataset(group._file, number, where)
-                row |= {"shape": list(d.shape), "type": hs.objects.dtypes.describe(about["datatype"]),
-                        "chunks": d.chunks, "filters": d.filters, "refused": about["refusal"]}
-                if d.filters and not about["refusal"] and d.stored_bytes:
-                    row["ratio"] = round(d.size * about["datatype"]["size"] / d.stored_bytes, 2)
-            if attributes and kind == "hard":
-                row["attributes"] = {k: str(v) for k, v in hs.Attributes(group._file, number).items()}
-            rows.append(row)
-            if about["kind"] == "group" and number not in seen:
-                visit(hs.Group(group._file, number, where), seen | {number})
+            if kind == "hard":
+                add(group._file, number, where, seen)
+            else:
+                rows.append({"path": where, "kind": kind, "target": target})
 
     opened = hs.open(file)
-    visit(opened if path == "/" else opened[path], frozenset({0}))
+    found = opened if path == "/" else opened[path]
+    if isinstance(found, hs.Group):
+        below(found, frozenset({found._number}))
+    else:
+        add(found._file, found._number, found.name, frozenset())
     if as_json:
         print(json.dumps(rows))
         return
