@@ -10,7 +10,8 @@ use crate::wait::wait;
 use crate::describe;
 
 /// An open file.
-#[pyclass(frozen, module = "hyperslab._native")]
+#[pyclass(frozen, eq, hash, module = "hyperslab._native")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct File(pub(crate) hyperslab::File);
 
 /// One dimension of a selection: `(start, count, step)`, or increasing indexes.

@@ -32,6 +32,19 @@ impl Found {
     }
 }
 
+/// Two handles are equal when they came from the same opening.
+impl PartialEq for File {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.array_file, &other.array_file)
+    }
+}
+impl Eq for File {}
+impl std::hash::Hash for File {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.array_file).cast::<()>().hash(state);
+    }
+}
+
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>) -> Self {
         Self { session, path, array_file }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob as globbing
 import os
 from typing import Any
@@ -50,9 +51,20 @@ class FileSet(File):
     """Several files as one table; the tree is the first one's."""
 
 
+@functools.lru_cache(maxsize=16)
+def session(threads: int | None = None, format: str | None = None) -> _native.Session:
+    """The process's session with these options: its threads are started once."""
+    return _native.Session(threads, format)
+
+
+# A forked child has none of its parent's threads.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=session.cache_clear)
+
+
 def open(path: Any, *, threads: int | None = None, format: str | None = None) -> File:
     """Opens a path, a list of paths or a glob."""
-    session = _native.Session(threads, format)
+    opener = session(threads, format)
     if isinstance(path, (list, tuple)):
         names, pattern = [os.fspath(p) for p in path], None
     else:
@@ -61,5 +73,5 @@ def open(path: Any, *, threads: int | None = None, format: str | None = None) ->
         names, pattern = (sorted(globbing.glob(name)), name) if wild else ([name], None)
     if not names:
         raise MissingFileError(f"no file matches {path}", "NotFound")
-    natives = [session.open(name) for name in names]
+    natives = [opener.open(name) for name in names]
     return File(natives[0]) if len(natives) == 1 and pattern is None else FileSet(natives[0], natives[1:], pattern)

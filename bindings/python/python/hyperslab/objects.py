@@ -73,6 +73,13 @@ class Node:
         """The absolute path."""
         return self.name
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same object of the same opened file, by whatever path it was reached."""
+        return isinstance(other, Node) and self._number == other._number and self._file == other._file
+
+    def __hash__(self) -> int:
+        return hash((self._file, self._number))
+
 
 def node(file: _native.File, number: int, name: str) -> Node:
     """The object with this number."""

@@ -26,7 +26,9 @@ class Split:
 
     def read(self) -> pa.Table:
         """Its rows."""
-        reader = _native.Session().read_split(self._data)
+        from .file import session
+
+        reader = session().read_split(self._data)
         return pa.Table.from_batches(list(_batches(reader)), schema=self.schema)
 
 

@@ -7,7 +7,8 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
     let (total, rest) = input.split_first_chunk::<8>().ok_or_else(short)?;
     let (block, mut rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
     let total = usize::try_from(u64::from_be_bytes(*total)).unwrap_or(usize::MAX);
-    if total > most {
+    // LZ4 makes at most 255 bytes of one.
+    if total > most || total / 256 > input.len() {
         return Err(Error::corrupt(format!("a stream of {total} bytes where {most} belong")));
     }
     let block = usize::try_from(u32::from_be_bytes(*block)).unwrap_or(usize::MAX);

@@ -25,7 +25,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
     };
     let fill_value = fill_value(source, header, &datatype)?;
     let external = header.find(kind::EXTERNAL_FILES).is_some();
-    let (layout, storage, stored_bytes) = layout_of(message, &datatype, &dataspace, !pipeline.filters.is_empty())?;
+    let (layout, storage, stored_bytes) = layout_of(message, &datatype, &dataspace)?;
     let refusal = refusal(&datatype, &layout, external, &pipeline);
     let chunk_shape = match &layout {
         Layout::Chunked(layout) => Some(layout.chunk_shape.clone()),
@@ -94,7 +94,6 @@ fn layout_of(
     message: LayoutMessage,
     datatype: &Datatype,
     dataspace: &Dataspace,
-    filtered: bool,
 ) -> Result<(Layout, StorageLayout, Option<u64>)> {
     let bytes = || {
         let bytes = dataspace.element_count()?.checked_mul(datatype.size());
@@ -129,9 +128,7 @@ fn layout_of(
                 shape: shape.clone(),
                 max_shape: max_shape.clone(),
                 chunk_shape,
-                element_size,
                 chunk_bytes: chunk_bytes.ok_or_else(|| Error::corrupt("a chunk beyond 64 bits"))?,
-                filtered,
                 unfiltered_partial_edges,
                 locator,
             };

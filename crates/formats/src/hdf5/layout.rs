@@ -24,12 +24,8 @@ pub(crate) struct ChunkedLayout {
     pub max_shape: Vec<Option<u64>>,
     /// Extent of a chunk, without the trailing element-size dimension of the file.
     pub chunk_shape: Vec<u64>,
-    /// Bytes of one element.
-    pub element_size: u64,
     /// Bytes of one unfiltered chunk.
     pub chunk_bytes: u64,
-    /// Whether a filter pipeline exists (filtered chunk records carry a size and a mask).
-    pub filtered: bool,
     /// Flag bit 0 of a version-4 layout: partial edge chunks are stored without filters.
     pub unfiltered_partial_edges: bool,
     /// How chunks are found.

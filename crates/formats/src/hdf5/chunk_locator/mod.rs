@@ -56,8 +56,15 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
     }
     let locations = touched.into_iter().map(|origin| {
         let number: Vec<u64> = origin.iter().zip(&layout.chunk_shape).map(|(start, chunk)| start / chunk).collect();
-        let source = found.chunks.remove(&number).unwrap_or(ChunkSource::Fill);
-        ChunkLocation { origin, shape: layout.chunk_shape.clone(), source }
+        match found.chunks.remove(&number) {
+            Some(source) => ChunkLocation { origin, shape: layout.chunk_shape.clone(), source },
+            // What was never written is no larger than the dataset, whatever the chunk's shape says.
+            None => {
+                let extents = layout.chunk_shape.iter().zip(&layout.shape).zip(&origin);
+                let shape = extents.map(|((&chunk, &n), &start)| chunk.min(n.saturating_sub(start))).collect();
+                ChunkLocation { origin, shape, source: ChunkSource::Fill }
+            }
+        }
     });
     Ok(locations.collect())
 }
