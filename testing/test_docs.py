@@ -77,7 +77,8 @@ def layout(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def environment(home: pathlib.Path) -> dict[str, str]:
     scripts = pathlib.Path(sys.executable).parent
-    return {"PATH": f"{scripts}:/usr/bin:/bin", "HOME": str(home), "MPLBACKEND": "Agg", "LC_ALL": "C.UTF-8", "COLUMNS": "200"}
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    return kept | {"PATH": f"{scripts}:/usr/bin:/bin", "HOME": str(home), "MPLBACKEND": "Agg", "LC_ALL": "C.UTF-8", "COLUMNS": "200"}
 
 
 def name_of(page: pathlib.Path) -> str:
