@@ -41,7 +41,7 @@ yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by
 	$(BIN)/python testing/yardstick.py
 
 lint: ## clippy on the crates
-	cargo clippy --locked --all-targets -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab
+	cargo clippy --locked --all-targets --workspace -- -D warnings
 
 clean: ## removes what was made in the clone
 	rm -rf $(VENV) build

@@ -16,6 +16,35 @@ fn string(dict: &Bound<'_, PyDict>, padding: StringPadding, character_set: Chara
     dict.set_item("padding", format!("{padding:?}"))
 }
 
+/// Where the parts of a float that is not IEEE's lie, in bits.
+fn float_layout<'py>(py: Python<'py>, format: &FloatFormat) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let FloatFormat::Custom {
+        bit_offset,
+        bit_precision,
+        sign_location,
+        exponent_location,
+        exponent_size,
+        mantissa_location,
+        mantissa_size,
+        exponent_bias,
+        mantissa,
+    } = *format
+    else {
+        return Ok(None);
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("bit_offset", bit_offset)?;
+    dict.set_item("bit_precision", bit_precision)?;
+    dict.set_item("sign_location", sign_location)?;
+    dict.set_item("exponent_location", exponent_location)?;
+    dict.set_item("exponent_size", exponent_size)?;
+    dict.set_item("mantissa_location", mantissa_location)?;
+    dict.set_item("mantissa_size", mantissa_size)?;
+    dict.set_item("exponent_bias", exponent_bias)?;
+    dict.set_item("mantissa", format!("{mantissa:?}"))?;
+    Ok(Some(dict))
+}
+
 /// `{"class": …, "size": bytes, …}`.
 pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -26,11 +55,14 @@ pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<B
             dict.set_item("order", order(*o))?;
             let ordinary = *bit_offset == 0 && u64::from(*bit_precision) == size * 8;
             dict.set_item("ordinary", ordinary)?;
+            dict.set_item("bit_offset", bit_offset)?;
+            dict.set_item("bit_precision", bit_precision)?;
             "integer"
         }
         Datatype::Float { order: o, format, .. } => {
             dict.set_item("order", order(*o))?;
             dict.set_item("ordinary", *format == FloatFormat::Ieee)?;
+            dict.set_item("layout", float_layout(py, format)?)?;
             "float"
         }
         Datatype::FixedString { padding, character_set, .. } => {

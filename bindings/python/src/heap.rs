@@ -12,6 +12,11 @@ pub(crate) struct Heap(pub(crate) HeapObjects);
 
 #[pymethods]
 impl Heap {
+    /// An empty heap.
+    #[new]
+    fn new() -> Self {
+        Self(HeapObjects::default())
+    }
     /// The bytes of each element of `width` bytes in `elements`; `base_size` bytes an item (1 for strings).
     fn values<'py>(&self, py: Python<'py>, elements: &[u8], width: usize, base_size: u64) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         elements

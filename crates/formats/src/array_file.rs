@@ -86,12 +86,15 @@ pub trait ArrayFile: Send + Sync {
     }
 }
 
+/// Takes the base datatype of a sequence (none for strings), the stored element, and what it points at.
+pub type HeapVisit<'a> = dyn FnMut(Option<&Datatype>, &[u8], HeapReference) + 'a;
+
 /// Calls `visit(base datatype of a sequence, stored element, reference)` for every variable-length
 /// value in `bytes` (whole elements of `datatype`), without looking inside the values.
 pub fn collect_heap_references(
     datatype: &Datatype,
     bytes: &[u8],
-    visit: &mut dyn FnMut(Option<&Datatype>, &[u8], HeapReference),
+    visit: &mut HeapVisit<'_>,
 ) -> Result<()> {
     let size = usize::try_from(datatype.size()).map_err(|_| Error::corrupt("an element exceeds memory"))?;
     if size == 0 {

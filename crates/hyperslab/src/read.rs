@@ -102,8 +102,9 @@ fn fill(
     let located = file.array_file().locate(dataset, &selection)?;
     let job = Job { file, dataset, description, selection: &selection, cancellation };
     let bands = job.bands(&located.chunks, out)?;
-    let threads = file.session().threads();
-    file.session().pool().install(|| {
+    let pool = file.session().pool()?;
+    let threads = pool.current_num_threads();
+    pool.install(|| {
         if bands.len() >= threads.min(located.chunks.len()) {
             bands.into_par_iter().try_for_each_init(Scratch::default, |scratch, band| job.read_band(band, scratch))
         } else {

@@ -1,7 +1,7 @@
 //! Session: threads and limits, shared by all files that it opens.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Interpretation, Limits, OpenOptions};
@@ -23,20 +23,26 @@ pub struct SessionOptions {
 /// Threads and limits. Cheap to clone.
 #[derive(Clone)]
 pub struct Session {
-    pool: Arc<rayon::ThreadPool>,
+    threads: Option<usize>,
+    pool: Arc<RwLock<Option<Started>>>,
     options: OpenOptions,
 }
 
+/// Threads, and the process that they live in: a forked child has none of its parent's.
+#[derive(Clone)]
+struct Started {
+    process: u32,
+    pool: Arc<rayon::ThreadPool>,
+}
+
 impl Session {
-    /// Starts the session's threads.
+    /// A session; its threads start when they are first needed.
     pub fn new(options: SessionOptions) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads.unwrap_or(0))
-            .thread_name(|number| format!("hyperslab-{number}"))
-            .build()
-            .map_err(|e| Error::internal(format!("cannot start threads: {e}")))?;
+        if options.threads == Some(0) {
+            return Err(Error::invalid_input("0 threads decode nothing: give 1 or more, or leave it out"));
+        }
         let open = OpenOptions { limits: options.limits, interpretation: options.interpretation };
-        Ok(Self { pool: Arc::new(pool), options: open })
+        Ok(Self { threads: options.threads, pool: Arc::default(), options: open })
     }
     /// Opens a local file; the bytes tell its format.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
@@ -44,12 +50,26 @@ impl Session {
         let array_file = hyperslab_formats::open(storage, &self.options)?;
         Ok(File::new(self.clone(), path.as_ref().to_path_buf(), array_file))
     }
-    /// Number of decoding threads.
-    pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
-    }
-    pub(crate) fn pool(&self) -> &rayon::ThreadPool {
-        &self.pool
+    /// The decoding threads of this process.
+    pub(crate) fn pool(&self) -> Result<Arc<rayon::ThreadPool>> {
+        let process = std::process::id();
+        let here = |started: &Started| started.process == process;
+        if let Some(started) = self.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(|s| here(s)) {
+            return Ok(started.pool.clone());
+        }
+        let mut slot = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(started) = slot.as_ref().filter(|s| here(s)) {
+            return Ok(started.pool.clone());
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads.unwrap_or(0))
+            .thread_name(|number| format!("hyperslab-{number}"))
+            .build()
+            .map_err(|e| Error::internal(format!("cannot start threads: {e}")))?;
+        let pool = Arc::new(pool);
+        // A parent's pool in a forked child cannot be stopped, for its threads are not there.
+        std::mem::forget(slot.replace(Started { process, pool: pool.clone() }));
+        Ok(pool)
     }
     pub(crate) fn limits(&self) -> &Limits {
         &self.options.limits

@@ -4,7 +4,9 @@ from ._native import __version__
 from .errors import (CancelledError, ConflictError, CorruptError, Error, InternalError, InvalidInputError, IoError,
                      LimitExceededError, NotFoundError, UnsupportedError)
 from .file import File, FileSet, open
-from .objects import Attributes, Dataset, Empty, Group
+from .attributes import Attributes, Empty
+from .objects import Dataset, Group
+from . import dtypes
 from .sql import sql
 from .table import Split, Table
 

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
+import math
 import os
 import sys
-from typing import Any, Optional
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Optional
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+from rich.tree import Tree
 
 import hyperslab as hs
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="HDF5 and netCDF as tables.")
+from . import tree
+from .objects import Node
+from .progress import counting, waiting
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+                  help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Where = Annotated[Optional[str], typer.Option(help="Keep the rows for which this holds: \"lat > 60 and t2m > 280\".")]
+Columns = Annotated[Optional[str], typer.Option(help="Only these columns, separated by commas.")]
+Layout = Annotated[Optional[str], typer.Option(help="cells, rows, columns or records.")]
+Raw = Annotated[bool, typer.Option("--raw", help="Stored values: no netCDF decoding.")]
 
 
 def _version(wanted: bool) -> None:
@@ -23,110 +43,220 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True)) -> None:
+def _root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
     """HDF5 and netCDF as tables."""
 
 
-@app.command()
-def ls(file: str, path: str = typer.Argument("/"), attributes: bool = False, as_json: bool = typer.Option(False, "--json")) -> None:
-    """The tree: shape, type, chunks, filters, compression ratio."""
-    rows: list[dict[str, object]] = []
+def _say(what: Any) -> None:
+    """Prints for people: lines are not broken where no terminal asks for it."""
+    Console(soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 200).print(what)
 
-    def add(file: Any, number: int, where: str, seen: frozenset[int]) -> None:
-        about = file.describe(number)
-        row: dict[str, object] = {"path": where, "kind": about["kind"]}
-        if about["kind"] == "dataset":
-            d = hs.Dataset(file, number, where)
-            row |= {"shape": list(d.shape), "type": hs.objects.dtypes.describe(about["datatype"]),
-                    "chunks": d.chunks, "filters": d.filters, "refused": about["refusal"]}
-            if d.filters and not about["refusal"] and d.stored_bytes:
-                row["ratio"] = round(d.size * about["datatype"]["size"] / d.stored_bytes, 2)
-        if attributes:
-            row["attributes"] = {k: str(v) for k, v in hs.Attributes(file, number).items()}
-        rows.append(row)
-        if about["kind"] == "group" and number not in seen:
-            below(hs.Group(file, number, where), seen | {number})
 
-    def below(group: hs.Group, seen: frozenset[int]) -> None:
-        for name, kind, number, target in group._about["links"]:
-            where = f"{group.name.rstrip('/')}/{name}"
-            if kind == "hard":
-                add(group._file, number, where, seen)
-            else:
-                rows.append({"path": where, "kind": kind, "target": target})
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: numbers that JSON lacks are null, bytes that are no text are base64."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return base64.b64encode(value).decode()
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
-    opened = hs.open(file)
-    found = opened if path == "/" else opened[path]
-    if isinstance(found, hs.Group):
-        below(found, frozenset({found._number}))
-    else:
-        add(found._file, found._number, found.name, frozenset())
+
+def _rows(table: pa.Table, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(rows))
+        for row in table.to_pylist():
+            print(json.dumps(_plain(row), ensure_ascii=False))
         return
-    for row in rows:
-        print(row["path"], *(f"{k}={v}" for k, v in row.items() if k not in ("path", "kind") and v not in (None, [])))
+    grid = Grid(box=None, header_style="bold")
+    for field in table.schema:
+        grid.add_column(f"{escape(field.name)}\n[dim]{escape(str(field.type))}[/dim]", overflow="fold")
+    for row in table.to_pylist():
+        grid.add_row(*(escape(_cell(row[field.name], field.type)) for field in table.schema))
+    _say(grid)
+
+
+def _cell(value: Any, type: pa.DataType) -> str:
+    """A value for people; a narrow float with its own few digits, not a double's."""
+    if value is None:
+        return ""
+    return str(np.float32(value)) if pa.types.is_float32(type) else str(value)
+
+
+def _split(columns: Optional[str]) -> Optional[list[str]]:
+    return [name.strip() for name in columns.split(",")] if columns else None
+
+
+def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
+    found = entry.object
+    facts: dict[str, Any] = {"path": entry.path, "kind": entry.kind}
+    if found is None:
+        return facts | {"target": entry.target}
+    if isinstance(found, hs.Dataset):
+        facts |= {"shape": list(found.shape), "type": hs.dtypes.describe(found._about["datatype"]), "dims": list(found.dims),
+                  "chunks": list(found.chunks) if found.chunks else None, "filters": found.filters,
+                  "ratio": found.compression_ratio and round(found.compression_ratio, 2)}
+    if found.refusal:
+        facts["refused"] = found.refusal
+    if attributes:
+        facts["attributes"] = dict(tree.attribute_lines(found))
+    return facts
 
 
 @app.command()
-def info(file: str) -> None:
-    """Format and tree."""
+def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Attributes too.")] = False,
+       as_json: AsJson = False) -> None:
+    """The tree: shape, type, chunks, filters, compression ratio."""
     opened = hs.open(file)
-    print(f"{opened.format}\n{opened}")
+    found: Node = opened if path == "/" else opened[path]
+    facts: list[dict[str, Any]] = []
+
+    def add(entry: tree.Entry, below: Tree, seen: frozenset[int]) -> None:
+        facts.append(_facts(entry, attributes))
+        group = isinstance(entry.object, hs.Group)
+        branch = below.add(f"[bold]{escape(entry.name)}[/bold]{'/' if group else ''}  {escape(tree.line(entry))}".rstrip())
+        if entry.object is not None:
+            inside(entry.object, branch, seen, entry.repeated)
+
+    def inside(node: Node, branch: Tree, seen: frozenset[int], repeated: bool = False) -> None:
+        for name, value in tree.attribute_lines(node) if attributes else ():
+            branch.add(f"[dim]@{escape(name)} = {escape(value)}[/dim]")
+        if isinstance(node, hs.Group) and not repeated:
+            for entry in tree.members(node, seen):
+                add(entry, branch, seen | {node._number})
+
+    with waiting("reading the tree"):
+        itself = tree.Entry(found.name, found.name, found.kind, found, "", False)
+        root = Tree(f"[bold]{escape(file)}[/bold] {escape('' if path == '/' else found.name)}  {escape(tree.line(itself))}".rstrip())
+        if not isinstance(found, hs.Group):
+            facts.append(_facts(itself, attributes))
+        inside(found, root, frozenset({found._number}))
+    print(json.dumps(_plain(facts), ensure_ascii=False)) if as_json else _say(root)
 
 
 @app.command()
-def head(file: str, path: str, rows: int = 5, columns: Optional[str] = None, where: Optional[str] = None,
-         layout: Optional[str] = None) -> None:
-    """The first rows."""
-    chosen = columns.split(",") if columns else None
-    for row in hs.open(file).table(path, where, chosen, layout).head(rows).to_pylist():
-        print(json.dumps(row, default=str))
+def info(file: str, path: Annotated[Optional[str], typer.Argument()] = None, as_json: AsJson = False) -> None:
+    """The format and sizes of a file, or all about one object."""
+    opened = hs.open(file)
+    if path is not None:
+        found = opened[path]
+        facts = _facts(tree.Entry(found.name, found.name, found.kind, found, "", False), True)
+        if isinstance(found, hs.Dataset):
+            facts |= {"maxshape": list(found.maxshape), "bytes": found.nbytes, "stored_bytes": None if found.refusal else found.stored_bytes}
+    else:
+        nodes = list(_nodes(opened))
+        datasets = [node for node in nodes if isinstance(node, hs.Dataset)]
+        facts = {"file": opened.filename, "format": opened.format, "file_bytes": os.path.getsize(opened.filename),
+                 "groups": sum(isinstance(node, hs.Group) for node in nodes), "datasets": len(datasets),
+                 "refused": sum(1 for node in nodes if node.refusal), "bytes": sum(d.nbytes for d in datasets if not d.refusal),
+                 "stored_bytes": sum(d.stored_bytes for d in datasets if not d.refusal), "attributes": dict(tree.attribute_lines(opened))}
+    if as_json:
+        print(json.dumps(_plain(facts), ensure_ascii=False))
+        return
+    grid = Grid(box=None, show_header=False)
+    for name, value in facts.items():
+        for row, (key, shown) in enumerate(value.items() if isinstance(value, dict) else [("", value)]):
+            grid.add_row(f"[bold]{name if row == 0 else ''}[/bold]", escape(f"{key} = {shown}" if key else str(shown)))
+    _say(grid)
+
+
+def _nodes(group: hs.Group) -> Iterator[Node]:
+    """Every object once, however many links lead to it."""
+    pending: list[Node] = [group]
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if node._number in seen:
+            continue
+        seen.add(node._number)
+        yield node
+        if isinstance(node, hs.Group):
+            pending += [entry.object for entry in tree.members(node, frozenset(seen)) if entry.object is not None]
 
 
 @app.command()
-def sql(file: str, query: str, out: Optional[str] = typer.Option(None, "-o")) -> None:
-    """Runs a query."""
-    relation = hs.sql(query, file)
-    relation.write_parquet(out) if out else print(relation)
+def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="How many rows.")] = 10,
+         columns: Columns = None, where: Where = None, layout: Layout = None, raw: Raw = False, as_json: AsJson = False) -> None:
+    """The first rows of a table (JSON: one row a line)."""
+    with waiting("reading"):
+        found = hs.open(file).table(path, where, _split(columns), layout, decode=not raw).head(rows)
+    _rows(found, as_json)
 
 
 @app.command()
-def export(file: str, path: str, out: str, where: Optional[str] = None, layout: Optional[str] = None) -> None:
-    """Writes a table as .parquet, .arrow or .csv, a batch at a time."""
+def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
+        as_json: AsJson = False) -> None:
+    """Runs an SQL query (DuckDB); every dataset and table-like group is a view of its name."""
+    with waiting("running the query"):
+        relation = hs.sql(query, file)
+        found = relation.to_arrow_table() if out is None else None
+    if found is not None:
+        _rows(found, as_json)
+    elif out is not None:
+        _write(out, relation.to_arrow_reader(), None)
+
+
+@app.command()
+def export(file: str, path: str, out: str, where: Where = None, columns: Columns = None, layout: Layout = None, raw: Raw = False) -> None:
+    """Writes a table as OUT.parquet, .arrow or .csv, a batch at a time."""
+    table = hs.open(file).table(path, where, _split(columns), layout, decode=not raw)
+    _write(out, table.batches(), table.count() if where is None else None)
+
+
+def _write(out: str, reader: pa.RecordBatchReader, total: Optional[int]) -> None:
+    """Writes beside `out` and renames at the end, so that no half file has its name."""
+    rows, part = 0, f"{out}.part{os.getpid()}"
+    make = _maker(out)
+    try:
+        with counting(os.path.basename(out), total) as advance, make(part, reader.schema) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+                advance(batch.num_rows)
+        os.replace(part, out)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(part)
+    print(f"wrote {out}: {rows} rows, {os.path.getsize(out)} bytes")
+
+
+def _maker(out: str) -> Callable[[str, pa.Schema], Any]:
     from pyarrow import csv, ipc, parquet
 
-    makers = {".parquet": parquet.ParquetWriter, ".arrow": ipc.new_file, ".csv": csv.CSVWriter}
+    makers: dict[str, Callable[[str, pa.Schema], Any]] = {".parquet": parquet.ParquetWriter, ".arrow": ipc.new_file, ".csv": csv.CSVWriter}
     make = makers.get(os.path.splitext(out)[1])
     if make is None:
         raise hs.InvalidInputError(f"{out}: name it .parquet, .arrow or .csv")
-    reader = hs.open(file).table(path, where, None, layout).batches()
-    part = f"{out}.part{os.getpid()}"
-    try:
-        with make(part, reader.schema) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-        os.replace(part, out)
-    finally:
-        if os.path.exists(part):
-            os.remove(part)
+    return make
 
 
 @app.command()
-def plot(file: str, path: str, out: str, index: Optional[str] = None) -> None:
-    """A quick look as PNG."""
-    from .plot import plot as draw
-
+def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None) -> None:
+    """A quick look as a picture: 1-D as a line, N-D as an image of the last two dimensions."""
     found = hs.open(file)[path]
     if not isinstance(found, hs.Dataset):
         raise hs.InvalidInputError(f"{path} is no dataset: `hyperslab ls {file}` shows them")
-    draw(found, out, tuple(int(i) for i in index.split(",")) if index else None)
+    try:
+        at = tuple(int(i) for i in index.split(",")) if index else ()
+    except ValueError:
+        raise hs.InvalidInputError(f"--index {index}: give whole numbers separated by commas") from None
+    with waiting("drawing"):
+        found.plot(out, at)
+    print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 
 def main() -> None:
     """Entry point; errors are one line."""
     try:
         app()
-    except (hs.Error, OSError, ValueError, IndexError, pa.ArrowException, duckdb.Error) as error:
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output has gone
+        sys.exit(1)
+    except (hs.Error, OSError, ValueError, IndexError, KeyError, pa.ArrowException, duckdb.Error) as error:
         print(f"hyperslab: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(1)

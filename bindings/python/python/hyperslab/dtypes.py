@@ -6,19 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from . import odd_numbers
 from .errors import UnsupportedError
 
 
 def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the bytes as they lie in the file (heap references as opaque bytes)."""
     kind, size = datatype["class"], datatype["size"]
-    if kind in ("integer", "float"):
-        letter = "f" if kind == "float" else ("i" if datatype["signed"] else "u")
-        if not datatype["ordinary"] or size not in ((2, 4, 8) if letter == "f" else (1, 2, 4, 8)):
-            raise UnsupportedError(f"a {kind} of {size} bytes with a layout that numpy does not have", "Unsupported")
+    if kind in ("integer", "float", "bitfield"):
+        if odd_numbers.is_odd(datatype):
+            return np.dtype(f"V{size}")
+        letter = {"float": "f", "bitfield": "u"}.get(kind, "i" if datatype.get("signed") else "u")
         return np.dtype(f"{datatype['order']}{letter}{size}")
-    if kind == "bitfield" and size in (1, 2, 4, 8):
-        return np.dtype(f"{datatype['order']}u{size}")
     if kind == "string":
         return np.dtype(f"S{size}")
     if kind == "enum":
@@ -49,23 +48,50 @@ def _complex(datatype: dict[str, Any]) -> np.dtype[Any] | None:
     return np.dtype(f"{real['order']}c{datatype['size']}")
 
 
-def uses_heap(datatype: dict[str, Any]) -> bool:
-    """Whether values lie outside of the elements' own bytes."""
+def is_plain(datatype: dict[str, Any]) -> bool:
+    """Whether an element's bytes in the file are what numpy keeps in memory."""
     kind = datatype["class"]
     if kind == "compound":
-        return any(uses_heap(m[2]) for m in datatype["members"])
-    return kind in ("variable string", "sequence") or (kind == "array" and uses_heap(datatype["base"]))
+        return all(is_plain(member) for _, _, member in datatype["members"])
+    if kind in ("array", "enum"):
+        return is_plain(datatype["base"])
+    return kind not in ("variable string", "sequence") and not odd_numbers.is_odd(datatype)
+
+
+def _memory_size(datatype: dict[str, Any]) -> int:
+    """Bytes that the HDF5 library gives an element in memory, which is where h5py places members."""
+    kind, size = datatype["class"], datatype["size"]
+    if kind == "variable string":
+        return np.dtype(object).itemsize
+    if kind == "sequence":
+        return 2 * np.dtype(object).itemsize
+    if kind == "array":
+        return int(np.prod(datatype["shape"], dtype=object)) * _memory_size(datatype["base"])
+    if kind == "compound":
+        return size + sum(_memory_size(m[2]) - m[2]["size"] for m in datatype["members"])
+    return size
 
 
 def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the values: as stored, with `object` where values lie in a heap."""
     kind = datatype["class"]
-    if not uses_heap(datatype):
+    if is_plain(datatype):
         return stored_dtype(datatype)
     if kind == "compound":
-        return np.dtype([(m[0], value_dtype(m[2])) for m in datatype["members"]])
+        members = sorted(datatype["members"], key=lambda m: m[1])
+        formats = [value_dtype(m[2]) for m in members]
+        offsets, grown = [], 0
+        for (_, offset, member), dtype in zip(members, formats):
+            offsets.append(offset + grown)
+            grown += max(_memory_size(member), dtype.itemsize) - member["size"]
+        return np.dtype({"names": [m[0] for m in members], "formats": formats, "offsets": offsets,
+                         "itemsize": datatype["size"] + grown})
     if kind == "array":
         return np.dtype((value_dtype(datatype["base"]), tuple(datatype["shape"])))
+    if kind == "enum":
+        return value_dtype(datatype["base"])
+    if odd_numbers.is_odd(datatype):
+        return odd_numbers.value_dtype(datatype)
     return np.dtype(object)
 
 
@@ -81,6 +107,6 @@ def describe(datatype: dict[str, Any]) -> str:
     if kind == "enum" and not datatype["boolean"]:
         return f"enum of {describe(datatype['base'])}"
     try:
-        return str(stored_dtype(datatype))
+        return str(value_dtype(datatype))
     except UnsupportedError:
         return f"{datatype.get('name', kind)} of {datatype['size']} bytes"

@@ -53,13 +53,8 @@ class FileSet(File):
 
 @functools.lru_cache(maxsize=16)
 def session(threads: int | None = None, format: str | None = None) -> _native.Session:
-    """The process's session with these options: its threads are started once."""
+    """The session with these options, one in a process: its threads are started once."""
     return _native.Session(threads, format)
-
-
-# A forked child has none of its parent's threads.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=session.cache_clear)
 
 
 def open(path: Any, *, threads: int | None = None, format: str | None = None) -> File:

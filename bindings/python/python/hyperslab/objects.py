@@ -2,58 +2,14 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from . import _native, dtypes, reading, selecting
-from .errors import InvalidInputError, NotFoundError, UnsupportedError
-
-
-class Empty:
-    """The value of an attribute or dataset without elements."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
-
-    def __repr__(self) -> str:
-        return f"Empty(dtype={self.dtype})"
-
-
-class Attributes(Mapping[str, Any]):
-    """An object's attributes by name, read when asked for."""
-
-    def __init__(self, file: _native.File, number: int) -> None:
-        self._file, self._number = file, number
-        self._names = file.attribute_names(number)
-
-    def __getitem__(self, name: str) -> Any:
-        found = self._file.attribute(self._number, name)
-        if found is None:
-            raise KeyError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}")
-        shape, datatype, data, heap = found
-        if shape is None:
-            return Empty(dtypes.value_dtype(datatype))
-        values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap)
-        if datatype["class"] == "variable string":
-            text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
-            if not shape:
-                return text[0]
-            values = np.empty(len(text), dtype=object)
-            values[:] = text
-            return values.reshape(shape)
-        return values[()] if values.ndim == 0 else values
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"<Attributes: {', '.join(self._names)}>"
+from . import _native, dtypes, reading, selecting, tree
+from .attributes import Attributes, Empty
+from .errors import InvalidInputError, NotFoundError
 
 
 class Node:
@@ -62,6 +18,16 @@ class Node:
     def __init__(self, file: _native.File, number: int, name: str) -> None:
         self._file, self._number, self.name = file, number, name
         self._about = file.describe(number)
+
+    @property
+    def kind(self) -> str:
+        """`group`, `dataset`, `datatype` (a committed one) or `unreadable`."""
+        return str(self._about["kind"])
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the object cannot be read, `None` where it can."""
+        return self._about.get("refusal")
 
     @property
     def attrs(self) -> Attributes:
@@ -80,12 +46,16 @@ class Node:
     def __hash__(self) -> int:
         return hash((self._file, self._number))
 
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}>"
 
-def node(file: _native.File, number: int, name: str) -> Node:
-    """The object with this number."""
-    file.check(number)
-    kind = file.describe(number)["kind"]
-    return {"dataset": Dataset, "group": Group}.get(kind, Node)(file, number, name)
+    def _repr_html_(self) -> str:
+        return tree.as_html(self, self.name)
+
+
+def make(file: _native.File, number: int, name: str) -> Node:
+    """The object with this number, as what it is."""
+    return {"dataset": Dataset, "group": Group}.get(file.describe(number)["kind"], Node)(file, number, name)
 
 
 class Group(Node):
@@ -114,26 +84,11 @@ class Group(Node):
     def __getitem__(self, path: str) -> Any:
         absolute = self._absolute(path)
         file, number = self._file.find(absolute)
-        return node(file, number, "/" + "/".join(p for p in absolute.split("/") if p))
-
-    def _tree(self, indent: str = "", seen: frozenset[int] = frozenset()) -> Iterator[str]:
-        for name, kind, number, target in self._about["links"]:
-            if kind != "hard":
-                yield f"{indent}{name} -> {target}"
-                continue
-            about = self._file.describe(number)
-            if about["kind"] == "dataset":
-                yield f"{indent}{name}  {about['shape']} {dtypes.describe(about['datatype'])}"
-            else:
-                yield f"{indent}{name}/" if about["kind"] == "group" else f"{indent}{name}  {about['kind']}"
-            if about["kind"] == "group" and number not in seen:
-                yield from Group(self._file, number, self._absolute(name))._tree(indent + "  ", seen | {number})
+        file.check(number)
+        return make(file, number, "/" + "/".join(p for p in absolute.split("/") if p))
 
     def __repr__(self) -> str:
-        return "\n".join([self.name, *self._tree("  ", frozenset({self._number}))])
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        return tree.text(self)
 
 
 class Dataset(Node):
@@ -143,6 +98,11 @@ class Dataset(Node):
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
         return tuple(self._about["shape"] or ())
+
+    @property
+    def maxshape(self) -> tuple[int | None, ...]:
+        """How far each dimension may grow; `None` is without limit."""
+        return tuple(self._about.get("maxshape") or self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -175,13 +135,23 @@ class Dataset(Node):
         return 0 if self._about["shape"] is None else int(np.prod(self.shape, dtype=object))
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of all values in memory, without what lies in heaps."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def compression_ratio(self) -> float | None:
+        """Bytes of the values by bytes in the file; `None` without filters or values."""
+        if not self.filters or self.refusal or not self.stored_bytes:
+            return None
+        return float(self.size * self._about["datatype"]["size"] / self.stored_bytes)
+
+    @property
     def fillvalue(self) -> Any:
         """The value of what was never written."""
         datatype = self._about["datatype"]
-        if dtypes.uses_heap(datatype):
-            return b""
-        raw = self._about["fill"] or bytes(datatype["size"])
-        return np.frombuffer(raw, dtypes.stored_dtype(datatype))[0]
+        raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
+        return reading.convert(raw, datatype, (), _native.Heap())[()]
 
     @property
     def stored_bytes(self) -> int:
@@ -207,14 +177,17 @@ class Dataset(Node):
         scalar = isinstance(values, np.ndarray) and values.ndim == 0 and Ellipsis not in [k for k in rest if k is Ellipsis]
         return values[()] if scalar else values
 
-    def asstr(self) -> np.ndarray[Any, Any] | str:
-        """All values of a string dataset as `str`."""
-        values = self[()]
-        if isinstance(values, bytes):
-            return values.decode()
-        out = np.empty(values.shape, dtype=object)
-        out.reshape(-1)[:] = [v.decode() for v in values.reshape(-1)]
-        return out
+    def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
+        """The values of a string dataset as `str`: `d.asstr()[3:5]`."""
+        if self._about["datatype"]["class"] not in ("string", "variable string"):
+            raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
+        return TextView(self, encoding, errors)
+
+    def plot(self, out: str | None = None, index: tuple[int, ...] = ()) -> Any:
+        """Draws a quick look (see `hyperslab.plot.plot`)."""
+        from .plot import plot
+
+        return plot(self, out, index)
 
     def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
         """Reads into `out`; without a copy where the place is contiguous and of the same dtype."""
@@ -223,7 +196,7 @@ class Dataset(Node):
         datatype = self._about["datatype"]
         plain = selected.mask is None and all(isinstance(p, slice) or np.ndim(p) == 0 for p in selected.pick)
         if (plain and np.shares_memory(place, out) and place.flags.c_contiguous and place.flags.writeable
-                and not dtypes.uses_heap(datatype) and not reading.has_strings(datatype) and place.dtype == self.dtype and place.shape == selected.shape):
+                and dtypes.is_plain(datatype) and not reading.has_strings(datatype) and place.dtype == self.dtype and place.shape == selected.shape):
             self._file.read_into(self._number, selected.axes, place.ctypes.data, place.nbytes)
             return
         values = self[Ellipsis if source_sel is None else source_sel]
@@ -238,3 +211,27 @@ class Dataset(Node):
 
     def __repr__(self) -> str:
         return f"<Dataset {self.name}: shape {self.shape}, {dtypes.describe(self._about['datatype'])}>"
+
+    def _repr_html_(self) -> str:
+        return tree.as_html(self, f"{self.name}  {tree.line(tree.Entry(self.name, self.name, 'dataset', self, '', False))}")
+
+
+class TextView:
+    """A string dataset whose values come as `str`."""
+
+    def __init__(self, dataset: Dataset, encoding: str, errors: str) -> None:
+        self._dataset, self._encoding, self._errors = dataset, encoding, errors
+
+    def __getitem__(self, key: Any) -> Any:
+        values = self._dataset[key]
+        if isinstance(values, bytes):
+            return values.decode(self._encoding, self._errors)
+        out = np.empty(values.shape, dtype=object)
+        out.reshape(-1)[:] = [v.decode(self._encoding, self._errors) for v in values.reshape(-1)]
+        return out
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.asarray(self[...], dtype=dtype)

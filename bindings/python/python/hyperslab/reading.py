@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
-from .dtypes import stored_dtype, uses_heap, value_dtype
+from . import _native, odd_numbers
+from .dtypes import is_plain, stored_dtype, value_dtype
 
 Axis = "tuple[int, int, int] | list[int]"
 
@@ -52,10 +52,14 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[in
     if datatype["class"] == "array":
         shape, datatype = shape + tuple(datatype["shape"]), datatype["base"]
         return convert(raw, datatype, shape, heap)
-    if not uses_heap(datatype):
+    if is_plain(datatype):
         _cut_padding(raw, datatype)
         return raw.view(stored_dtype(datatype)).reshape(shape)
     size = datatype["size"]
+    if datatype["class"] == "enum":
+        return convert(raw, datatype["base"], shape, heap)
+    if odd_numbers.is_odd(datatype):
+        return odd_numbers.convert(raw, datatype).reshape(shape)
     if datatype["class"] == "compound":
         records = raw.reshape(-1, size)
         out = np.empty(len(records), dtype=value_dtype(datatype))

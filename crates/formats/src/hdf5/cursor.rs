@@ -29,9 +29,6 @@ impl<'a> Cursor<'a> {
     pub fn remaining(&self) -> usize {
         self.bytes.len().saturating_sub(self.position)
     }
-    pub fn is_empty(&self) -> bool {
-        self.remaining() == 0
-    }
     /// Bytes of an address in this file.
     pub fn offset_size(&self) -> u8 {
         self.offset_size
@@ -63,18 +60,8 @@ impl<'a> Cursor<'a> {
     pub fn take_u64(&mut self, count: u64) -> Result<&'a [u8]> {
         self.take(usize::try_from(count).unwrap_or(usize::MAX))
     }
-    /// Everything left.
-    pub fn rest(&mut self) -> &'a [u8] {
-        let rest = self.bytes.get(self.position..).unwrap_or_default();
-        self.position = self.bytes.len();
-        rest
-    }
     pub fn skip(&mut self, count: usize) -> Result<()> {
         self.take(count).map(|_| ())
-    }
-    /// Skips to the next multiple of 8 bytes counted from the start of the bytes given (less at the end).
-    pub fn align8(&mut self) {
-        self.position = self.position.next_multiple_of(8).min(self.bytes.len());
     }
     /// An unsigned integer of `size` bytes (0 to 8).
     pub fn uint(&mut self, size: usize) -> Result<u64> {

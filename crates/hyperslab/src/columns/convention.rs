@@ -124,12 +124,12 @@ impl Convention {
             let known: BooleanBuffer = floats.iter().map(|value| !value.is_nan()).collect();
             nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(known)));
             let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            let convert = |(row, value): (usize, &f64)| if valid(row) { time.from_float(*value) } else { Ok(0) };
+            let convert = |(row, value): (usize, &f64)| if valid(row) { time.instant_of_float(*value) } else { Ok(0) };
             floats.iter().enumerate().map(convert).collect::<Result<Vec<i64>>>()?
         } else {
             let integers = wide(&array)?;
             let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            let convert = |(row, value): (usize, &i128)| if valid(row) { time.from_integer(*value) } else { Ok(0) };
+            let convert = |(row, value): (usize, &i128)| if valid(row) { time.instant_of_integer(*value) } else { Ok(0) };
             integers.iter().enumerate().map(convert).collect::<Result<Vec<i64>>>()?
         };
         Ok(Arc::new(TimestampMicrosecondArray::new(values.into(), nulls)))

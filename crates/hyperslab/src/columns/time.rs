@@ -37,13 +37,13 @@ impl TimeUnits {
     }
 
     /// Microseconds since 1970 of an integer time.
-    pub fn from_integer(&self, value: i128) -> Result<i64> {
+    pub fn instant_of_integer(&self, value: i128) -> Result<i64> {
         let offset = value.checked_mul(self.unit_nanoseconds).map(|n| n.div_euclid(1_000));
         self.at(offset, || value.to_string())
     }
 
     /// Microseconds since 1970 of a time, to the nearest microsecond.
-    pub fn from_float(&self, value: f64) -> Result<i64> {
+    pub fn instant_of_float(&self, value: f64) -> Result<i64> {
         // Whole units first: days since year 1 leave no digits for microseconds otherwise.
         let whole = value.trunc();
         let offset = (whole.abs() < 1e18).then(|| {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn at(units: &str, calendar: Option<&str>, value: f64) -> Option<i64> {
-        TimeUnits::parse(units, calendar)?.from_float(value).ok()
+        TimeUnits::parse(units, calendar)?.instant_of_float(value).ok()
     }
 
     #[test]
@@ -144,6 +144,6 @@ mod tests {
         assert_eq!(TimeUnits::parse("days since 2000-01-01", Some("noleap")), None);
         assert_eq!(TimeUnits::parse("months since 2000-01-01", None), None);
         assert_eq!(TimeUnits::parse("K", None), None);
-        assert!(TimeUnits::parse("days since 2000-01-01", None).is_some_and(|u| u.from_float(1e300).is_err()));
+        assert!(TimeUnits::parse("days since 2000-01-01", None).is_some_and(|u| u.instant_of_float(1e300).is_err()));
     }
 }

@@ -99,7 +99,7 @@ impl Plan {
                 None => part.selection.element_count()?,
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
-                    let counts = self.session.pool().install(|| {
+                    let counts = self.session.pool()?.install(|| {
                         windows.par_iter().map(|&rows| part.matching(rows, cancellation)).collect::<Result<Vec<_>>>()
                     })?;
                     counts.into_iter().sum()
@@ -214,13 +214,19 @@ impl Plan {
                 }));
             }
             // One window a thread at a time: parallel, in order, and bounded in memory.
-            let group: Vec<_> = work.by_ref().take(session.threads()).collect();
+            let pool = match session.pool() {
+                Ok(pool) => pool,
+                Err(error) => {
+                    failed = true;
+                    return Some(Err(error));
+                }
+            };
+            let group: Vec<_> = work.by_ref().take(pool.current_num_threads()).collect();
             if group.is_empty() {
                 return None;
             }
-            let read: Vec<Result<RecordBatch>> = session
-                .pool()
-                .install(|| group.par_iter().map(|(part, rows)| part.read(*rows, &schema, &cancellation)).collect());
+            let read: Vec<Result<RecordBatch>> =
+                pool.install(|| group.par_iter().map(|(part, rows)| part.read(*rows, &schema, &cancellation)).collect());
             for window in read {
                 match window {
                     Ok(window) => {

@@ -17,7 +17,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
     if size == 0 {
         return Err(Error::unsupported("a datatype of no bytes"));
     }
-    if bytes.len() % size != 0 {
+    if !bytes.len().is_multiple_of(size) {
         return Err(Error::internal(format!("{} bytes are no whole elements of {size}", bytes.len())));
     }
     match datatype {

@@ -1,0 +1,70 @@
+"""Attributes: an object's attributes as a mapping, as h5py shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _native, dtypes, reading
+
+
+class Empty:
+    """The value of an attribute or dataset without elements."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Empty) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"Empty(dtype={self.dtype})"
+
+
+class Attributes(Mapping[str, Any]):
+    """An object's attributes by name, read when asked for."""
+
+    def __init__(self, file: _native.File, number: int) -> None:
+        self._file, self._number = file, number
+        self._names = file.attribute_names(number)
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._file.attribute(self._number, name)
+        if found is None:
+            raise KeyError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}")
+        shape, datatype, data, heap = found
+        if shape is None:
+            return Empty(dtypes.value_dtype(datatype))
+        values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap)
+        if datatype["class"] == "variable string":
+            text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
+            if not shape:
+                return text[0]
+            values = np.empty(len(text), dtype=object)
+            values[:] = text
+            return values.reshape(shape)
+        return values[()] if values.ndim == 0 else values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<Attributes: {', '.join(self._names)}>"
+
+
+def shown(value: Any) -> str:
+    """An attribute's value for people: text as text, one element as itself."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, np.ndarray):
+        return shown(value.reshape(-1)[0]) if value.size == 1 else "[" + ", ".join(shown(v) for v in value.reshape(-1)[:20]) + (
+            ", …]" if value.size > 20 else "]")
+    return str(value)

@@ -1,0 +1,99 @@
+"""Odd numbers: integers and floats with a layout that numpy does not have, as the next wider type that holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import UnsupportedError
+
+
+def is_odd(datatype: dict[str, Any]) -> bool:
+    """Whether the bytes of such a number mean nothing to numpy."""
+    kind, size = datatype["class"], datatype["size"]
+    if kind == "float":
+        return not datatype["ordinary"]
+    if kind in ("integer", "bitfield"):
+        return not datatype.get("ordinary", True) or size not in (1, 2, 4, 8)
+    return False
+
+
+def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
+    """The narrowest dtype that holds every value."""
+    size, order = datatype["size"], datatype["order"]
+    if datatype["class"] == "float":
+        return _float_dtype(datatype)
+    wider = next((width for width in (1, 2, 4, 8) if width >= size), None)
+    if wider is None:
+        raise UnsupportedError(f"an integer of {size} bytes, which numpy does not have", "Unsupported")
+    return np.dtype(f"{order}{'i' if datatype.get('signed') else 'u'}{wider}")
+
+
+def _float_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
+    layout = datatype["layout"]
+    if _is_extended(datatype):
+        return np.dtype(np.longdouble).newbyteorder(datatype["order"])
+    fraction_bits = layout["mantissa_size"] - (layout["mantissa"] == "AlwaysSet")
+    largest = 2 ** layout["exponent_size"] - layout["exponent_bias"] - 1
+    for width in (2, 4, 8):
+        kind = np.finfo(f"f{width}")
+        if fraction_bits <= kind.nmant and largest <= kind.maxexp and 1 - layout["exponent_bias"] >= kind.minexp:
+            return np.dtype(f"{datatype['order']}f{width}")
+    raise UnsupportedError(f"a float of {datatype['size']} bytes that no numpy float holds exactly", "Unsupported")
+
+
+def _is_extended(datatype: dict[str, Any]) -> bool:
+    """Whether it is x87's 80-bit float, which is numpy's longdouble on that machine only."""
+    layout = datatype["layout"]
+    native = np.finfo(np.longdouble)
+    return (native.nmant == 63 and datatype["order"] == "<" and datatype["size"] >= 10
+            and (layout["sign_location"], layout["exponent_location"], layout["exponent_size"], layout["mantissa_location"],
+                 layout["mantissa_size"], layout["exponent_bias"], layout["bit_offset"]) == (79, 64, 15, 0, 64, 16383, 0))
+
+
+def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """The values of elements whose bytes are `raw`."""
+    dtype, size = value_dtype(datatype), datatype["size"]
+    elements = raw.reshape(-1, size)
+    if datatype["class"] == "float" and _is_extended(datatype):
+        out = np.zeros((len(elements), dtype.itemsize), np.uint8)
+        out[:, :10] = elements[:, :10]
+        return out.reshape(-1).view(dtype)
+    if size > 8:
+        raise UnsupportedError(f"a number of {size} bytes with a layout of its own", "Unsupported")
+    words = np.zeros((len(elements), 8), np.uint8)
+    words[:, :size] = elements if datatype["order"] == "<" else elements[:, ::-1]
+    bits = words.reshape(-1).view("<u8")
+    return (_float if datatype["class"] == "float" else _integer)(bits, datatype).astype(dtype)
+
+
+def _field(bits: np.ndarray[Any, Any], start: int, count: int) -> np.ndarray[Any, Any]:
+    return (bits >> np.uint64(start)) & np.uint64((1 << count) - 1)
+
+
+def _integer(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+    precision = datatype.get("bit_precision", 8 * datatype["size"])
+    value = _field(bits, datatype.get("bit_offset", 0), precision)
+    if not datatype.get("signed"):
+        return value
+    unused = np.uint64(64 - precision)  # shifted up and down again, the sign fills what is above
+    return (value << unused).view(np.int64) >> np.int64(64 - precision)
+
+
+def _float(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+    layout = datatype["layout"]
+    exponent = _field(bits, layout["exponent_location"], layout["exponent_size"]).astype(np.int64)
+    stored = _field(bits, layout["mantissa_location"], layout["mantissa_size"])
+    leading = layout["mantissa"] == "Implied"
+    scale = layout["mantissa_size"] - (0 if leading else 1)
+    fraction = stored.astype(np.float64)
+    if leading:
+        fraction = fraction + np.where(exponent > 0, 2.0 ** layout["mantissa_size"], 0.0)
+    power = np.maximum(exponent, 1) - layout["exponent_bias"] - scale
+    with np.errstate(over="ignore"):  # the highest exponent means infinity or NaN, below
+        value = np.ldexp(fraction, power.astype(np.int32))
+    top = exponent == (1 << layout["exponent_size"]) - 1
+    value = np.where(top, np.where(stored == 0, np.inf, np.nan), value)
+    negative = _field(bits, layout["sign_location"], 1) == 1
+    return np.where(negative, -value, value)
