@@ -124,6 +124,16 @@ def test_a_pyarrow_expression_filters_exactly(weather: pathlib.Path) -> None:
     assert table.count() == wanted.num_rows
 
 
+def test_a_pyarrow_expression_may_speak_of_columns_that_are_not_shown(weather: pathlib.Path) -> None:
+    f = hs.open(weather)
+    wanted = f.table("/t2m", where="lat > 0 and _row < 500", columns=["t2m"]).to_arrow()
+    table = f.table("/t2m", where=(pc.field("lat") > 0) & (pc.field("_row") < 500), columns=["t2m"])
+    assert table.to_arrow().equals(wanted)
+    assert table.to_arrow().column_names == ["t2m"]
+    assert table.count() == wanted.num_rows > 0
+    assert table.head(3).equals(wanted.slice(0, 3))
+
+
 def test_rows_records_and_columns_layouts(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "layouts.h5"
     cube = np.arange(24, dtype="f4").reshape(4, 3, 2)

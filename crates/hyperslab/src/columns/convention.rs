@@ -31,14 +31,30 @@ pub(super) struct Convention {
 
 /// An attribute's number; integers exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Number {
+pub(super) enum Number {
     Integer(i128),
     Float(f64),
 }
 
+/// The value that the netCDF library writes where nobody else does (`NC_FILL_…` of netcdf.h). Types of
+/// one byte have none here: every one of their values may be meant (NetCDF Users Guide, "_FillValue").
+pub(super) fn default_fill(stored: &DataType) -> Option<Number> {
+    Some(match stored {
+        DataType::Int16 => Number::Integer(-32_767),
+        DataType::UInt16 => Number::Integer(65_535),
+        DataType::Int32 => Number::Integer(-2_147_483_647),
+        DataType::UInt32 => Number::Integer(4_294_967_295),
+        DataType::Int64 => Number::Integer(-9_223_372_036_854_775_806),
+        DataType::UInt64 => Number::Integer(18_446_744_073_709_551_614),
+        DataType::Float32 | DataType::Float64 => Number::Float(9.969_209_968_386_869e36),
+        _ => return None,
+    })
+}
+
 impl Convention {
     /// The convention of a variable whose values are `stored`, or `None` where nothing changes.
-    pub fn of(stored: &DataType, attributes: &[Attribute]) -> Result<Option<Self>> {
+    /// `default_fill` marks what was never written where no `_FillValue` says otherwise.
+    pub fn of(stored: &DataType, attributes: &[Attribute], default_fill: Option<Number>) -> Result<Option<Self>> {
         if !stored.is_numeric() || matches!(stored, DataType::Decimal128(..)) {
             return Ok(None);
         }
@@ -51,6 +67,9 @@ impl Convention {
         };
         let one = |name: &str| list(name).map(|list: Vec<Number>| list.first().copied());
         let mut missing: Vec<Number> = list("_FillValue")?;
+        if missing.is_empty() {
+            missing.extend(default_fill.map(|fill| reinterpret(fill, &stored, unsigned)));
+        }
         missing.extend(list("missing_value")?);
         let range: Vec<Number> = list("valid_range")?;
         let (low, high) = match range.as_slice() {

@@ -16,6 +16,17 @@ use convention::Convention;
 
 pub use types::{arrow_type, datatype_of};
 
+/// Which conventions decode stored values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decoding {
+    /// None: values as stored.
+    Raw,
+    /// Those that attributes state, in whatever format they are kept.
+    Attributes,
+    /// Those of a netCDF file, where a value that was never written is missing without any attribute.
+    Netcdf,
+}
+
 /// How one dataset (or compound member) becomes one Arrow column.
 #[derive(Debug, Clone)]
 pub struct Column {
@@ -26,12 +37,16 @@ pub struct Column {
 
 impl Column {
     /// The column `name` of elements of `datatype`, with its object's attributes as field metadata.
-    /// `decode` applies netCDF conventions: fill and missing values and those out of the valid range
+    /// `decoding` applies netCDF conventions: fill and missing values and those out of the valid range
     /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds). A
     /// calendar or unit that Arrow cannot hold stays numeric, with its `units` in the metadata.
-    pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decode: bool) -> Result<Self> {
+    pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding) -> Result<Self> {
         let stored = arrow_type(datatype)?;
-        let convention = if decode { Convention::of(&stored, attributes)? } else { None };
+        let convention = match decoding {
+            Decoding::Raw => None,
+            Decoding::Attributes => Convention::of(&stored, attributes, None)?,
+            Decoding::Netcdf => Convention::of(&stored, attributes, convention::default_fill(&stored))?,
+        };
         let (data_type, nullable) = match &convention {
             Some(convention) => (convention.data_type(), convention.can_be_null()),
             None => (stored, false),

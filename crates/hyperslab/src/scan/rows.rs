@@ -11,7 +11,7 @@ use hyperslab_formats::ObjectId;
 use super::plan::Part;
 use super::segment::Source;
 use super::window::{self, Rows};
-use crate::columns::Column;
+use crate::columns::{Column, Decoding};
 use crate::{Cancellation, read};
 
 impl Part {
@@ -150,7 +150,7 @@ impl<'a> Window<'a> {
                 .collect();
             let projected = Datatype::Compound { size: *size, members };
             let (bytes, heap) = self.read(dataset, &projected)?;
-            let array = Column::new("record", &projected, &[], false)?
+            let array = Column::new("record", &projected, &[], Decoding::Raw)?
                 .to_arrow(&bytes, &heap)
                 .map_err(|e| self.part.segment.file.place(dataset, e))?;
             let array = array.as_any().downcast_ref::<StructArray>();

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Datatype, Error, Result, Selection};
-use hyperslab_formats::{Content, Dataset, Object, ObjectId};
+use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
 
 use super::Layout;
-use crate::columns::Column;
+use crate::columns::{Column, Decoding};
 use crate::{Cancellation, File, Found};
 
 /// Where a table column's values come from.
@@ -178,7 +178,7 @@ impl Builder<'_> {
                     columns = self.dimension_columns(id, dataset, shape.len(), false)?;
                 }
                 for (number, member) in members.iter().enumerate() {
-                    let column = Column::new(&member.name, &member.datatype, &[], self.decode)?;
+                    let column = Column::new(&member.name, &member.datatype, &[], Decoding::Raw)?;
                     columns.push(SegmentColumn {
                         field: column.field().clone(),
                         source: Source::Member { dataset: id, member: number },
@@ -268,7 +268,7 @@ impl Builder<'_> {
             Some(name) if !name.is_empty() => name,
             _ => "value",
         };
-        let column = Column::new(name, &dataset.datatype, &object.attributes, self.decode)?;
+        let column = Column::new(name, &dataset.datatype, &object.attributes, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),
             Some(count) => {
@@ -285,6 +285,14 @@ impl Builder<'_> {
             }
         };
         Ok(SegmentColumn { field, source: Source::Variable { dataset: id, column, per_row } })
+    }
+
+    fn decoding(&self) -> Decoding {
+        match (self.decode, self.found.file.format()) {
+            (false, _) => Decoding::Raw,
+            (true, Format::Hdf5) => Decoding::Attributes,
+            (true, Format::Netcdf3 | Format::Netcdf4) => Decoding::Netcdf,
+        }
     }
 
     /// A column for each of the first `count` dimensions: coordinate values, else the index.
@@ -315,7 +323,7 @@ impl Builder<'_> {
             });
             columns.push(match usable {
                 Some((scale, object, values)) => {
-                    let column = Column::new(&name, &values.datatype, &object.attributes, self.decode)?;
+                    let column = Column::new(&name, &values.datatype, &object.attributes, self.decoding())?;
                     SegmentColumn {
                         field: column.field().clone(),
                         source: Source::Coordinate { axis, dataset: scale, column },

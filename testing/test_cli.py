@@ -1,0 +1,134 @@
+"""The command line: what it prints, what it writes, and how it fails."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import hyperslab as hs
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
+PROFILES = str(DATA / "atlantic_profiles.nc")
+COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
+
+
+def run(*words: str, status: int = 0) -> str:
+    done = subprocess.run([COMMAND, *words], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80"})
+    assert done.returncode == status, done.stderr
+    if status == 0:
+        assert done.stderr == "", "no progress and no chatter where there is no terminal"
+    return done.stdout if status == 0 else done.stderr
+
+
+def test_ls_shows_shape_type_chunks_and_attributes() -> None:
+    text = run("ls", PROFILES)
+    assert "theta  (depth=40, lat=6, lon=8)  float32  chunks 1×6×8" in text
+    assert "@units = K" in run("ls", "--attributes", PROFILES, "/theta")
+
+
+def test_ls_as_json_names_every_object() -> None:
+    facts = {fact["path"]: fact for fact in json.loads(run("ls", "--json", PROFILES))}
+    assert set(facts) == {"/" + name for name in hs.open(PROFILES)}
+    assert facts["/theta"]["shape"] == [40, 6, 8]
+    below = json.loads(run("ls", "--json", str(DATA / "10x_pbmc68k_reduced.h5ad"), "/uns"))
+    assert below and all(fact["path"].startswith("/uns") for fact in below)
+    assert any(fact.get("ratio") for fact in json.loads(run("ls", "--json", str(DATA / "10x_pbmc68k_reduced.h5ad"))))
+
+
+def test_info_of_a_file_and_of_a_dataset() -> None:
+    facts = json.loads(run("info", "--json", PROFILES))
+    assert (facts["format"], facts["datasets"], facts["groups"]) == ("Netcdf4", 6, 1)
+    assert json.loads(run("info", "--json", PROFILES, "/theta"))["bytes"] == 40 * 6 * 8 * 4
+    assert "Netcdf4" in run("info", PROFILES)
+
+
+def test_head_prints_rows() -> None:
+    rows = [json.loads(line) for line in run("head", "--json", "-n", "3", PROFILES, "/theta").splitlines()]
+    table = hs.open(PROFILES).table("/theta").head(3)
+    assert [row["theta"] for row in rows] == table["theta"].to_pylist()
+    chosen = run("head", PROFILES, "/theta", "--columns", "lat,theta", "--where", "depth > 100 and theta < 280", "-n", "2")
+    assert "lat" in chosen and "depth" not in chosen
+
+
+def test_json_of_what_json_cannot_say(tmp_path: pathlib.Path) -> None:
+    import h5py
+
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"] = np.array([1.0, np.nan, np.inf])
+        f["raw"] = np.array([b"\xff\xfe", b"ab"], dtype="V2")
+    rows = [json.loads(line) for line in run("head", "--json", str(tmp_path / "a.h5"), "/x").splitlines()]
+    assert [row["x"] for row in rows] == [1.0, None, None]
+    rows = [json.loads(line) for line in run("head", "--json", str(tmp_path / "a.h5"), "/raw").splitlines()]
+    assert [row["raw"] for row in rows] == ["//4=", "ab"]
+
+
+def test_sql_prints_and_writes(tmp_path: pathlib.Path) -> None:
+    query = "select depth, count(*) as n from theta group by depth order by depth limit 2"
+    rows = [json.loads(line) for line in run("sql", "--json", PROFILES, query).splitlines()]
+    assert [row["n"] for row in rows] == [48, 48]
+    out = tmp_path / "out.parquet"
+    assert f"wrote {out}: 2 rows" in run("sql", PROFILES, query, "-o", str(out))
+    assert pyarrow.parquet.read_table(out).to_pylist() == rows
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
+def test_export_writes_the_table(tmp_path: pathlib.Path, ending: str) -> None:
+    out = tmp_path / f"theta.{ending}"
+    assert f"wrote {out}: 1920 rows" in run("export", PROFILES, "/theta", str(out))
+    wanted = hs.open(PROFILES).table("/theta").to_arrow()
+    if ending == "csv":
+        with out.open() as lines:
+            found = list(csv.DictReader(lines))
+        # Arrow writes a narrow float by its double; what is read back is the same narrow float.
+        assert [np.float32(row["theta"]) for row in found if row["theta"]] == [np.float32(v) for v in wanted["theta"].to_pylist() if v is not None]
+        return
+    found = pyarrow.parquet.read_table(out) if ending == "parquet" else pa.ipc.open_file(out).read_all()
+    assert found.to_pylist() == wanted.to_pylist()
+
+
+def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
+    for path, index in (("/theta", "3"), ("/depth", None)):
+        out = tmp_path / "out.png"
+        run("plot", PROFILES, path, str(out), *(["--index", index] if index else []))
+        assert out.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["ls", "nowhere.nc"], "nowhere.nc"),
+        (["ls", PROFILES, "/thta"], "nearest: theta"),
+        (["head", PROFILES, "/theta", "--where", "theta >"], "theta >"),
+        (["head", PROFILES, "/theta", "--columns", "nothing"], "nothing"),
+        (["sql", PROFILES, "select nothing from theta"], "nothing"),
+        (["sql", PROFILES, "selec 1"], "syntax error"),
+        (["export", PROFILES, "/theta", "theta.xlsx"], ".parquet, .arrow or .csv"),
+        (["export", PROFILES, "/theta", "no/such/folder/theta.csv"], "no/such/folder"),
+        (["plot", PROFILES, "/", "out.png"], "is no dataset"),
+        (["plot", PROFILES, "/theta", "out.png", "--index", "99"], "99"),
+        (["plot", PROFILES, "/theta", "out.png", "--index", "1,2,3"], "3 indexes"),
+        (["plot", PROFILES, "/theta", "out.xyz"], "xyz"),
+    ],
+    ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else value,
+)
+def test_an_error_is_one_line_that_says_what_is_wrong(words: list[str], says: str, tmp_path: pathlib.Path) -> None:
+    error = run(*words, status=1)
+    assert error.startswith("hyperslab: ") and error.count("\n") == 1, error
+    assert says in error
+    assert "Traceback" not in error
+
+
+def test_a_failed_export_leaves_no_file(tmp_path: pathlib.Path) -> None:
+    whole = pathlib.Path(PROFILES).read_bytes()
+    (tmp_path / "cut.nc").write_bytes(whole[: len(whole) // 2])
+    run("export", str(tmp_path / "cut.nc"), "/theta", str(tmp_path / "out.parquet"), status=1)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cut.nc"]

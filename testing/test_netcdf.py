@@ -1,0 +1,182 @@
+"""netCDF files of every kind: names, dimensions, values and attributes are netCDF4's."""
+
+from __future__ import annotations
+
+import pathlib
+
+import netCDF4
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hyperslab as hs
+
+MODELS = ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4_CLASSIC", "NETCDF4"]
+CLASSIC = ["i1", "S1", "i2", "i4", "f4", "f8"]
+WIDE = ["u1", "u2", "u4", "i8", "u8"]
+
+
+def types(model: str) -> list[str]:
+    return CLASSIC + (WIDE if model in ("NETCDF3_64BIT_DATA", "NETCDF4") else [])
+
+
+def some(kind: str, shape: tuple[int, ...]) -> np.ndarray:
+    count = int(np.prod(shape))
+    if kind == "S1":
+        return np.array([b"abcdefg"[i % 7: i % 7 + 1] for i in range(count)], "S1").reshape(shape)
+    values = (np.arange(count) % 120).astype(kind)
+    if count:
+        values[0] = np.iinfo(kind).min if np.dtype(kind).kind in "iu" else np.nan
+    return values.reshape(shape)
+
+
+def compare(ours: hs.Group, theirs: netCDF4.Dataset) -> int:
+    """Every variable and attribute of a group and those below; gives how many were compared."""
+    theirs.set_auto_maskandscale(False)
+    theirs.set_auto_chartostring(False)
+    count = 0
+    assert sorted(ours.attrs) == sorted(theirs.ncattrs())
+    assert sorted(ours.keys()) == sorted([*theirs.variables, *theirs.groups, *theirs.cmptypes, *theirs.vltypes, *theirs.enumtypes])
+    for name, variable in theirs.variables.items():
+        mine = ours[name]
+        assert mine.dims == variable.dimensions
+        assert mine.shape == variable.shape
+        wanted = variable[...]
+        found = mine[...] if mine.dtype.kind != "O" else mine.asstr()[...]
+        np.testing.assert_array_equal(found, wanted)
+        if mine.dtype.kind != "O":
+            assert mine.dtype.newbyteorder("=") == wanted.dtype.newbyteorder("=")
+        assert sorted(mine.attrs) == sorted(variable.ncattrs())
+        for attribute in variable.ncattrs():
+            equal(mine.attrs[attribute], variable.getncattr(attribute))
+        count += 1
+    for name in theirs.groups:
+        count += compare(ours[name], theirs.groups[name])
+    for attribute in theirs.ncattrs():
+        equal(ours.attrs[attribute], theirs.getncattr(attribute))
+    return count
+
+
+def equal(ours: object, theirs: object) -> None:
+    """netCDF4 gives one number for an attribute of one element, and text as str."""
+    if isinstance(theirs, str):
+        assert (ours.decode() if isinstance(ours, bytes) else ours if isinstance(ours, str) else np.ravel(ours)[0]) == theirs
+    elif isinstance(theirs, list):
+        assert list(ours) == theirs  # type: ignore[call-overload]
+    else:
+        np.testing.assert_array_equal(np.ravel(ours), np.ravel(theirs))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("records", [0, 1, 3])
+def test_every_type_fixed_and_record_equals_netcdf4(tmp_path: pathlib.Path, model: str, records: int) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=model) as f:
+        f.title, f.numbers = "ä title", np.arange(3, dtype="i4")
+        f.createDimension("t", None)
+        f.createDimension("x", 5)
+        f.createDimension("y", 3)
+        for kind in types(model):
+            fixed = f.createVariable(f"fixed_{kind}", kind, ("x", "y"))
+            fixed[:] = some(kind, (5, 3))
+            record = f.createVariable(f"record_{kind}", kind, ("t", "y"))
+            record[0:records] = some(kind, (records, 3))
+            f.createVariable(f"along_{kind}", kind, ("t",))[0:records] = some(kind, (records,))
+            f.createVariable(f"scalar_{kind}", kind, ())[...] = some(kind, (1,))[0]
+            if kind != "S1":
+                fixed.setncattr("list", some(kind, (4,)))
+                fixed.setncattr("one", some(kind, (2,))[1])
+        f.createVariable("never_written", "f4", ("x",))
+    with netCDF4.Dataset(path) as theirs:
+        assert compare(hs.open(path), theirs) == 4 * len(types(model)) + 1
+
+
+@pytest.mark.parametrize("model", MODELS[:3])
+@pytest.mark.parametrize("kind", ["i1", "S1", "i2"])
+def test_one_record_variable_is_not_padded(tmp_path: pathlib.Path, model: str, kind: str) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=model) as f:
+        f.createDimension("t", None)
+        f.createDimension("x", 3)
+        f.createVariable("only", kind, ("t", "x"))[0:7] = some(kind, (7, 3))
+        f.createVariable("fixed", "i2", ("x",))[:] = [1, 2, 3]
+    with netCDF4.Dataset(path) as theirs:
+        assert compare(hs.open(path), theirs) == 2
+
+
+def test_groups_inherit_dimensions_and_hide_bookkeeping(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", None)
+        f.createDimension("x", 4)
+        f.createDimension("unused", 2)
+        f.createVariable("x", "f8", ("x",))[:] = np.arange(4) * 10
+        inner = f.createGroup("a").createGroup("b")
+        inner.createDimension("z", 2)
+        inner.createVariable("field", "f4", ("time", "z", "x"), zlib=True, shuffle=True, fletcher32=True)[0:3] = some("f4", (3, 2, 4))
+        inner.createVariable("text", str, ("x",))[:] = np.array(["a", "", "ü", "long" * 50], dtype=object)
+        inner.createVariable("coordinate_without_variable", "i4", ("z",))[:] = [4, 5]
+        f.createVariable("square", "i4", ("x", "x"))[:] = some("i4", (4, 4))
+        inner.createVariable("z", "i8", ("x",))[:] = np.arange(4)  # a variable of a dimension's name, along another
+    f = hs.open(path)
+    with netCDF4.Dataset(path) as theirs:
+        assert compare(f, theirs) == 6
+    assert "_NCProperties" not in f.attrs
+    assert not {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid"} & set(f["x"].attrs) | set(f["square"].attrs)
+    table = f.table("/a/b/field").to_arrow()
+    assert table.column_names == ["time", "z", "x", "field"]
+    assert table["x"].to_pylist()[:4] == [0, 10, 20, 30]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "f4", "f8"])
+def test_a_table_has_nulls_where_netcdf4_masks(tmp_path: pathlib.Path, model: str, kind: str) -> None:
+    """`_FillValue` or the type's default, `missing_value` and the valid range all mean: not there."""
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=model) as f:
+        f.createDimension("x", 8)
+        values = np.arange(8).astype(kind)
+        f.createVariable("default", kind, ("x",))[0:5] = values[:5]
+        f.createVariable("own", kind, ("x",), fill_value=3)[:] = values
+        other = f.createVariable("missing", kind, ("x",))
+        other.missing_value = np.array([2, 5], kind)
+        other[:] = values
+        ranged = f.createVariable("ranged", kind, ("x",))
+        ranged.valid_min, ranged.valid_max = np.array(1, kind), np.array(6, kind)
+        ranged[:] = values
+        packed = f.createVariable("packed", kind, ("x",), fill_value=7)
+        packed.scale_factor, packed.add_offset = 0.5, 10.0
+        packed.set_auto_maskandscale(False)
+        packed[:] = values
+    f = hs.open(path)
+    with netCDF4.Dataset(path) as theirs:
+        for name in ("default", "own", "missing", "ranged", "packed"):
+            # netCDF4-python masks a byte's default fill too; the Users Guide says that every byte may be meant.
+            variable = theirs[name]
+            variable.set_auto_mask(not (name == "default" and kind == "i1"))
+            wanted = variable[:].tolist()
+            assert f.table(f"/{name}").to_arrow()[name].to_pylist() == wanted, name
+
+
+@pytest.mark.parametrize("calendar", ["standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day", "360_day", "julian"])
+@pytest.mark.parametrize("units", ["days since 1999-12-31", "hours since 2000-02-28 06:30:00", "seconds since 1970-01-01T00:00:00Z",
+                                   "milliseconds since 2000-1-1", "minutes since 1900-01-01 00:00:0.0 +02:00"])
+def test_times_are_cftimes(tmp_path: pathlib.Path, calendar: str, units: str) -> None:
+    path = tmp_path / "a.nc"
+    numbers = np.array([0, 1, 59, 60, 365, 366.25, 100000])
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", len(numbers))
+        time = f.createVariable("time", "f8", ("time",))
+        time.units, time.calendar = units, calendar
+        time[:] = numbers
+    field = hs.open(path).table("/time").schema.field("time")
+    found = hs.open(path).table("/time").to_arrow()["time"]
+    if calendar in ("standard", "gregorian", "proleptic_gregorian"):
+        assert pa.types.is_timestamp(field.type)
+        wanted = netCDF4.num2date(numbers, units, calendar, only_use_cftime_datetimes=False, only_use_python_datetimes=True)
+        assert [t.replace(tzinfo=None) for t in found.to_pylist()] == list(wanted)
+    else:
+        assert field.type == pa.float64()
+        assert field.metadata[b"units"].decode() == units
+        assert field.metadata[b"calendar"].decode() == calendar
+        assert found.to_pylist() == numbers.tolist()

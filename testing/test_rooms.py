@@ -1,0 +1,50 @@
+"""The arrows between the crates are those of docs/architecture.md, and no crate brings libhdf5."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+ARROWS = {
+    "hyperslab-array": set(),
+    "hyperslab-storage": {"hyperslab-array"},
+    "hyperslab-formats": {"hyperslab-array", "hyperslab-storage"},
+    "hyperslab": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats"},
+    "hyperslab-python": {"hyperslab"},
+}
+
+
+@pytest.fixture(scope="module")
+def packages() -> dict[str, dict]:
+    run = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {package["name"]: package for package in json.loads(run.stdout)["packages"]}
+
+
+def test_each_crate_knows_only_those_that_it_may(packages: dict[str, dict]) -> None:
+    ours = {name for name, package in packages.items() if pathlib.Path(package["manifest_path"]).is_relative_to(ROOT)}
+    assert ours == set(ARROWS)
+    for name in ours:
+        known = {d["name"] for d in packages[name]["dependencies"] if d["kind"] is None and d["name"] in ours}
+        assert known == ARROWS[name], name
+
+
+def test_formats_knows_no_arrow_and_nothing_brings_libhdf5_or_an_engine(packages: dict[str, dict]) -> None:
+    direct = {d["name"] for d in packages["hyperslab-formats"]["dependencies"] if d["kind"] is None}
+    assert not [name for name in direct if name.startswith(("arrow", "parquet"))]
+    reached, pending = set(), [(name, None) for name in ARROWS]
+    while pending:
+        name, _ = pending.pop()
+        if name not in reached and name in packages:
+            reached.add(name)
+            pending += [(d["name"], None) for d in packages[name]["dependencies"] if d["kind"] is None]
+    assert not [name for name in reached if name.startswith(("hdf5", "netcdf", "datafusion", "polars"))]
+
+
+def test_the_parsers_have_no_unsafe() -> None:
+    for crate in ("array", "formats"):
+        assert "#![forbid(unsafe_code)]" in (ROOT / "crates" / crate / "src" / "lib.rs").read_text(), crate
