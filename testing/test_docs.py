@@ -14,7 +14,10 @@ import shutil
 import subprocess
 import sys
 
+import h5py
 import pytest
+
+import hyperslab as hs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "CHANGELOG.md"]
@@ -140,6 +143,28 @@ def test_a_page_knows_no_machine() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"(?<![\w.])/(home|root|work|tmp|usr)/", text), name_of(page)
+
+
+def filters_of_the_page() -> dict[int, bool]:
+    """Registered number to whether `docs/supported.md` says that it is read."""
+    text = (ROOT / "docs" / "supported.md").read_text(encoding="utf-8")
+    section = text[text.index("## Filters"):text.index("## Datatypes")]
+    rows = re.findall(r"^\|[^|]*\| *(\d[\d, ]*)\|([^|]*)\|$", section, re.MULTILINE)
+    return {int(number): verdict.strip().startswith("read") for numbers, verdict in rows for number in numbers.split(",")}
+
+
+def test_the_page_of_what_is_supported_tells_the_filters_as_they_are(tmp_path: pathlib.Path) -> None:
+    promised = filters_of_the_page()
+    assert len(promised) > 10
+    with h5py.File(tmp_path / "filters.h5", "w") as f:
+        for number in promised:
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_chunk((4,))
+            # An optional filter may be one that the library does not have; nothing is written.
+            creation.set_filter(number, h5py.h5z.FLAG_OPTIONAL, (0,) * 8)
+            h5py.h5d.create(f.id, str(number).encode(), h5py.h5t.NATIVE_INT32, h5py.h5s.create_simple((4,)), creation)
+    with hs.open(tmp_path / "filters.h5") as f:
+        assert {int(name): f[name].refusal is None for name in f} == promised
 
 
 @pytest.mark.parametrize(
