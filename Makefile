@@ -40,8 +40,9 @@ test-python: setup ## against h5py, netCDF4, DuckDB and Polars
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	$(BIN)/python testing/yardstick.py
 
-lint: ## clippy on the crates
+lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings
+	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
 
 clean: ## removes what was made in the clone
 	rm -rf $(VENV) build

@@ -9,6 +9,7 @@ import hdf5plugin
 import numpy as np
 import pytest
 
+import hyperslab as hs
 from compare import compare
 
 RNG = np.random.default_rng(20)
@@ -89,6 +90,57 @@ def test_every_type_under_every_chunk_locator_equals_h5py(tmp_path: pathlib.Path
     check(path)
 
 
+def odd_types() -> dict[str, h5py.h5t.TypeID]:
+    """Numbers with layouts of their own: sign, exponent and mantissa elsewhere, or fewer bits than bytes."""
+
+    def floating(base: h5py.h5t.TypeFloatID, size: int, fields: tuple[int, ...], bias: int, precision: int) -> h5py.h5t.TypeID:
+        kind = base.copy()
+        kind.set_fields(*fields)
+        kind.set_precision(precision)
+        kind.set_size(size)
+        kind.set_ebias(bias)
+        return kind
+
+    def seventeen_bits(base: h5py.h5t.TypeIntegerID) -> h5py.h5t.TypeID:
+        kind = base.copy()
+        kind.set_precision(17)
+        kind.set_offset(3)
+        return kind
+
+    t = h5py.h5t
+    return {
+        "bfloat16": floating(t.IEEE_F32LE, 2, (15, 7, 8, 0, 7), 127, 16),
+        "20 bits in 4 bytes": floating(t.IEEE_F32LE, 4, (19, 13, 6, 0, 13), 31, 20),
+        "3 bytes": floating(t.IEEE_F32LE, 3, (23, 16, 7, 0, 16), 63, 24),
+        "3 bytes, big endian": floating(t.IEEE_F32BE, 3, (23, 16, 7, 0, 16), 63, 24),
+        "6 bytes": floating(t.IEEE_F64LE, 6, (47, 36, 11, 0, 36), 1023, 48),
+        "6 bytes, big endian": floating(t.IEEE_F64BE, 6, (47, 40, 7, 0, 40), 63, 48),
+        "1 byte": floating(t.IEEE_F16LE, 1, (7, 3, 4, 0, 3), 7, 8),
+        "long double": t.NATIVE_LDOUBLE,
+        "17 bits": seventeen_bits(t.STD_I32LE),
+        "17 bits, big endian": seventeen_bits(t.STD_I32BE),
+        "17 bits, unsigned": seventeen_bits(t.STD_U32LE),
+    }
+
+
+def test_numbers_with_layouts_of_their_own_equal_h5py(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "odd.h5"
+    floats = np.array([0, 1, -1, 1.5, np.pi, -2.75, 1e-3, 100, 1e-9, 60000, np.inf, -np.inf, np.nan, -0.0])
+    integers = np.array([0, 1, -1, 5, 65535, -65536, 1000, -777])
+    with h5py.File(path, "w") as f:
+        for name, kind in odd_types().items():
+            values = floats if kind.get_class() == h5py.h5t.FLOAT else integers
+            dataset = h5py.h5d.create(f.id, name.encode(), kind, h5py.h5s.create_simple((len(values),)))
+            dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
+    check(path)
+    f = hs.open(path)
+    with h5py.File(path) as theirs:
+        for name in odd_types():
+            assert f[name].dtype == theirs[name].dtype
+            if name != "long double":
+                np.testing.assert_array_equal(f.table(f"/{name}").to_arrow()[name].to_numpy(), theirs[name][:])
+
+
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
 @pytest.mark.parametrize("filters", FILTERS)
 def test_every_filter_under_every_chunk_locator_equals_h5py(tmp_path: pathlib.Path, libver: str, filters: str) -> None:
@@ -149,8 +201,6 @@ def test_groups_and_links_equal_h5py(tmp_path: pathlib.Path, libver: str, user_b
         f["ünïcode"] = 1
         f.create_group("ordered", track_order=True)["z"] = 1
     check(path)
-    import hyperslab as hs
-
     f = hs.open(path)
     assert f["soft"][1] == 1
     assert f["external"][()] == 5

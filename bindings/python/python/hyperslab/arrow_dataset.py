@@ -13,7 +13,7 @@ from .table import Table, _batches
 METADATA_COLUMNS = ("_row", "_file")
 
 
-class ScanDataset(ds.Dataset):
+class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
     """A scan as a `pyarrow.dataset.Dataset`. The predicate is pushed as far as the core
     understands it, then pyarrow evaluates it again, so that the rows are exact."""
 
@@ -71,4 +71,4 @@ class ScanDataset(ds.Dataset):
         return self.to_table(columns, filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
-        return self.scanner(None, filter, **options).count_rows()
+        return int(self.scanner(None, filter, **options).count_rows())

@@ -60,7 +60,7 @@ def is_plain(datatype: dict[str, Any]) -> bool:
 
 def _memory_size(datatype: dict[str, Any]) -> int:
     """Bytes that the HDF5 library gives an element in memory, which is where h5py places members."""
-    kind, size = datatype["class"], datatype["size"]
+    kind, size = datatype["class"], int(datatype["size"])
     if kind == "variable string":
         return np.dtype(object).itemsize
     if kind == "sequence":
@@ -68,7 +68,7 @@ def _memory_size(datatype: dict[str, Any]) -> int:
     if kind == "array":
         return int(np.prod(datatype["shape"], dtype=object)) * _memory_size(datatype["base"])
     if kind == "compound":
-        return size + sum(_memory_size(m[2]) - m[2]["size"] for m in datatype["members"])
+        return size + sum(_memory_size(m[2]) - int(m[2]["size"]) for m in datatype["members"])
     return size
 
 

@@ -33,7 +33,7 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
 def _float_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     layout = datatype["layout"]
     if _is_extended(datatype):
-        return np.dtype(np.longdouble).newbyteorder(datatype["order"])
+        return np.dtype(np.longdouble)
     fraction_bits = layout["mantissa_size"] - (layout["mantissa"] == "AlwaysSet")
     largest = 2 ** layout["exponent_size"] - layout["exponent_bias"] - 1
     for width in (2, 4, 8):
@@ -69,7 +69,7 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[A
 
 
 def _field(bits: np.ndarray[Any, Any], start: int, count: int) -> np.ndarray[Any, Any]:
-    return (bits >> np.uint64(start)) & np.uint64((1 << count) - 1)
+    return np.asarray((bits >> np.uint64(start)) & np.uint64((1 << count) - 1))
 
 
 def _integer(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
@@ -78,7 +78,7 @@ def _integer(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray
     if not datatype.get("signed"):
         return value
     unused = np.uint64(64 - precision)  # shifted up and down again, the sign fills what is above
-    return (value << unused).view(np.int64) >> np.int64(64 - precision)
+    return np.asarray((value << unused).view(np.int64) >> np.int64(64 - precision))
 
 
 def _float(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -92,7 +92,7 @@ def _check(indices: np.ndarray[Any, Any], extent: int) -> None:
 def apply(values: np.ndarray[Any, Any], selected: Selected) -> np.ndarray[Any, Any]:
     """What was read, as the key asked for it."""
     if selected.mask is not None:
-        return values[selected.mask]
+        return np.asarray(values[selected.mask])
     for dimension in reversed(range(len(selected.pick))):
         picked = selected.pick[dimension]
         if not isinstance(picked, slice):

@@ -103,8 +103,10 @@ def as_html(node: Node, title: str) -> str:
         if isinstance(node, Group):
             for entry in members(node, seen):
                 label = f"<b>{html.escape(entry.name)}</b> {html.escape(line(entry))}"
-                again = entry.object is None or entry.repeated
-                inner += f"<div>{label}</div>" if again else fold(label, entry.object, seen | {entry.object._number}, False)
+                if entry.object is None or entry.repeated:
+                    inner += f"<div>{label}</div>"
+                else:
+                    inner += fold(label, entry.object, seen | {entry.object._number}, False)
         if not inner:
             return f"<div>{title}</div>"
         return f"<details{' open' if opened else ''}><summary>{title}</summary><div style='margin-left:1.5em'>{inner}</div></details>"
