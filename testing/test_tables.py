@@ -124,6 +124,21 @@ def test_a_pyarrow_expression_filters_exactly(weather: pathlib.Path) -> None:
     assert table.count() == wanted.num_rows
 
 
+def test_sql_views_are_named_by_path_and_by_last_part(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"], f["a/x"], f["a/y"], f["b/Y"] = [0], [1, 1], [2, 2, 2], [3, 3, 3, 3]
+        f["soft"] = h5py.SoftLink("/a/y")
+        f["c/alone"] = [4] * 5
+    f = hs.open(tmp_path / "a.h5")
+    for view, rows in {"x": 1, '"a/x"': 2, '"a/y"': 3, '"b/Y"': 4, "soft": 3, "alone": 5, "ALONE": 5, '"C/Alone"': 5}.items():
+        assert hs.sql(f"select count(*) from {view}", f).fetchall() == [(rows,)], view
+
+
+def test_explain_knows_of_a_pyarrow_expression(weather: pathlib.Path) -> None:
+    table = hs.open(weather).table("/t2m", where=pc.field("lat") > 50)
+    assert "480 of 1680 rows by dimensions" in table.explain()
+
+
 def test_a_pyarrow_expression_may_speak_of_columns_that_are_not_shown(weather: pathlib.Path) -> None:
     f = hs.open(weather)
     wanted = f.table("/t2m", where="lat > 0 and _row < 500", columns=["t2m"]).to_arrow()
@@ -168,6 +183,12 @@ def test_many_files_make_one_table(tmp_path: pathlib.Path) -> None:
             f["x"] = np.arange(3) * run
     table = hs.open(str(tmp_path / "run*.h5")).table("/x").to_arrow()
     assert table["x"].to_pylist() == [0, 1, 2, 0, 2, 4]
+    assert table["run"].to_pylist() == [1] * 3 + [2] * 3
+    with h5py.File(tmp_path / "run10.h5", "w") as f:
+        f["x"] = np.arange(1)
+    numbers = hs.open(str(tmp_path / "run*.h5")).table("/x").to_arrow()["run"].to_pylist()
+    assert numbers == [1, 1, 1, 2, 2, 2, 10], "files come in the order of their numbers"
+    assert hs.open(str(tmp_path / "run[13]*.h5")).table("/x").to_arrow()["run"].to_pylist() == [1, 1, 1, 10]
 
 
 @pytest.mark.parametrize(
@@ -181,6 +202,15 @@ def test_many_files_make_one_table(tmp_path: pathlib.Path) -> None:
         (lambda p: hs.open(p / "a.h5").table("/temperature", where="temperature > 'x'"), hs.InvalidInputError, "a number"),
         (lambda p: hs.open(p / "a.h5").table("/temperature", columns=["none"]), hs.NotFoundError, "dim_0, temperature"),
         (lambda p: hs.open(p / "cut.h5")["/temperature"][...], hs.CorruptError, "truncated"),
+        (lambda p: hs.open(p / "a.h5").table("/temperature", where=pc.field("nope") > 1).to_arrow(), hs.NotFoundError, "dim_0, temperature"),
+        (lambda p: hs.open(p / "a.h5").table("/null"), hs.InvalidInputError, "dataspace is null"),
+        (lambda p: hs.open(p / "a.h5").table("/temperature").head(-1), hs.InvalidInputError, "n is -1"),
+        (lambda p: hs.open(p / "a.h5").table("/temperature", limit=-1), hs.InvalidInputError, "limit is -1"),
+        (lambda p: hs.open(p / "a.h5", format="netcdf4"), hs.InvalidInputError, "Hdf5, not netcdf4"),
+        (lambda p: hs.open(p / "a.h5", format="grib"), hs.InvalidInputError, "grib"),
+        (lambda p: hs.open(p / "a.h5")[...], TypeError, "path of a member"),
+        (lambda p: hs.sql('select * from "t/x"', p / "case.h5"), hs.InvalidInputError, "t/x may be T/x or t/x"),
+        (lambda p: hs.sql("select * from paths", p / "a.h5"), hs.InvalidInputError, "temperature"),
         (lambda p: hs.open(p / "a.h5")["/virtual"][...], hs.UnsupportedError, "virtual dataset"),
     ],
 )
@@ -190,6 +220,9 @@ def test_bad_input_is_one_clear_error(tmp_path: pathlib.Path, action, error, wor
         layout = h5py.VirtualLayout((5,), "f8")
         f.create_virtual_dataset("virtual", layout)
         f["temperature"] = np.arange(1000.0)
+        f["null"] = h5py.Empty("f8")
+    with h5py.File(tmp_path / "case.h5", "w") as f:
+        f["T/x"], f["t/x"] = 1, 2
     whole = (tmp_path / "a.h5").read_bytes()
     (tmp_path / "cut.h5").write_bytes(whole[:-4000])
     with pytest.raises(error, match=words) as caught:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from . import _native
+from .errors import NotFoundError
 from .table import Table, _batches
 
 
 METADATA_COLUMNS = ("_row", "_file")
+
+
+class Pushed(NamedTuple):
+    """A scan, and the expression that is still to be evaluated on its batches."""
+
+    plan: _native.Plan
+    filter: Any
 
 
 class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
@@ -25,31 +34,37 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         return self._table.schema
 
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+        chosen = list(self._table.schema.names) if columns is None else columns
+        pushed = self.pushed(chosen, filter)
+        reader = pa.RecordBatchReader.from_batches(pa.schema(pushed.plan), _batches(pushed.plan.read()))
+        kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
+        return ds.Scanner.from_batches(reader, columns=chosen, filter=pushed.filter, **kept)
+
+    def pushed(self, columns: Any, filter: Any) -> Pushed:
+        """The scan of `columns` with as much of `filter` (and the table's own expression) as the core understands."""
         table = self._table
-        schema = table.schema
         own = table._expression
         if own is not None:
             filter = own if filter is None else filter & own
         # The table's own expression may speak of columns that the table does not show.
-        reach = schema if own is None else pa.schema(table._replan(columns=self._reachable(str(own))))
-        chosen = list(schema.names) if columns is None else columns
-        needed: set[str] | None = set(chosen) if isinstance(chosen, list) else None
-        pushed: bytes | None = None
+        reach = table.schema if own is None else pa.schema(table._replan(columns=self._reachable(str(own))))
+        needed: set[str] | None = set(columns) if isinstance(columns, list) else None
+        predicate: bytes | None = None
         if filter is not None:
-            # A limit is of the table, before the engine's filter: then nothing may be pushed below it.
-            if table._options.get("limit") is None:
-                try:
-                    pushed = bytes(filter.to_substrait(reach))
-                except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                    pushed = None  # pyarrow evaluates what Substrait cannot say
+            try:
+                substrait = bytes(filter.to_substrait(reach))
+                # A limit is of the table, before the engine's filter: then nothing may be pushed below it.
+                predicate = substrait if table._options.get("limit") is None else None
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                if "No match for FieldRef" in str(error):
+                    what = str(error).splitlines()[0].split(" in ")[0]
+                    raise NotFoundError(f"predicate: {what}; there are: {', '.join(reach.names)}", "NotFound", object=table._path) from None
+                # Otherwise pyarrow evaluates what Substrait cannot say.
             if needed is not None:
                 words = str(filter)
                 needed |= {name for name in reach.names if name in words}
         names = [n for n in reach.names if needed is None or n in needed] or reach.names[:1]
-        plan = table._replan(columns=names, substrait=pushed)
-        reader = pa.RecordBatchReader.from_batches(pa.schema(plan), _batches(plan.read()))
-        kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
-        return ds.Scanner.from_batches(reader, columns=chosen, filter=filter, **kept)
+        return Pushed(table._replan(columns=names, substrait=predicate), filter)
 
     def _reachable(self, words: str) -> list[str]:
         """All columns, and the metadata columns that are shown or spoken of."""

@@ -87,5 +87,5 @@ def from_native(kind: str, message: str, file: str | None, object: str | None, o
     """The exception for an error of the core."""
     chosen = _CLASSES.get(kind, InternalError)
     if chosen is NotFoundError:
-        chosen = ObjectNotFoundError if object is not None else MissingFileError
+        chosen = ObjectNotFoundError if object is not None else MissingFileError if file is not None else NotFoundError
     return chosen(message, kind, file, object, offset)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import glob as globbing
 import os
+import re
 from typing import Any
 
 from . import _native
-from .errors import MissingFileError
+from .errors import InvalidInputError, MissingFileError
 from .objects import Group
 from .table import Table
 
@@ -58,15 +59,28 @@ def session(threads: int | None = None, format: str | None = None) -> _native.Se
 
 
 def open(path: Any, *, threads: int | None = None, format: str | None = None) -> File:
-    """Opens a path, a list of paths or a glob."""
-    opener = session(threads, format)
+    """Opens a path, a list of paths or a glob (files in natural order: `run2` before `run10`).
+    `threads` decode, one a core by default. `format` is one of `hdf5`, `netcdf3`, `netcdf4`: another
+    file is refused, and `hdf5` shows a netCDF-4 file as plain HDF5."""
+    wanted = format.lower() if format is not None else None
+    if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
+        raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out", "InvalidInput")
+    opener = session(threads, "hdf5" if wanted == "hdf5" else None)
     if isinstance(path, (list, tuple)):
         names, pattern = [os.fspath(p) for p in path], None
     else:
         name = os.fspath(path)
         wild = globbing.has_magic(name) and not os.path.exists(name)
-        names, pattern = (sorted(globbing.glob(name)), name) if wild else ([name], None)
+        names, pattern = (sorted(globbing.glob(name), key=_natural), name) if wild else ([name], None)
     if not names:
         raise MissingFileError(f"no file matches {path}", "NotFound")
     natives = [opener.open(name) for name in names]
+    for native in natives:
+        if wanted is not None and native.format.lower() != wanted:
+            raise InvalidInputError(f"this file is {native.format}, not {format}", "InvalidInput", native.path)
     return File(natives[0]) if len(natives) == 1 and pattern is None else FileSet(natives[0], natives[1:], pattern)
+
+
+def _natural(name: str) -> list[tuple[str, int]]:
+    """Numbers in names by their value."""
+    return [(words, int(digits or 0)) for words, digits in re.findall(r"([^0-9]*)([0-9]*)", name)]

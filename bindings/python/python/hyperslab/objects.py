@@ -82,6 +82,8 @@ class Group(Node):
         return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
 
     def __getitem__(self, path: str) -> Any:
+        if not isinstance(path, str):
+            raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
         absolute = self._absolute(path)
         file, number = self._file.find(absolute)
         file.check(number)

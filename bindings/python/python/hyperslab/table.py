@@ -8,11 +8,17 @@ from typing import Any
 import pyarrow as pa
 
 from . import _native
+from .errors import InvalidInputError, UnsupportedError
 
 
 def _batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
     while (capsules := reader.next_batch()) is not None:
         yield pa.RecordBatch._import_from_c_capsule(*capsules)
+
+
+def _check_count(name: str, value: int | None) -> None:
+    if value is not None and value < 0:
+        raise InvalidInputError(f"{name} is {value}: give 0 or more", "InvalidInput")
 
 
 class Split:
@@ -38,10 +44,10 @@ class Table:
     def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._files, self._path, self._options = files, path, options
         self._where = options.pop("where", None)
+        for name in ("limit", "batch_rows"):
+            _check_count(name, options.get(name))
         self._expression = None if self._where is None or isinstance(self._where, str) else self._where
         if self._expression is not None and self._options.get("limit") is not None:
-            from .errors import UnsupportedError
-
             raise UnsupportedError("limit beside a pyarrow expression: give `where` as text", "Unsupported")
         self._plan = self._replan()
 
@@ -67,7 +73,8 @@ class Table:
         return self.batches().read_all()
 
     def head(self, n: int = 5) -> pa.Table:
-        """The first rows."""
+        """The first `n` rows."""
+        _check_count("n", n)
         if self._expression is not None:
             return self.dataset().head(n)
         limit = self._options.get("limit")
@@ -91,16 +98,17 @@ class Table:
         return polars.from_arrow(self.to_arrow())
 
     def splits(self, count: int | None = None, target_bytes: int | None = None) -> list[Split]:
-        """Units of reading for other threads, processes or machines."""
+        """Units of reading for other threads, processes or machines: `count` of them, or of about `target_bytes` each."""
+        _check_count("count", count)
+        _check_count("target_bytes", target_bytes)
         if self._expression is not None:
-            from .errors import UnsupportedError
-
             raise UnsupportedError("splits of a pyarrow expression: give `where` as text", "Unsupported")
         return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
 
     def explain(self) -> str:
         """How the scan will run."""
-        return self._plan.explain()
+        plan = self._plan if self._expression is None else self.dataset().pushed(self.schema.names, None).plan
+        return plan.explain()
 
     def dataset(self) -> Any:
         """A `pyarrow.dataset.Dataset`, into whose scans engines push columns and predicates."""

@@ -68,7 +68,8 @@ impl Plan {
         let parts = segments
             .into_iter()
             .map(|segment| Part::new(segment, &table, &wanted, &conjuncts, &cancellation).map(Arc::new))
-            .collect::<Result<Vec<_>>>()?;
+            .collect::<Result<Vec<_>>>()
+            .map_err(|error| error.at_object(&request.path))?;
         Ok(Self {
             schema,
             request: Arc::new(request.clone()),
@@ -438,7 +439,7 @@ fn union_schema(segments: &[Segment]) -> Result<Schema> {
         for (field, column) in fields.iter_mut().zip(&segment.columns) {
             if field.name() != column.field.name() || field.data_type() != column.field.data_type() {
                 return differs(format!(
-                    "{} is {} here and {} is {} there",
+                    "{} is {} here and {} is {} there; a dataset names its column, so give wildcards for groups and files",
                     field.name(),
                     field.data_type(),
                     column.field.name(),

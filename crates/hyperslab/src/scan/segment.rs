@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Datatype, Error, Result, Selection};
+use hyperslab_array::{Dataspace, Datatype, Error, Result, Selection};
 use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
 
 use super::Layout;
@@ -148,6 +148,9 @@ impl Builder<'_> {
     fn dataset(&self, object: &Object, dataset: &Dataset, layout: Option<Layout>) -> Result<Built> {
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone());
+        }
+        if dataset.dataspace == Dataspace::Null {
+            return Err(Error::invalid_input("its dataspace is null: there are no values to make rows of"));
         }
         let compound = matches!(dataset.datatype, Datatype::Compound { .. });
         let layout = layout.unwrap_or(if compound { Layout::Records } else { Layout::Cells });

@@ -13,10 +13,10 @@ use crate::File;
 /// before `Step#10`).
 pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segment>> {
     let mut places: Vec<(&File, String, Vec<String>)> = Vec::new();
-    let file_pattern = request.file_pattern.as_deref().filter(|p| wildcard::has_wildcard(p));
+    let file_pattern = request.file_pattern.as_deref();
     for file in files {
         let captured = match file_pattern {
-            Some(pattern) => wildcard::matched(pattern, &file.name()).ok_or_else(|| {
+            Some(pattern) => wildcard::matched_file(pattern, &file.name()).ok_or_else(|| {
                 Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name()))
             })?,
             None => Vec::new(),
@@ -30,7 +30,7 @@ pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
     if places.is_empty() {
         return Err(Error::not_found(format!("no object matches {}", request.path)));
     }
-    let mut names = file_pattern.map(wildcard::column_names).unwrap_or_default();
+    let mut names = file_pattern.map(wildcard::file_column_names).unwrap_or_default();
     for name in wildcard::column_names(&request.path) {
         let taken = names.contains(&name);
         names.push(if taken { format!("{name}_path") } else { name });

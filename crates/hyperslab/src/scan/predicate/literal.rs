@@ -71,7 +71,7 @@ impl Literal {
     /// A date or time in nanoseconds since 1970, UTC.
     pub(super) fn nanoseconds(&self) -> Result<i128> {
         let Self::Text(text) = self else {
-            return Err(Error::invalid_input("compare a time with a text such as '2020-01-31' or '2020-01-31T12:00:00'"));
+            return Err(Error::invalid_input("a time is compared with a text such as '2020-01-31' or '2020-01-31T12:00:00'"));
         };
         let text = text.trim();
         let of = |time: chrono::NaiveDateTime| {
