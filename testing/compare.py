@@ -79,7 +79,7 @@ def compare(path: str) -> Iterator[Result]:
             if not isinstance(error, TypeError):
                 return
         try:
-            ours = hs.open(path, format="hdf5")
+            ours = hs.open(path, format="hdf5", missing_sources="fill")
         except hs.UnsupportedError as error:
             yield Result("/", "refused", str(error))
             return

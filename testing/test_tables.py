@@ -211,13 +211,14 @@ def test_many_files_make_one_table(tmp_path: pathlib.Path) -> None:
         (lambda p: hs.open(p / "a.h5")[...], TypeError, "path of a member"),
         (lambda p: hs.sql('select * from "t/x"', p / "case.h5"), hs.InvalidInputError, "t/x may be T/x or t/x"),
         (lambda p: hs.sql("select * from paths", p / "a.h5"), hs.InvalidInputError, "temperature"),
-        (lambda p: hs.open(p / "a.h5")["/virtual"][...], hs.UnsupportedError, "virtual dataset"),
+        (lambda p: hs.open(p / "a.h5")["/virtual"][...], hs.NotFoundError, "gone.h5"),
     ],
 )
 def test_bad_input_is_one_clear_error(tmp_path: pathlib.Path, action, error, words: str) -> None:  # noqa: ANN001
     (tmp_path / "text.h5").write_text("not a file of ours\n" * 100)
     with h5py.File(tmp_path / "a.h5", "w", libver="latest") as f:
         layout = h5py.VirtualLayout((5,), "f8")
+        layout[...] = h5py.VirtualSource("gone.h5", "x", (5,))
         f.create_virtual_dataset("virtual", layout)
         f["temperature"] = np.arange(1000.0)
         f["null"] = h5py.Empty("f8")

@@ -82,8 +82,15 @@ impl File {
                 dict.set_item("dimensions", dimensions)?;
                 "group"
             }
-            Content::Dataset(dataset) => {
+            Content::Dataset(dataset) if dataset.virtual_mappings.is_empty() => {
                 describe::dataset(py, &dict, dataset)?;
+                "dataset"
+            }
+            Content::Dataset(_) => {
+                // A virtual dataset's extent may be asked of its sources, which are other files.
+                let (file, id) = (self.0.clone(), ObjectId(object));
+                let dataset = wait(py, &Cancellation::new(), move || file.dataset(id).cloned())?;
+                describe::dataset(py, &dict, &dataset)?;
                 "dataset"
             }
             Content::Datatype(datatype) => {

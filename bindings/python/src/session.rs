@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use hyperslab::scan::Split;
-use hyperslab::{Cancellation, Error, Interpretation, SessionOptions};
+use hyperslab::{Cancellation, Error, Interpretation, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
 
 use crate::error::raise;
@@ -18,17 +18,33 @@ pub(crate) struct Session(hyperslab::Session);
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (threads=None, format=None))]
-    fn new(py: Python<'_>, threads: Option<usize>, format: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None))]
+    fn new(
+        py: Python<'_>,
+        threads: Option<usize>,
+        format: Option<&str>,
+        paths: Option<&str>,
+        missing_sources: Option<&str>,
+    ) -> PyResult<Self> {
+        let unknown = |name: &str, given: &str, known: &str| {
+            Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))))
+        };
         let interpretation = match format {
             None => Interpretation::Automatic,
             Some("hdf5") => Interpretation::Hdf5,
-            Some(other) => {
-                let message = format!("format {other:?} is not known: leave it out, or give \"hdf5\" to switch netCDF-4 conventions off");
-                return Err(raise(py, &Error::invalid_input(message)));
-            }
+            Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off"),
         };
-        let options = SessionOptions { threads, interpretation, ..Default::default() };
+        let paths = match paths {
+            None | Some("folder") => PathPolicy::SameFolder,
+            Some("anywhere") => PathPolicy::Anywhere,
+            Some(other) => return unknown("paths", other, "\"folder\" or \"anywhere\""),
+        };
+        let missing_sources = match missing_sources {
+            None | Some("error") => MissingSources::Error,
+            Some("fill") => MissingSources::Fill,
+            Some(other) => return unknown("missing_sources", other, "\"error\" or \"fill\""),
+        };
+        let options = SessionOptions { threads, interpretation, paths, missing_sources, ..Default::default() };
         hyperslab::Session::new(options).map(Self).map_err(|error| raise(py, &error))
     }
 

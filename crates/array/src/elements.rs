@@ -74,6 +74,10 @@ impl HeapObjects {
                 .at_offset(reference.address)
             })
     }
+    /// All objects.
+    pub fn iter(&self) -> impl Iterator<Item = (HeapReference, &Arc<[u8]>)> {
+        self.0.iter().map(|(reference, bytes)| (*reference, bytes))
+    }
     /// Takes over all objects of `other`.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);

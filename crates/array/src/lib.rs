@@ -13,6 +13,7 @@ mod elements;
 mod error;
 mod scatter;
 mod selection;
+mod stored_selection;
 
 pub use attribute::Attribute;
 pub use chunk_grid::ChunkGrid;
@@ -25,3 +26,4 @@ pub use elements::{Elements, HeapObjects, HeapReference};
 pub use error::{Error, ErrorKind, Result};
 pub use scatter::scatter;
 pub use selection::{Axis, Run, Selection};
+pub use stored_selection::{HyperslabAxis, StoredSelection};

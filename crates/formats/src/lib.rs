@@ -18,6 +18,6 @@ pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, coll
 pub use limits::Limits;
 pub use open::{Format, Interpretation, OpenOptions, open};
 pub use tree::{
-    Content, Dataset, Dimension, DimensionScale, FilterDescription, Group, Link, LinkTarget, Object, ObjectId,
-    Storage as StorageLayout, Tree,
+    Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Group, Link, LinkTarget, Object, ObjectId,
+    Storage as StorageLayout, Tree, VirtualMapping,
 };

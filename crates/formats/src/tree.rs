@@ -1,6 +1,8 @@
 //! Tree: what a file contains, parsed once into an immutable snapshot.
 
-use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error};
+use std::sync::Arc;
+
+use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error, Result, StoredSelection};
 
 /// Number of an object in its file's [`Tree`]. Hard links to one object share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -104,8 +106,35 @@ pub enum Storage {
     Contiguous,
     /// HDF5 chunks.
     Chunked,
+    /// One run of bytes, in other files.
+    External,
     /// A virtual dataset.
     Virtual,
+}
+
+/// A part of a dataset's raw data in a file of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalFile {
+    /// The file's name as it was written.
+    pub file: String,
+    /// Where the part begins.
+    pub offset: u64,
+    /// Its bytes; `None` is all that follows.
+    pub length: Option<u64>,
+}
+
+/// A part of a virtual dataset and the dataset that it comes from. Elements of the two selections
+/// belong together in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VirtualMapping {
+    /// The source file; `.` is this one, `%b` the number of a block.
+    pub file: String,
+    /// Path of the source dataset in it; `%b` is the number of a block.
+    pub dataset: String,
+    /// What is taken of the source.
+    pub source_selection: StoredSelection,
+    /// Where it goes.
+    pub selection: StoredSelection,
 }
 
 /// One filter of the pipeline, for people.
@@ -141,6 +170,10 @@ pub struct Dataset {
     pub stored_bytes: Option<u64>,
     /// One for each dimension.
     pub dimensions: Vec<DimensionScale>,
+    /// The files of external storage, one after the other; else empty.
+    pub external_files: Arc<[ExternalFile]>,
+    /// The parts of a virtual dataset, later ones over earlier ones; else empty.
+    pub virtual_mappings: Arc<[VirtualMapping]>,
     /// Why the values cannot be read (an unsupported filter, layout or type), found while parsing.
     pub refusal: Option<Error>,
 }
@@ -168,6 +201,48 @@ impl Tree {
     pub fn at_address(&self, address: u64) -> Option<ObjectId> {
         self.objects.iter().position(|o| o.address == Some(address)).map(ObjectId)
     }
+}
+
+impl Dataset {
+    /// The same dataset with another extent (of the same ndim), as it has after growing.
+    pub fn with_shape(&self, shape: Vec<u64>) -> Result<Self> {
+        let Dataspace::Simple { max_shape, .. } = &self.dataspace else {
+            return Err(Error::internal("a dataset without dimensions has no other extent"));
+        };
+        let grid_shape = match &self.chunk_shape {
+            Some(chunk_shape) => chunk_shape.clone(),
+            None => block_shape(&shape, self.datatype.size(), BLOCK_BYTES),
+        };
+        let mut dataset = self.clone();
+        dataset.chunk_grid = ChunkGrid::new(shape.clone(), grid_shape)?;
+        dataset.dataspace = Dataspace::Simple { shape, max_shape: max_shape.clone() };
+        Ok(dataset)
+    }
+}
+
+/// Bytes that one block of a dataset without chunks aims for.
+pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
+
+/// The shape of blocks that are contiguous in row-major order and of about `aim` bytes: single
+/// indexes of leading dimensions, a run of one, all of the rest.
+pub(crate) fn block_shape(shape: &[u64], element_bytes: u64, aim: u64) -> Vec<u64> {
+    let mut block: Vec<u64> = shape.iter().map(|&extent| extent.max(1)).collect();
+    let mut below = element_bytes.max(1);
+    let mut cut = false;
+    for extent in block.iter_mut().rev() {
+        if cut {
+            *extent = 1;
+            continue;
+        }
+        let whole = below.saturating_mul(*extent);
+        if whole > aim {
+            *extent = (aim / below).clamp(1, *extent);
+            cut = true;
+        } else {
+            below = whole;
+        }
+    }
+    block
 }
 
 impl Group {

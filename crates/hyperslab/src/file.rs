@@ -1,12 +1,14 @@
 //! File: an open file with its session; finds objects by path and reads hyperslabs.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
 use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Link, LinkTarget, Object, ObjectId, Tree};
 
-use crate::{Cancellation, Session, read};
+use crate::neighbours::Neighbours;
+use crate::{Cancellation, Session, read, virtual_dataset};
 
 /// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
 #[derive(Clone)]
@@ -14,6 +16,11 @@ pub struct File {
     session: Session,
     path: PathBuf,
     array_file: Arc<dyn ArrayFile>,
+    neighbours: Arc<Neighbours>,
+    /// Virtual datasets whose extent the metadata does not tell, as they are now.
+    grown: Arc<OnceLock<HashMap<ObjectId, Result<Dataset>>>>,
+    /// How many files away from the one that was opened first.
+    depth: u32,
 }
 
 /// An object found by path, in the file that holds it (another one behind an external link).
@@ -46,8 +53,14 @@ impl std::hash::Hash for File {
 }
 
 impl File {
-    pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>) -> Self {
-        Self { session, path, array_file }
+    pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
+        Self { session, path, array_file, neighbours: Arc::default(), grown: Arc::default(), depth }
+    }
+    pub(crate) fn neighbours(&self) -> &Neighbours {
+        &self.neighbours
+    }
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
     }
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
@@ -82,7 +95,8 @@ impl File {
     pub fn dataset(&self, id: ObjectId) -> Result<&Dataset> {
         let object = self.object(id)?;
         let what = match &object.content {
-            Content::Dataset(dataset) => return Ok(dataset),
+            Content::Dataset(dataset) if dataset.virtual_mappings.is_empty() => return Ok(dataset),
+            Content::Dataset(dataset) => return self.virtual_dataset(id, dataset),
             Content::Unreadable(error) => {
                 return Err(error.clone().at_object(&object.path).in_file(self.name()));
             }
@@ -92,6 +106,25 @@ impl File {
         Err(Error::invalid_input(format!("this is {what}, not a dataset"))
             .at_object(&object.path)
             .in_file(self.name()))
+    }
+    /// A virtual dataset with its present extent, looked up once for all of the file.
+    fn virtual_dataset<'a>(&'a self, id: ObjectId, dataset: &'a Dataset) -> Result<&'a Dataset> {
+        // A source in this same file is asked for while the extents are being found: as it was written.
+        let grown = self.grown.get_or_init(|| {
+            let here = Self { grown: Arc::new(OnceLock::from(HashMap::new())), ..self.clone() };
+            let datasets = self.tree().objects.iter().enumerate().filter_map(|(number, object)| match &object.content {
+                Content::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => Some((ObjectId(number), dataset)),
+                _ => None,
+            });
+            datasets
+                .filter_map(|(id, dataset)| Some((id, virtual_dataset::with_present_extent(&here, dataset).transpose()?)))
+                .collect()
+        });
+        match grown.get(&id) {
+            None => Ok(dataset),
+            Some(Ok(dataset)) => Ok(dataset),
+            Some(Err(error)) => Err(self.place(id, error.clone())),
+        }
     }
     /// Finds an object by absolute path, following hard, soft and external links. `NotFound` names
     /// the part that is missing and what is there instead.
@@ -129,27 +162,13 @@ impl File {
             LinkTarget::Hard(object) => Ok(Found { file: self.clone(), object: *object }),
             LinkTarget::Soft(path) => self.find_from(group, path, budget),
             LinkTarget::External { file, path } => {
-                let other = self.session.open(self.beside(file)?)?;
+                let other = self.neighbour(file)?;
                 other.find_from(ObjectId(0), path, budget).map_err(|error| error.in_file(other.name()))
             }
             LinkTarget::UserDefined(class) => {
                 Err(Error::unsupported(format!("user-defined link of class {class} at {name:?}")))
             }
         }
-    }
-
-    /// Where an external link's file lies: beside this file or below it; nothing else is opened.
-    fn beside(&self, name: &str) -> Result<PathBuf> {
-        let target = Path::new(name);
-        let escapes = target
-            .components()
-            .any(|part| !matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir));
-        if escapes {
-            return Err(Error::unsupported(format!(
-                "the external link to {name:?} leaves the folder of its file; only files in the same folder and below are opened"
-            )));
-        }
-        Ok(self.path.parent().unwrap_or(Path::new("")).join(target))
     }
 
     /// Reads `selection` of a dataset: its elements in row-major order, in the file's layout, with

@@ -5,9 +5,12 @@
 mod cancellation;
 pub mod columns;
 mod file;
+mod heap_salt;
+mod neighbours;
 mod read;
 pub mod scan;
 mod session;
+mod virtual_dataset;
 
 pub use cancellation::Cancellation;
 pub use file::{File, Found};
@@ -16,7 +19,8 @@ pub use hyperslab_array::{
     FloatFormat, HeapObjects, HeapReference, Member, ReferenceKind, Result, Selection, StringPadding,
 };
 pub use hyperslab_formats::{
-    Content, Dataset, Dimension, DimensionScale, FilterDescription, Format, Group, Interpretation, Limits, Link,
-    LinkTarget, Object, ObjectId, StorageLayout, Tree,
+    Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Format, Group, Interpretation, Limits, Link,
+    LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
 };
+pub use neighbours::{MissingSources, PathPolicy};
 pub use session::{Session, SessionOptions};

@@ -1,12 +1,14 @@
 //! Read: a hyperslab of one dataset. Chunks are fetched in coalesced reads and decoded in parallel,
 //! each once, and scattered straight into the caller's buffer.
 
-use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection, scatter};
-use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId};
-use hyperslab_storage::coalesce;
+use std::sync::Arc;
+
+use hyperslab_array::{Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
+use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
-use crate::{Cancellation, File};
+use crate::{Cancellation, File, virtual_dataset};
 
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
@@ -21,9 +23,20 @@ pub(crate) fn read(
 ) -> Result<Elements> {
     let datatype = file.dataset(dataset)?.datatype.clone();
     let bytes = read_bytes(file, dataset, selection, cancellation)?;
-    let mut heap = HeapObjects::default();
-    file.array_file().resolve_heap(&datatype, &bytes, &mut heap)?;
+    let heap = heap(file, dataset, &datatype, &bytes)?;
     Ok(Elements { datatype, bytes, heap })
+}
+
+/// What `bytes`, elements of (a projection of) the dataset's datatype, point at in heaps.
+pub(crate) fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+    let mut heap = HeapObjects::default();
+    let description = file.dataset(dataset)?;
+    if description.virtual_mappings.is_empty() {
+        file.array_file().resolve_heap(datatype, bytes, &mut heap)?;
+    } else if datatype.uses_heap() {
+        virtual_dataset::resolve_heap(file, datatype, bytes, &mut heap)?;
+    }
+    Ok(heap)
 }
 
 /// The selected elements' bytes without what they point at in heaps.
@@ -51,9 +64,7 @@ pub(crate) fn read_into(
         return Err(Error::invalid_input(format!("the buffer has {} bytes, the selection {wanted}", out.len())));
     }
     fill(file, dataset, selection, out, cancellation)?;
-    let mut heap = HeapObjects::default();
-    file.array_file().resolve_heap(&description.datatype, out, &mut heap)?;
-    Ok(heap)
+    heap(file, dataset, &description.datatype, out)
 }
 
 pub(crate) fn stored_bytes(file: &File, dataset: ObjectId) -> Result<u64> {
@@ -69,6 +80,16 @@ pub(crate) fn stored_bytes(file: &File, dataset: ObjectId) -> Result<u64> {
         ChunkSource::Fill => 0,
     });
     Ok(lengths.sum())
+}
+
+/// Writes the fill value of elements of `size` bytes all over `out`; zeros where there is none.
+pub(crate) fn fill_value(value: Option<&[u8]>, size: usize, out: &mut [u8]) {
+    match value {
+        Some(value) if value.len() == size && value.iter().any(|&b| b != 0) => {
+            out.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(value));
+        }
+        _ => out.fill(0),
+    }
 }
 
 fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
@@ -99,8 +120,16 @@ fn fill(
     if out.is_empty() {
         return Ok(());
     }
+    if description.storage == StorageLayout::Virtual {
+        return virtual_dataset::fill(file, description, &selection, out, cancellation);
+    }
+    let external = match description.storage {
+        StorageLayout::External => Some(file.external_storage(dataset.0, &description.external_files)?),
+        _ => None,
+    };
+    let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
     let located = file.array_file().locate(dataset, &selection)?;
-    let job = Job { file, dataset, description, selection: &selection, cancellation };
+    let job = Job { file, storage, dataset, description, selection: &selection, cancellation };
     let bands = job.bands(&located.chunks, out)?;
     let pool = file.session().pool()?;
     let threads = pool.current_num_threads();
@@ -116,6 +145,8 @@ fn fill(
 /// One call's fixed facts.
 struct Job<'a> {
     file: &'a File,
+    /// Where the dataset's bytes are.
+    storage: &'a Arc<dyn Storage>,
     dataset: ObjectId,
     description: &'a Dataset,
     selection: &'a Selection,
@@ -219,7 +250,7 @@ impl Job<'_> {
         if length == 0 {
             return Ok(());
         }
-        self.file.array_file().storage().read_exact_at(offset, raw)
+        self.storage.read_exact_at(offset, raw)
     }
 
     /// Decodes a chunk into `out`, or returns the bytes as stored where nothing has to be undone.
@@ -237,15 +268,8 @@ impl Job<'_> {
             ChunkSource::Inline(inline) => return Ok(Some(inline)),
             ChunkSource::Fill => {
                 let element = usize::try_from(size).map_err(|_| Error::internal("element size"))?;
-                match &self.description.fill_value {
-                    Some(value) if value.len() == element && value.iter().any(|&b| b != 0) => {
-                        out.reserve_exact(bytes);
-                        for _ in 0..bytes / element.max(1) {
-                            out.extend_from_slice(value);
-                        }
-                    }
-                    _ => out.resize(bytes, 0),
-                }
+                out.resize(bytes, 0);
+                fill_value(self.description.fill_value.as_deref(), element, out);
             }
             ChunkSource::Stored { offset, .. } => {
                 if self.description.filters.is_empty() && raw.len() == bytes {

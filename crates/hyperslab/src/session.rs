@@ -7,7 +7,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Interpretation, Limits, OpenOptions};
 use hyperslab_storage::LocalFile;
 
-use crate::File;
+use crate::{File, MissingSources, PathPolicy};
 
 /// What a session may use.
 #[derive(Debug, Clone, Default)]
@@ -18,6 +18,10 @@ pub struct SessionOptions {
     pub limits: Limits,
     /// Whether netCDF-4 conventions apply.
     pub interpretation: Interpretation,
+    /// Which files a file may make us open.
+    pub paths: PathPolicy,
+    /// What to do about sources of virtual datasets that are not there.
+    pub missing_sources: MissingSources,
 }
 
 /// Threads and limits. Cheap to clone.
@@ -26,6 +30,8 @@ pub struct Session {
     threads: Option<usize>,
     pool: Arc<RwLock<Option<Started>>>,
     options: OpenOptions,
+    paths: PathPolicy,
+    missing_sources: MissingSources,
 }
 
 /// Threads, and the process that they live in: a forked child has none of its parent's.
@@ -42,13 +48,29 @@ impl Session {
             return Err(Error::invalid_input("0 threads decode nothing: give 1 or more, or leave it out"));
         }
         let open = OpenOptions { limits: options.limits, interpretation: options.interpretation };
-        Ok(Self { threads: options.threads, pool: Arc::default(), options: open })
+        Ok(Self {
+            threads: options.threads,
+            pool: Arc::default(),
+            options: open,
+            paths: options.paths,
+            missing_sources: options.missing_sources,
+        })
     }
     /// Opens a local file; the bytes tell its format.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
-        let storage = Arc::new(LocalFile::open(path.as_ref())?);
+        self.open_at_depth(path.as_ref(), 0)
+    }
+    /// Opens a file that another one points at, `depth` files away from the first.
+    pub(crate) fn open_at_depth(&self, path: &Path, depth: u32) -> Result<File> {
+        let storage = Arc::new(LocalFile::open(path)?);
         let array_file = hyperslab_formats::open(storage, &self.options)?;
-        Ok(File::new(self.clone(), path.as_ref().to_path_buf(), array_file))
+        Ok(File::new(self.clone(), path.to_path_buf(), array_file, depth))
+    }
+    pub(crate) fn path_policy(&self) -> PathPolicy {
+        self.paths
+    }
+    pub(crate) fn missing_sources(&self) -> MissingSources {
+        self.missing_sources
     }
     /// The decoding threads of this process.
     pub(crate) fn pool(&self) -> Result<Arc<rayon::ThreadPool>> {

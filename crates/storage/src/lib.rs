@@ -6,10 +6,12 @@
 mod coalesce;
 mod local;
 mod memory;
+mod pieces;
 
 pub use coalesce::{coalesce, CoalescedRange};
 pub use local::LocalFile;
 pub use memory::Memory;
+pub use pieces::{Piece, Pieces};
 
 use hyperslab_array::{Error, Result};
 

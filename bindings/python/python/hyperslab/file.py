@@ -53,19 +53,25 @@ class FileSet(File):
 
 
 @functools.lru_cache(maxsize=16)
-def session(threads: int | None = None, format: str | None = None) -> _native.Session:
+def session(threads: int | None = None, format: str | None = None, paths: str | None = None,
+            missing_sources: str | None = None) -> _native.Session:
     """The session with these options, one in a process: its threads are started once."""
-    return _native.Session(threads, format)
+    return _native.Session(threads, format, paths, missing_sources)
 
 
-def open(path: Any, *, threads: int | None = None, format: str | None = None) -> File:
+def open(path: Any, *, threads: int | None = None, format: str | None = None, paths: str | None = None,
+         missing_sources: str | None = None) -> File:
     """Opens a path, a list of paths or a glob (files in natural order: `run2` before `run10`).
     `threads` decode, one a core by default. `format` is one of `hdf5`, `netcdf3`, `netcdf4`: another
-    file is refused, and `hdf5` shows a netCDF-4 file as plain HDF5."""
+    file is refused, and `hdf5` shows a netCDF-4 file as plain HDF5.
+
+    External links, virtual datasets and external raw data name other files: `paths="folder"` (the default)
+    opens those in the file's folder and below, `paths="anywhere"` any. A source of a virtual dataset that
+    is not there is an error, with `missing_sources="fill"` the fill value, as in h5py."""
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out", "InvalidInput")
-    opener = session(threads, "hdf5" if wanted == "hdf5" else None)
+    opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources)
     if isinstance(path, (list, tuple)):
         names, pattern = [os.fspath(p) for p in path], None
     else:

@@ -1,18 +1,19 @@
 //! A dataset from its object header (specification IV.A.2): description and layout.
 
+use std::sync::Arc;
+
 use hyperslab_array::{ChunkGrid, Dataspace, Datatype, Error, Result};
 
-use super::Source;
+use super::heap::LocalHeap;
+use super::{Source, virtual_dataset};
 use super::file::Stored;
 use super::layout::{ChunkedLayout, Layout};
 use super::message::layout::LayoutMessage;
-use super::message::{dataspace, datatype, fill_value, filter_pipeline, layout};
+use super::message::{dataspace, datatype, external_files, fill_value, filter_pipeline, layout};
 use super::object_header::{ObjectHeader, kind};
 use crate::filter::Pipeline;
-use crate::{Dataset, DimensionScale, StorageLayout};
-
-/// Bytes that one block of a contiguous dataset aims for.
-const BLOCK_BYTES: u64 = 1 << 20;
+use crate::tree::{BLOCK_BYTES, block_shape};
+use crate::{Dataset, DimensionScale, ExternalFile, StorageLayout, VirtualMapping};
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, Stored)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
@@ -24,9 +25,13 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
         None => Pipeline::default(),
     };
     let fill_value = fill_value(source, header, &datatype)?;
-    let external = header.find(kind::EXTERNAL_FILES).is_some();
-    let (layout, storage, stored_bytes) = layout_of(message, &datatype, &dataspace)?;
-    let refusal = refusal(&datatype, &layout, external, &pipeline);
+    let virtual_mappings = match &message {
+        LayoutMessage::Virtual(place) => virtual_dataset::mappings(source, *place)?,
+        _ => Arc::new([]) as Arc<[VirtualMapping]>,
+    };
+    let external_files = external_files(source, header)?;
+    let (layout, storage, stored_bytes) = layout_of(message, &datatype, &dataspace, !external_files.is_empty())?;
+    let refusal = refusal(&datatype, &pipeline);
     let chunk_shape = match &layout {
         Layout::Chunked(layout) => Some(layout.chunk_shape.clone()),
         _ => None,
@@ -46,31 +51,22 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
         chunk_shape,
         fill_value,
         stored_bytes,
+        external_files,
+        virtual_mappings,
         refusal,
     };
     Ok((dataset, Stored { layout, pipeline }))
 }
 
-/// The shape of blocks that are contiguous in row-major order and of about `aim` bytes: single
-/// indexes of leading dimensions, a run of one, all of the rest.
-pub(crate) fn block_shape(shape: &[u64], element_bytes: u64, aim: u64) -> Vec<u64> {
-    let mut block: Vec<u64> = shape.iter().map(|&extent| extent.max(1)).collect();
-    let mut below = element_bytes.max(1);
-    let mut cut = false;
-    for extent in block.iter_mut().rev() {
-        if cut {
-            *extent = 1;
-            continue;
-        }
-        let whole = below.saturating_mul(*extent);
-        if whole > aim {
-            *extent = (aim / below).clamp(1, *extent);
-            cut = true;
-        } else {
-            below = whole;
-        }
-    }
-    block
+/// The files that hold the raw data, where the dataset has none in this one.
+fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[ExternalFile]>> {
+    let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::new([])) };
+    let files = message.parse(source, external_files::parse)?;
+    let heap = LocalHeap::read(source, files.heap)?;
+    let named = files.slots.into_iter().map(|slot| {
+        Ok(ExternalFile { file: heap.text(slot.name)?, offset: slot.offset, length: slot.length })
+    });
+    named.collect()
 }
 
 fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Result<Option<Vec<u8>>> {
@@ -94,6 +90,7 @@ fn layout_of(
     message: LayoutMessage,
     datatype: &Datatype,
     dataspace: &Dataspace,
+    external: bool,
 ) -> Result<(Layout, StorageLayout, Option<u64>)> {
     let bytes = || {
         let bytes = dataspace.element_count()?.checked_mul(datatype.size());
@@ -104,6 +101,7 @@ fn layout_of(
             let length = value.len() as u64;
             (Layout::Compact(value), StorageLayout::Compact, Some(length))
         }
+        LayoutMessage::Contiguous { .. } if external => (Layout::External, StorageLayout::External, Some(bytes()?)),
         LayoutMessage::Contiguous { address, size } => {
             let size = match size {
                 Some(size) => size,
@@ -112,7 +110,7 @@ fn layout_of(
             let stored = if address.is_some() { size } else { 0 };
             (Layout::Contiguous { address, size }, StorageLayout::Contiguous, Some(stored))
         }
-        LayoutMessage::Virtual => (Layout::Refused, StorageLayout::Virtual, None),
+        LayoutMessage::Virtual(_) => (Layout::Virtual, StorageLayout::Virtual, Some(0)),
         LayoutMessage::Chunked { chunk_shape, element_size, unfiltered_partial_edges, locator } => {
             let Dataspace::Simple { shape, max_shape } = dataspace else {
                 return Err(Error::corrupt("a chunked dataset that is scalar or null"));
@@ -137,15 +135,9 @@ fn layout_of(
     })
 }
 
-fn refusal(datatype: &Datatype, layout: &Layout, external: bool, pipeline: &Pipeline) -> Option<Error> {
+fn refusal(datatype: &Datatype, pipeline: &Pipeline) -> Option<Error> {
     if let Some(class) = datatype.unsupported_class() {
         return Some(Error::unsupported(format!("datatype class {class}")));
-    }
-    if external {
-        return Some(Error::unsupported("external raw data files"));
-    }
-    if matches!(layout, Layout::Refused) {
-        return Some(Error::unsupported("virtual dataset"));
     }
     pipeline.refusal()
 }

@@ -26,6 +26,16 @@ pub(super) struct Stored {
     pub pipeline: Pipeline,
 }
 
+/// Where the run of bytes of a contiguous dataset begins.
+enum Place {
+    /// No storage was allocated.
+    Nowhere,
+    /// In this file, relative to the base address.
+    Here { address: u64, size: u64 },
+    /// At byte 0 of its external files.
+    External,
+}
+
 impl Hdf5File {
     /// Opens the file whose superblock lies at absolute offset `superblock`.
     pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
@@ -50,7 +60,7 @@ impl Hdf5File {
     }
 
     /// The blocks of a contiguous dataset that a selection touches.
-    fn blocks(&self, dataset: &Dataset, address: Option<u64>, size: u64, selection: &Selection) -> Result<Vec<ChunkLocation>> {
+    fn blocks(&self, dataset: &Dataset, place: Place, selection: &Selection) -> Result<Vec<ChunkLocation>> {
         let shape = dataset.dataspace.shape();
         let element = dataset.datatype.size();
         let needed = dataset
@@ -58,19 +68,24 @@ impl Hdf5File {
             .element_count()?
             .checked_mul(element)
             .ok_or_else(|| Error::corrupt("a dataset beyond 64 bits"))?;
-        if address.is_some() && size < needed {
-            return Err(Error::corrupt(format!("a contiguous dataset of {needed} bytes has {size} allocated")));
-        }
-        let base = address.map(|address| self.source.absolute(address)).transpose()?;
-        if let Some(base) = base
-            && base.checked_add(needed).is_none_or(|end| end > self.source.storage.len())
-        {
-            return Err(Error::corrupt(format!(
-                "{needed} bytes of data begin here but the file ends at byte {}: it is truncated",
-                self.source.storage.len()
-            ))
-            .at_offset(base));
-        }
+        let base = match place {
+            Place::Nowhere => None,
+            Place::External => Some(0),
+            Place::Here { size, .. } if size < needed => {
+                return Err(Error::corrupt(format!("a contiguous dataset of {needed} bytes has {size} allocated")));
+            }
+            Place::Here { address, .. } => {
+                let base = self.source.absolute(address)?;
+                if base.checked_add(needed).is_none_or(|end| end > self.source.storage.len()) {
+                    return Err(Error::corrupt(format!(
+                        "{needed} bytes of data begin here but the file ends at byte {}: it is truncated",
+                        self.source.storage.len()
+                    ))
+                    .at_offset(base));
+                }
+                Some(base)
+            }
+        };
         let origins = dataset.chunk_grid.touched(selection);
         Ok(origins
             .into_iter()
@@ -119,9 +134,13 @@ impl ArrayFile for Hdf5File {
                 };
                 vec![ChunkLocation { origin: vec![0; shape.len()], shape, source }]
             }
-            Layout::Contiguous { address, size } => self.blocks(dataset, *address, *size, selection)?,
+            Layout::Contiguous { address: None, .. } => self.blocks(dataset, Place::Nowhere, selection)?,
+            Layout::Contiguous { address: Some(address), size } => {
+                self.blocks(dataset, Place::Here { address: *address, size: *size }, selection)?
+            }
             Layout::Chunked(layout) => chunk_locator::locate(&self.source, layout, selection)?,
-            Layout::Refused => return Err(Error::internal("a refused layout without its refusal")),
+            Layout::External => self.blocks(dataset, Place::External, selection)?,
+            Layout::Virtual => return Err(Error::internal("a virtual dataset has no chunks of its own")),
         };
         Ok(ChunkLocations { chunks })
     }

@@ -11,8 +11,10 @@ pub(crate) enum Layout {
     Contiguous { address: Option<u64>, size: u64 },
     /// Chunks found by a locator.
     Chunked(ChunkedLayout),
-    /// One that the dataset's refusal names.
-    Refused,
+    /// Laid end to end in files of its own, from byte 0 of what they make together.
+    External,
+    /// Made of other datasets: it has no bytes of its own.
+    Virtual,
 }
 
 /// A chunked layout.

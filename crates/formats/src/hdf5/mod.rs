@@ -17,8 +17,8 @@ mod object_header;
 mod source;
 mod superblock;
 mod tree;
+mod virtual_dataset;
 
-pub(crate) use dataset::block_shape;
 pub use file::Hdf5File;
 pub use superblock::find_superblock;
 pub(crate) use cursor::Cursor;

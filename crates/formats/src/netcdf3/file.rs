@@ -6,7 +6,7 @@ use hyperslab_array::{ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, R
 use hyperslab_storage::Storage;
 
 use super::header::{self, Header, Variable};
-use crate::hdf5::block_shape;
+use crate::tree::block_shape;
 use crate::{
     ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Dimension, DimensionScale, Format, Group,
     Limits, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree,
@@ -152,6 +152,8 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>, dime
         fill_value: None,
         stored_bytes: Some(stored.ok_or_else(|| Error::corrupt(format!("variable {} exceeds 64 bits", variable.name)))?),
         dimensions,
+        external_files: Arc::new([]),
+        virtual_mappings: Arc::new([]),
         refusal: None,
     })
 }

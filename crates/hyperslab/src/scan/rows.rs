@@ -169,8 +169,7 @@ impl<'a> Window<'a> {
         let read = || {
             let selection = Selection::new(axes, shape)?;
             let bytes = read::read_bytes(file, dataset, &selection, self.cancellation)?;
-            let mut heap = HeapObjects::default();
-            file.array_file().resolve_heap(datatype, &bytes, &mut heap)?;
+            let heap = read::heap(file, dataset, datatype, &bytes)?;
             Ok((bytes, heap))
         };
         read().map_err(|error| file.place(dataset, error))

@@ -319,7 +319,7 @@ impl Builder<'_> {
                 // The same dimension twice (a covariance matrix): the second gets its number.
                 name = format!("{name}_{axis}");
             }
-            let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, tree.dataset(scale)?)));
+            let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, self.found.file.dataset(scale).ok()?)));
             let usable = scale.filter(|(_, _, values)| {
                 values.refusal.is_none()
                     && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(axis..=axis)

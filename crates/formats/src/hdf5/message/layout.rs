@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, HeapReference, Result};
 
 use crate::hdf5::Cursor;
 use crate::hdf5::layout::Locator;
@@ -20,7 +20,8 @@ pub(crate) enum LayoutMessage {
         unfiltered_partial_edges: bool,
         locator: Locator,
     },
-    Virtual,
+    /// Where in the global heap the mappings are.
+    Virtual(Option<HeapReference>),
 }
 
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
@@ -61,7 +62,6 @@ fn version3(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
             let extents = (0..ndim).map(|_| cursor.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
             chunked_btree(cursor, extents, address)
         }
-        3 => Ok(LayoutMessage::Virtual),
         class => Err(cursor.corrupt(format!("layout class {class}"))),
     }
 }
@@ -99,7 +99,11 @@ fn version4(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
         0 => return compact(cursor),
         1 => return contiguous(cursor),
         2 => {}
-        3 => return Ok(LayoutMessage::Virtual),
+        3 => {
+            let address = cursor.address()?;
+            let index = cursor.u32()?;
+            return Ok(LayoutMessage::Virtual(address.map(|address| HeapReference { address, index })));
+        }
         class => return Err(cursor.corrupt(format!("layout class {class}"))),
     }
     let flags = cursor.u8()?;

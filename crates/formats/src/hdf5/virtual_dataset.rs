@@ -1,0 +1,63 @@
+//! Virtual dataset: its mappings, from the global heap (specification III.E.2 "Global heap block for
+//! virtual datasets", versions 0 and 1).
+
+use std::sync::Arc;
+
+use hyperslab_array::{Error, HeapObjects, HeapReference, Result};
+
+use super::heap::GlobalHeap;
+use super::message::selection;
+use super::{Cursor, Source, checksum};
+use crate::VirtualMapping;
+
+/// Flags of a mapping in version 1.
+mod flag {
+    pub const FILE_SHARED: u8 = 1;
+    pub const DATASET_SHARED: u8 = 2;
+    pub const SAME_FILE: u8 = 4;
+}
+
+/// The mappings at a place of the global heap; none where the address is undefined.
+pub(super) fn mappings(source: &Source, place: Option<HeapReference>) -> Result<Arc<[VirtualMapping]>> {
+    let Some(place) = place else { return Ok(Arc::new([])) };
+    let mut objects = HeapObjects::default();
+    GlobalHeap::fetch(source, &[place], &mut objects)?;
+    let block = objects.object(place)?;
+    parse(source, block, place.address).map_err(|error| error.at_offset(source.absolute(place.address).unwrap_or(0)))
+}
+
+fn parse(source: &Source, block: &[u8], address: u64) -> Result<Arc<[VirtualMapping]>> {
+    checksum::verify(block, source.absolute(address)?, "the list of virtual mappings")?;
+    let mut cursor = source.cursor(block, address);
+    let version = cursor.u8()?;
+    if version > 1 {
+        return Err(Error::unsupported(format!("version {version} of a list of virtual mappings")));
+    }
+    let count = cursor.length()?;
+    let mut mappings: Vec<VirtualMapping> = Vec::new();
+    for _ in 0..count {
+        let flags = if version == 1 { cursor.u8()? } else { 0 };
+        let before = |mappings: &[VirtualMapping], number: u64| {
+            let number = usize::try_from(number).ok();
+            number.and_then(|n| mappings.get(n)).cloned().ok_or_else(|| Error::corrupt("a virtual mapping that shares a later one's name"))
+        };
+        let file = if flags & flag::SAME_FILE != 0 {
+            ".".to_owned()
+        } else if flags & flag::FILE_SHARED != 0 {
+            before(&mappings, cursor.length()?)?.file
+        } else {
+            text(&mut cursor)?
+        };
+        let dataset =
+            if flags & flag::DATASET_SHARED != 0 { before(&mappings, cursor.length()?)?.dataset } else { text(&mut cursor)? };
+        let source_selection = selection::parse(&mut cursor)?;
+        let selection = selection::parse(&mut cursor)?;
+        mappings.push(VirtualMapping { file, dataset, source_selection, selection });
+    }
+    Ok(mappings.into())
+}
+
+fn text(cursor: &mut Cursor<'_>) -> Result<String> {
+    let bytes = cursor.null_terminated()?;
+    String::from_utf8(bytes.to_vec()).map_err(|_| cursor.corrupt("a name in a virtual mapping that is no UTF-8"))
+}

@@ -1,0 +1,121 @@
+//! Neighbours: the other files that a file points at, by external links, virtual datasets and external
+//! raw data. A policy says which of them may be opened, for a file may name any path of the machine.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_storage::{LocalFile, Piece, Pieces, Storage};
+
+use crate::{ExternalFile, File};
+
+/// Which files a file may make us open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PathPolicy {
+    /// Those in its own folder and below.
+    #[default]
+    SameFolder,
+    /// Any that this process may read.
+    Anywhere,
+}
+
+/// What to do about a source of a virtual dataset that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissingSources {
+    /// `NotFound`, with the source's name.
+    #[default]
+    Error,
+    /// The fill value stands in its place, as in the HDF5 library.
+    Fill,
+}
+
+/// The files that one file has made us open, each once.
+#[derive(Default)]
+pub(crate) struct Neighbours {
+    files: Mutex<HashMap<PathBuf, File>>,
+    external: Mutex<HashMap<usize, Arc<dyn Storage>>>,
+    salted: Mutex<Vec<File>>,
+}
+
+impl Neighbours {
+    /// The number by which heap references of `file` are told from those of others.
+    pub fn salt_of(&self, file: &File) -> Result<u16> {
+        let mut files = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = files.iter().position(|known| known == file).unwrap_or_else(|| {
+            files.push(file.clone());
+            files.len() - 1
+        });
+        u16::try_from(number).map_err(|_| Error::unsupported("variable-length values of more than 65536 files in one dataset"))
+    }
+    /// The file with this number.
+    pub fn salted(&self, salt: u16) -> Result<File> {
+        let files = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
+        files.get(usize::from(salt)).cloned().ok_or_else(|| Error::internal("a heap reference of no file"))
+    }
+}
+
+impl File {
+    /// Opens the file that this one calls `name`.
+    pub(crate) fn neighbour(&self, name: &str) -> Result<File> {
+        if name == "." {
+            return Ok(self.clone());
+        }
+        let path = self.neighbour_path(name)?;
+        let files = || self.neighbours().files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files().get(&path) {
+            return Ok(file.clone());
+        }
+        if self.depth() >= self.session().limits().links_followed {
+            return Err(Error::limit_exceeded(format!("{name} is too many files away: do they point at each other in a circle?")));
+        }
+        let file = self.session().open_at_depth(&path, self.depth() + 1)?;
+        files().insert(path, file.clone());
+        Ok(file)
+    }
+
+    /// Where the file lies that this one calls `name`; `Unsupported` where the policy forbids it.
+    fn neighbour_path(&self, name: &str) -> Result<PathBuf> {
+        let target = Path::new(name);
+        let folder = self.path().parent().unwrap_or(Path::new(""));
+        let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let below = target.strip_prefix(folder).ok().filter(|rest| target.is_absolute() && inside(rest));
+        match self.session().path_policy() {
+            PathPolicy::SameFolder if inside(target) || below.is_some() => Ok(folder.join(target)),
+            PathPolicy::SameFolder => Err(Error::unsupported(format!(
+                "{name:?} leaves the folder of the file that names it; only files in the same folder and below are opened (set paths=\"anywhere\" to widen it)"
+            ))),
+            // As the HDF5 library looks: the path as it is, else the file's name beside this file.
+            PathPolicy::Anywhere if target.is_absolute() && !target.exists() => {
+                Ok(folder.join(target.file_name().unwrap_or(target.as_os_str())))
+            }
+            PathPolicy::Anywhere => Ok(folder.join(target)),
+        }
+    }
+
+    /// The raw data of a dataset that lies in files of its own, as one run of bytes (specification
+    /// IV.A.2.h). Bytes past the end of such a file were never written and are zero.
+    pub(crate) fn external_storage(&self, dataset: usize, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
+        let known = || self.neighbours().external.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(storage) = known().get(&dataset) {
+            return Ok(storage.clone());
+        }
+        let mut start = 0u64;
+        let mut pieces = Vec::with_capacity(files.len());
+        for file in files {
+            let path = self.neighbour_path(&file.file)?;
+            let storage: Arc<dyn Storage> = Arc::new(LocalFile::open(&path)?);
+            let length = file.length.unwrap_or(u64::MAX - start);
+            pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });
+            start = start.checked_add(length).ok_or_else(|| Error::corrupt("external files beyond 64 bits"))?;
+        }
+        let storage: Arc<dyn Storage> = Arc::new(Pieces::new(self.name(), pieces)?);
+        known().insert(dataset, storage.clone());
+        Ok(storage)
+    }
+}
+
+/// Whether an error says that a file or object is not there.
+pub(crate) fn is_missing(error: &Error) -> bool {
+    error.kind() == ErrorKind::NotFound
+}

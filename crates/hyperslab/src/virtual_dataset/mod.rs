@@ -1,0 +1,83 @@
+//! Virtual dataset: put together from parts of other datasets (HDF5 1.10, "VDS").
+//!
+//! Two selections belong together element by element. Where both are regular hyperslabs whose
+//! dimensions match, each dimension is mapped on its own; else elements are counted one by one.
+
+mod extent;
+mod mapping;
+mod part;
+
+use hyperslab_array::{Datatype, Error, HeapObjects, Result, Selection};
+use hyperslab_formats::{Dataset, ObjectId, collect_heap_references};
+
+use crate::neighbours::is_missing;
+use crate::{Cancellation, File, MissingSources, heap_salt, read};
+
+pub(crate) use extent::with_present_extent;
+use part::{Part, parts};
+
+/// Fills `out` with the selected elements. Heap references in it are salted: see [`resolve_heap`].
+pub(crate) fn fill(
+    file: &File,
+    description: &Dataset,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
+    let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+    read::fill_value(description.fill_value.as_deref(), size, out);
+    let shape = description.dataspace.shape();
+    for mapping in description.virtual_mappings.iter() {
+        for part in parts(file, mapping, shape)? {
+            cancellation.check()?;
+            let Some(places) = mapping::places(&part, selection)? else { continue };
+            let Some((other, id)) = open(file, &part)? else { continue };
+            let theirs = other.dataset(id)?;
+            if theirs.datatype != description.datatype {
+                return Err(Error::unsupported(format!(
+                    "a virtual dataset whose source {} in {} has another datatype",
+                    part.dataset, part.file
+                )));
+            }
+            let wanted = places.of_source(theirs.dataspace.shape())?;
+            let mut bytes = read::read_bytes(&other, id, &wanted.selection, cancellation)
+                .map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
+            if description.datatype.uses_heap() {
+                heap_salt::salt(&description.datatype, &mut bytes, file.neighbours().salt_of(&other)?)?;
+            }
+            places.put(&wanted, &bytes, size, &selection.shape(), out)?;
+        }
+    }
+    Ok(())
+}
+
+/// The source dataset; `None` where it is missing and the session fills in its place.
+fn open(file: &File, part: &Part) -> Result<Option<(File, ObjectId)>> {
+    match file.neighbour(&part.file).and_then(|other| other.find(&part.dataset)) {
+        Ok(found) => Ok(Some((found.file, found.object))),
+        Err(error) if is_missing(&error) && file.session().missing_sources() == MissingSources::Fill => Ok(None),
+        Err(error) => Err(Error::new(
+            error.kind(),
+            format!("a source of this virtual dataset: {error} (missing_sources=\"fill\" shows the fill value instead)"),
+        )),
+    }
+}
+
+/// Fetches what the salted references in `bytes` point at, each from its own file.
+pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
+    let mut salted = Vec::new();
+    collect_heap_references(datatype, bytes, &mut |_, _, reference| salted.push(reference))?;
+    salted.sort_unstable();
+    salted.dedup();
+    for group in salted.chunk_by(|a, b| heap_salt::unsalted(*a).0 == heap_salt::unsalted(*b).0) {
+        let Some((salt, _)) = group.first().map(|reference| heap_salt::unsalted(*reference)) else { continue };
+        let other = file.neighbours().salted(salt)?;
+        let own: Vec<_> = group.iter().map(|reference| heap_salt::unsalted(*reference).1).collect();
+        let mut found = HeapObjects::default();
+        other.array_file().heap_objects(&own, &mut found)?;
+        for (salted, own) in group.iter().zip(&own) {
+            objects.insert(*salted, found.object(*own)?.into());
+        }
+    }
+    Ok(())
+}
