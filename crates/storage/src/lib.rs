@@ -6,12 +6,16 @@
 mod coalesce;
 mod local;
 mod memory;
+mod overlay;
 mod pieces;
 
 pub use coalesce::{coalesce, CoalescedRange};
 pub use local::LocalFile;
 pub use memory::Memory;
+pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
+
+use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
@@ -28,6 +32,11 @@ pub trait Storage: Send + Sync {
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
     /// What to call it in messages: a path or URL.
     fn name(&self) -> &str;
+    /// Opens the file called `name` in the same folder; `NotFound` where there is none. A name that
+    /// leads elsewhere is `InvalidInput`.
+    fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
+        Err(Error::unsupported(format!("{name} beside {}, which is no local file", self.name())))
+    }
 }
 
 pub(crate) fn check_range(storage: &(impl Storage + ?Sized), offset: u64, length: usize) -> Result<()> {

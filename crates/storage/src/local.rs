@@ -1,7 +1,8 @@
 //! A file of the local file system, read with `pread`.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Component, Path};
+use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
@@ -43,5 +44,12 @@ impl Storage for LocalFile {
     }
     fn name(&self) -> &str {
         &self.name
+    }
+    fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
+        let mut parts = Path::new(name).components();
+        if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+            return Err(Error::invalid_input(format!("{name:?} is no name of a file beside this one")).in_file(&self.name));
+        }
+        Ok(Arc::new(Self::open(Path::new(&self.name).with_file_name(name))?))
     }
 }

@@ -82,6 +82,10 @@ impl Storage for Pieces {
     fn name(&self) -> &str {
         &self.name
     }
+    fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
+        let first = self.pieces.first().ok_or_else(|| Error::not_found(format!("{name} beside nothing")))?;
+        first.storage.beside(name)
+    }
 }
 
 #[cfg(test)]

@@ -78,12 +78,13 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     if is_plain(datatype):
         return stored_dtype(datatype)
     if kind == "compound":
-        members = sorted(datatype["members"], key=lambda m: m[1])
+        members = datatype["members"]
         formats = [value_dtype(m[2]) for m in members]
-        offsets, grown = [], 0
-        for (_, offset, member), dtype in zip(members, formats):
-            offsets.append(offset + grown)
-            grown += max(_memory_size(member), dtype.itemsize) - member["size"]
+        offsets, grown = [0] * len(members), 0
+        for place in sorted(range(len(members)), key=lambda i: int(members[i][1])):
+            _, offset, member = members[place]
+            offsets[place] = offset + grown
+            grown += max(_memory_size(member), formats[place].itemsize) - member["size"]
         return np.dtype({"names": [m[0] for m in members], "formats": formats, "offsets": offsets,
                          "itemsize": datatype["size"] + grown})
     if kind == "array":

@@ -39,7 +39,7 @@ enum Place {
 impl Hdf5File {
     /// Opens the file whose superblock lies at absolute offset `superblock`.
     pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
-        let superblock = Superblock::parse(storage, superblock, limits)?;
+        let superblock = Superblock::read(storage, superblock, limits)?;
         let (tree, stored) = tree::build(&superblock)?;
         Ok(Self { source: superblock.source, tree, stored, format: Format::Hdf5 })
     }

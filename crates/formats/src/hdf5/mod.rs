@@ -4,16 +4,19 @@
 //! takes fields from them; nothing else touches raw bytes.
 
 mod btree;
+mod cache_image;
 mod checksum;
 mod chunk_locator;
 mod dataset;
 mod cursor;
+mod driver;
 mod file;
 mod group;
 mod heap;
 mod layout;
 mod message;
 mod object_header;
+mod shared_messages;
 mod source;
 mod superblock;
 mod tree;

@@ -6,6 +6,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
 use super::Cursor;
+use super::shared_messages::SharedMessages;
 use crate::Limits;
 
 /// What every HDF5 parser needs: the bytes, where addresses count from, and how wide they are.
@@ -19,6 +20,8 @@ pub(crate) struct Source {
     /// Size of lengths: bytes of a length (2, 4 or 8).
     pub length_size: u8,
     pub limits: Limits,
+    /// Where messages are that objects share; empty in most files.
+    pub shared_messages: Arc<[SharedMessages]>,
 }
 
 impl Source {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use super::{Cursor, Source, checksum};
+use super::object_header::{ObjectHeader, kind};
+use super::{Cursor, Source, cache_image, checksum, driver, shared_messages};
 use crate::Limits;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -30,13 +31,19 @@ pub(crate) struct Superblock {
     /// Object header of the root group.
     pub root: u64,
     /// Object header of the superblock extension.
-    pub extension: Option<u64>,
+    extension: Option<u64>,
+    /// Driver information block.
+    driver: Option<u64>,
 }
 
 impl Superblock {
     /// Parses the superblock at absolute offset `place`. Addresses count from there: a file that was
     /// moved behind a user block keeps working although its base address is the old one.
-    pub fn parse(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
+    pub fn read(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
+        Self::parse(storage, place, limits)?.extended()
+    }
+
+    fn parse(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
         let available = storage.len().saturating_sub(place).min(160);
         let mut bytes = vec![0; usize::try_from(available).unwrap_or(0)];
         storage.read_exact_at(place, &mut bytes)?;
@@ -60,7 +67,7 @@ impl Superblock {
                 return Err(cursor.corrupt(format!("offsets or lengths of {size} bytes")));
             }
         }
-        let source = Source { storage, base_address: place, offset_size, length_size, limits: limits.clone() };
+        let source = Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::new([]) };
         let mut fields = source.cursor(&bytes, 0);
         fields.skip(cursor.position())?;
         if version < 2 {
@@ -72,13 +79,9 @@ impl Superblock {
             fields.address()?;
             fields.address()?;
             let driver = fields.address()?;
-            if driver.is_some() {
-                return Err(Error::unsupported("a file of the family or multi driver (driver information block)")
-                    .at_offset(place));
-            }
             fields.length()?;
             let root = fields.defined_address("the root group")?;
-            return Ok(Self { source, root, extension: None });
+            return Ok(Self { source, root, extension: None, driver });
         }
         fields.skip(1)?;
         fields.address()?;
@@ -88,6 +91,23 @@ impl Superblock {
         let end = fields.position() + 4;
         let whole = bytes.get(..end).ok_or_else(|| fields.corrupt("the superblock ends too early"))?;
         checksum::verify(whole, place, "the superblock")?;
-        Ok(Self { source, root, extension })
+        Ok(Self { source, root, extension, driver: None })
+    }
+
+    /// Brings in what lies outside of the superblock: other members of the file, tables of shared
+    /// messages, a metadata cache image.
+    fn extended(mut self) -> Result<Self> {
+        if let Some(driver) = self.driver {
+            self.source = driver::joined_by_block(self.source, driver)?;
+        }
+        let Some(extension) = self.extension else { return Ok(self) };
+        let header = ObjectHeader::read(&self.source, extension)?;
+        if let Some(message) = header.find(kind::DRIVER_INFO) {
+            let mut cursor = self.source.cursor(&message.body, message.address);
+            self.source = driver::joined_by_message(self.source.clone(), &mut cursor)?;
+        }
+        self.source = cache_image::with_image(self.source, &header)?;
+        self.source.shared_messages = shared_messages::tables(&self.source, &header)?.into();
+        Ok(self)
     }
 }

@@ -9,24 +9,15 @@ use super::heap::{FractalHeap, GlobalHeap};
 use super::message::attribute::{self, RawAttribute};
 use super::message::link::RawTarget;
 use super::message::{attribute_info, datatype};
-use super::object_header::{Message, ObjectHeader, kind};
+use super::object_header::{ObjectHeader, kind};
 use super::superblock::Superblock;
-use super::{Source, btree, dataset, group};
+use super::{Source, btree, dataset, group, shared_messages};
 use crate::{Content, Group, Link, LinkTarget, Object, ObjectId, Tree, collect_heap_references};
 
 /// Parses all objects from the root on. An object that cannot be read is kept with its reason; only
 /// an unreadable root makes the file unreadable.
 pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>>)> {
     let source = &superblock.source;
-    if let Some(extension) = superblock.extension {
-        let header = ObjectHeader::read(source, extension)?;
-        if header.find(kind::DRIVER_INFO).is_some() {
-            return Err(Error::unsupported("a file of the family or multi driver (driver information message)"));
-        }
-        if header.find(kind::METADATA_CACHE_IMAGE).is_some_and(|image| holds_image(source, image)) {
-            return Err(Error::unsupported("a file whose metadata is in a cache image (not closed by its writer)"));
-        }
-    }
     let mut builder = Builder { source, tree: Tree::default(), stored: Vec::new(), ids: HashMap::new(), pending: VecDeque::new() };
     builder.add("/".to_owned(), superblock.root)?;
     while let Some(id) = builder.pending.pop_front() {
@@ -38,12 +29,6 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>
         _ => return Err(Error::corrupt("the root is no group")),
     }
     Ok((builder.tree, builder.stored))
-}
-
-/// Whether a metadata cache image message (IV.A.2.y) leads to an image.
-fn holds_image(source: &Source, message: &Message) -> bool {
-    let mut cursor = source.cursor(&message.body, message.address);
-    cursor.skip(1).and_then(|()| cursor.address()).is_ok_and(|address| address.is_some())
 }
 
 struct Builder<'a> {
@@ -156,10 +141,10 @@ fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<RawAttribute>) -> 
     btree::v2::records(source, tree, &[8], &mut |_, record| {
         let mut cursor = source.cursor(record, tree);
         let id = cursor.take(heap.id_bytes())?;
-        if cursor.u8()? & SHARED != 0 {
-            return Err(Error::unsupported("an attribute in the shared message heap (SOHM table)"));
-        }
-        let object = heap.object(id)?;
+        let object = match cursor.u8()? & SHARED {
+            0 => heap.object(id)?,
+            _ => shared_messages::body(source, kind::ATTRIBUTE, id)?,
+        };
         raw.push(attribute::parse(source, &mut source.cursor(&object, tree))?);
         Ok(())
     })

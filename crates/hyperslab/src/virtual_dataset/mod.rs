@@ -7,7 +7,7 @@ mod extent;
 mod mapping;
 mod part;
 
-use hyperslab_array::{Datatype, Error, HeapObjects, Result, Selection};
+use hyperslab_array::{Datatype, Error, FloatFormat, HeapObjects, Result, Selection};
 use hyperslab_formats::{Dataset, ObjectId, collect_heap_references};
 
 use crate::neighbours::is_missing;
@@ -33,7 +33,8 @@ pub(crate) fn fill(
             let Some(places) = mapping::places(&part, selection)? else { continue };
             let Some((other, id)) = open(file, &part)? else { continue };
             let theirs = other.dataset(id)?;
-            if theirs.datatype != description.datatype {
+            let swapped = theirs.datatype != description.datatype;
+            if swapped && !differ_in_byte_order(&theirs.datatype, &description.datatype) {
                 return Err(Error::unsupported(format!(
                     "a virtual dataset whose source {} in {} has another datatype",
                     part.dataset, part.file
@@ -42,6 +43,9 @@ pub(crate) fn fill(
             let wanted = places.of_source(theirs.dataspace.shape())?;
             let mut bytes = read::read_bytes(&other, id, &wanted.selection, cancellation)
                 .map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
+            if swapped {
+                bytes.chunks_exact_mut(size.max(1)).for_each(<[u8]>::reverse);
+            }
             if description.datatype.uses_heap() {
                 heap_salt::salt(&description.datatype, &mut bytes, file.neighbours().salt_of(&other)?)?;
             }
@@ -49,6 +53,24 @@ pub(crate) fn fill(
         }
     }
     Ok(())
+}
+
+/// Whether two datatypes are the same number in two byte orders.
+fn differ_in_byte_order(a: &Datatype, b: &Datatype) -> bool {
+    match (a, b) {
+        (Datatype::Integer { .. }, Datatype::Integer { order, .. }) => {
+            let mut a = a.clone();
+            if let Datatype::Integer { order: own, .. } = &mut a {
+                *own = *order;
+            }
+            a == *b && matches!(a, Datatype::Integer { size, bit_offset: 0, bit_precision, .. } if u64::from(bit_precision) == size * 8)
+        }
+        (
+            Datatype::Float { size: a, format: FloatFormat::Ieee, .. },
+            Datatype::Float { size: b, format: FloatFormat::Ieee, .. },
+        ) => a == b,
+        _ => false,
+    }
 }
 
 /// The source dataset; `None` where it is missing and the session fills in its place.

@@ -82,6 +82,7 @@ mod tests {
             offset_size: 8,
             length_size: 8,
             limits: Limits::default(),
+            shared_messages: Arc::new([]),
         };
         let result = GlobalHeap::fetch(&source, &[HeapReference { address: 0, index: 1 }], &mut HeapObjects::default());
         assert!(matches!(result, Err(e) if e.kind() == hyperslab_array::ErrorKind::Corrupt));

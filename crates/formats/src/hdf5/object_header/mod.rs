@@ -5,7 +5,7 @@ mod version2;
 
 use hyperslab_array::{Error, Result};
 
-use super::{Cursor, Source};
+use super::{Cursor, Source, shared_messages};
 
 /// Numbers of the messages that we read (specification IV.A.2).
 pub(crate) mod kind {
@@ -19,6 +19,7 @@ pub(crate) mod kind {
     pub const LAYOUT: u16 = 0x08;
     pub const FILTER_PIPELINE: u16 = 0x0b;
     pub const ATTRIBUTE: u16 = 0x0c;
+    pub const SHARED_MESSAGE_TABLE: u16 = 0x0f;
     pub const CONTINUATION: u16 = 0x10;
     pub const SYMBOL_TABLE: u16 = 0x11;
     pub const DRIVER_INFO: u16 = 0x14;
@@ -99,7 +100,7 @@ impl Message {
 }
 
 /// The message that a shared-message reference at `cursor` leads to (specification IV.A.2, "Shared
-/// Message"): one in a committed datatype's object header.
+/// Message"): one in a committed datatype's object header, or in a heap of shared messages.
 pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -> Result<Message> {
     let version = cursor.u8()?;
     let class = cursor.u8()?;
@@ -111,8 +112,9 @@ pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -
         }
         2 => {}
         3 if class == 1 => {
-            return Err(Error::unsupported("a message in the shared message heap (SOHM table)")
-                .at_offset(cursor.offset_in_file()));
+            let address = cursor.offset_in_file().saturating_sub(source.base_address);
+            let body = shared_messages::body(source, kind, cursor.take(8)?)?;
+            return Ok(Message { kind, flags: 0, body, address });
         }
         3 => {}
         _ => return Err(cursor.corrupt(format!("version {version} of a shared message"))),
