@@ -3,10 +3,13 @@
 //! A codec computes from bytes to bytes and is bounded by the size that its result must or may
 //! have, so that a small hostile chunk cannot ask for a large buffer.
 
+mod bits;
 mod deflate;
 mod fletcher32;
 mod lz4;
 mod lzf;
+mod nbit;
+mod scaleoffset;
 mod shuffle;
 mod zstd;
 
@@ -39,6 +42,8 @@ mod id {
     pub const DEFLATE: u16 = 1;
     pub const SHUFFLE: u16 = 2;
     pub const FLETCHER32: u16 = 3;
+    pub const NBIT: u16 = 5;
+    pub const SCALEOFFSET: u16 = 6;
     pub const LZF: u16 = 32000;
     pub const LZ4: u16 = 32004;
     pub const ZSTD: u16 = 32015;
@@ -50,8 +55,8 @@ const NAMES: [(u16, &str); 23] = [
     (id::SHUFFLE, "shuffle"),
     (id::FLETCHER32, "fletcher32"),
     (4, "szip"),
-    (5, "nbit"),
-    (6, "scaleoffset"),
+    (id::NBIT, "nbit"),
+    (id::SCALEOFFSET, "scaleoffset"),
     (305, "lzo"),
     (307, "bzip2"),
     (id::LZF, "lzf"),
@@ -81,7 +86,17 @@ impl Filter {
         registered.or_else(|| self.name.clone()).unwrap_or_else(|| format!("filter-{}", self.id))
     }
     fn is_known(&self) -> bool {
-        matches!(self.id, id::DEFLATE | id::SHUFFLE | id::FLETCHER32 | id::LZF | id::LZ4 | id::ZSTD)
+        matches!(
+            self.id,
+            id::DEFLATE
+                | id::SHUFFLE
+                | id::FLETCHER32
+                | id::NBIT
+                | id::SCALEOFFSET
+                | id::LZF
+                | id::LZ4
+                | id::ZSTD
+        )
     }
 }
 
@@ -148,6 +163,8 @@ impl Filter {
                 Ok(())
             }
             id::FLETCHER32 => fletcher32::decode(input, out),
+            id::NBIT => nbit::decode(input, &self.parameters, most, out),
+            id::SCALEOFFSET => scaleoffset::decode(input, &self.parameters, most, out),
             id::LZF => lzf::decode(input, most, out),
             id::LZ4 => lz4::decode(input, most, out),
             id::ZSTD => zstd::decode(input, most, out),
