@@ -3,6 +3,7 @@
 //! A codec computes from bytes to bytes and is bounded by the size that its result must or may
 //! have, so that a small hostile chunk cannot ask for a large buffer.
 
+mod aec;
 mod bits;
 mod deflate;
 mod fletcher32;
@@ -11,6 +12,7 @@ mod lzf;
 mod nbit;
 mod scaleoffset;
 mod shuffle;
+mod szip;
 mod zstd;
 
 use hyperslab_array::{Error, Result};
@@ -42,6 +44,7 @@ mod id {
     pub const DEFLATE: u16 = 1;
     pub const SHUFFLE: u16 = 2;
     pub const FLETCHER32: u16 = 3;
+    pub const SZIP: u16 = 4;
     pub const NBIT: u16 = 5;
     pub const SCALEOFFSET: u16 = 6;
     pub const LZF: u16 = 32000;
@@ -54,7 +57,7 @@ const NAMES: [(u16, &str); 23] = [
     (id::DEFLATE, "deflate"),
     (id::SHUFFLE, "shuffle"),
     (id::FLETCHER32, "fletcher32"),
-    (4, "szip"),
+    (id::SZIP, "szip"),
     (id::NBIT, "nbit"),
     (id::SCALEOFFSET, "scaleoffset"),
     (305, "lzo"),
@@ -91,6 +94,7 @@ impl Filter {
             id::DEFLATE
                 | id::SHUFFLE
                 | id::FLETCHER32
+                | id::SZIP
                 | id::NBIT
                 | id::SCALEOFFSET
                 | id::LZF
@@ -163,6 +167,7 @@ impl Filter {
                 Ok(())
             }
             id::FLETCHER32 => fletcher32::decode(input, out),
+            id::SZIP => szip::decode(input, &self.parameters, most, out),
             id::NBIT => nbit::decode(input, &self.parameters, most, out),
             id::SCALEOFFSET => scaleoffset::decode(input, &self.parameters, most, out),
             id::LZF => lzf::decode(input, most, out),
@@ -200,8 +205,8 @@ mod tests {
 
     #[test]
     fn an_unknown_filter_is_refused_by_name_and_number() {
-        let pipeline = Pipeline { filters: vec![filter(4, vec![])] };
+        let pipeline = Pipeline { filters: vec![filter(32017, vec![])] };
         let refusal = pipeline.refusal().map(|e| e.to_string()).unwrap_or_default();
-        assert!(refusal.contains("szip filter (number 4)"), "{refusal}");
+        assert!(refusal.contains("sz filter (number 32017)"), "{refusal}");
     }
 }
