@@ -4,7 +4,13 @@
 //! have, so that a small hostile chunk cannot ask for a large buffer.
 
 mod aec;
+mod bit_planes;
 mod bits;
+mod bitshuffle;
+mod block;
+mod blosc;
+mod blosclz;
+mod bzip2;
 mod deflate;
 mod fletcher32;
 mod lz4;
@@ -47,8 +53,11 @@ mod id {
     pub const SZIP: u16 = 4;
     pub const NBIT: u16 = 5;
     pub const SCALEOFFSET: u16 = 6;
+    pub const BZIP2: u16 = 307;
     pub const LZF: u16 = 32000;
+    pub const BLOSC: u16 = 32001;
     pub const LZ4: u16 = 32004;
+    pub const BITSHUFFLE: u16 = 32008;
     pub const ZSTD: u16 = 32015;
 }
 
@@ -61,13 +70,13 @@ const NAMES: [(u16, &str); 23] = [
     (id::NBIT, "nbit"),
     (id::SCALEOFFSET, "scaleoffset"),
     (305, "lzo"),
-    (307, "bzip2"),
+    (id::BZIP2, "bzip2"),
     (id::LZF, "lzf"),
-    (32001, "blosc"),
+    (id::BLOSC, "blosc"),
     (32002, "mafisc"),
     (32003, "snappy"),
     (id::LZ4, "lz4"),
-    (32008, "bitshuffle"),
+    (id::BITSHUFFLE, "bitshuffle"),
     (32013, "zfp"),
     (32014, "fpzip"),
     (id::ZSTD, "zstd"),
@@ -97,8 +106,11 @@ impl Filter {
                 | id::SZIP
                 | id::NBIT
                 | id::SCALEOFFSET
+                | id::BZIP2
                 | id::LZF
+                | id::BLOSC
                 | id::LZ4
+                | id::BITSHUFFLE
                 | id::ZSTD
         )
     }
@@ -170,8 +182,11 @@ impl Filter {
             id::SZIP => szip::decode(input, &self.parameters, most, out),
             id::NBIT => nbit::decode(input, &self.parameters, most, out),
             id::SCALEOFFSET => scaleoffset::decode(input, &self.parameters, most, out),
+            id::BZIP2 => bzip2::decode(input, most, out),
             id::LZF => lzf::decode(input, most, out),
+            id::BLOSC => blosc::decode(input, most, out),
             id::LZ4 => lz4::decode(input, most, out),
+            id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
             id::ZSTD => zstd::decode(input, most, out),
             _ => Err(Error::unsupported(format!("{} filter (number {})", self.label(), self.id))),
         }
