@@ -390,6 +390,17 @@ def test_blosc(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int
         assert assert_equal(path) > 0
 
 
+@pytest.mark.parametrize("shape, chunks", [*LARGE, ((9, 10, 11), (5, 7, 9)), ((3, 4, 5, 6, 7), (3, 3, 3, 5, 6)), ((100, 3, 1), (60, 3, 1))])
+@pytest.mark.parametrize("codec", ["blosclz", "lz4", "lz4hc", "zlib", "zstd"])
+def test_blosc2(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int, ...], codec: str) -> None:
+    path = tmp_path / "blosc2.h5"
+    # No filter, shuffle, bit shuffle, delta, cut precision; what does not depend on the codec once.
+    levels = [(1, 0), (5, 1), (5, 2), (0, 1), (5, 3), (5, 4)] if codec == "blosclz" else [(5, 1), (9, 2)]
+    configures = {f"{level} {kind}": plugin(hdf5plugin.Blosc2(cname=codec, clevel=level, filters=kind)) for level, kind in levels}
+    create_all(path, configures, shape, chunks)
+    assert assert_equal(path) > 0
+
+
 def test_blosc_of_copied_bytes(tmp_path: pathlib.Path) -> None:
     """What blosc gave up on; its HDF5 filter does not write that any more, older ones did."""
     path = tmp_path / "blosc.h5"
@@ -407,6 +418,7 @@ PLUGINS = {
     "bitshuffle-zstd": hdf5plugin.Bitshuffle(cname="zstd"),
     "bzip2": hdf5plugin.BZip2(),
     **{f"blosc-{codec}": hdf5plugin.Blosc(cname=codec, shuffle=2) for codec in ("blosclz", "lz4", "snappy", "zlib", "zstd")},
+    **{f"blosc2-{codec}": hdf5plugin.Blosc2(cname=codec) for codec in ("blosclz", "lz4", "zlib", "zstd")},
 }
 
 
@@ -416,6 +428,7 @@ def test_plugins_damaged(tmp_path: pathlib.Path, name: str) -> None:
     with h5py.File(path, "w") as file:
         for dtype, kind in itertools.product(("<i2", ">f8"), ("smooth", "runs")):
             create(file, f"{dtype} {kind}", numbers(dtype, (5000,), kind), (1700,), plugin(PLUGINS[name]))
+            create(file, f"{dtype} {kind} 2", numbers(dtype, (50, 60), kind), (21, 40), plugin(PLUGINS[name]))
     damage(path, tmp_path)
 
 

@@ -9,6 +9,9 @@ mod bits;
 mod bitshuffle;
 mod block;
 mod blosc;
+mod blosc2;
+mod blosc2_chunk;
+mod blosc2_tiles;
 mod blosclz;
 mod bzip2;
 mod deflate;
@@ -59,6 +62,7 @@ mod id {
     pub const LZ4: u16 = 32004;
     pub const BITSHUFFLE: u16 = 32008;
     pub const ZSTD: u16 = 32015;
+    pub const BLOSC2: u16 = 32026;
 }
 
 /// Names of registered filters, for people and for refusals.
@@ -84,7 +88,7 @@ const NAMES: [(u16, &str); 23] = [
     (32022, "bitgroom"),
     (32023, "granular-bitround"),
     (32024, "sz3"),
-    (32026, "blosc2"),
+    (id::BLOSC2, "blosc2"),
     (32028, "sperr"),
 ];
 
@@ -112,6 +116,7 @@ impl Filter {
                 | id::LZ4
                 | id::BITSHUFFLE
                 | id::ZSTD
+                | id::BLOSC2
         )
     }
 }
@@ -188,6 +193,7 @@ impl Filter {
             id::LZ4 => lz4::decode(input, most, out),
             id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
             id::ZSTD => zstd::decode(input, most, out),
+            id::BLOSC2 => blosc2::decode(input, most, out),
             _ => Err(Error::unsupported(format!("{} filter (number {})", self.label(), self.id))),
         }
     }
