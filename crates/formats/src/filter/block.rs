@@ -53,9 +53,7 @@ impl BlockDecoder {
             }
             BlockCodec::Zlib => {
                 let mut state = flate2::Decompress::new(true);
-                state
-                    .decompress(stored, target, flate2::FlushDecompress::Finish)
-                    .map_err(|error| damaged(&error))?;
+                state.decompress(stored, target, flate2::FlushDecompress::Finish).map_err(|error| damaged(&error))?;
                 usize::try_from(state.total_out()).unwrap_or(usize::MAX)
             }
             BlockCodec::Zstd => {

@@ -56,7 +56,9 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
     let chunk = Chunk::parse(body.get(place..).ok_or_else(short)?)?;
     match tiles {
         Some(tiles) => tiles.decode(&chunk, out),
-        None if chunk.total > most => Err(Error::corrupt(format!("a chunk of {} bytes where {most} belong", chunk.total))),
+        None if chunk.total > most => {
+            Err(Error::corrupt(format!("a chunk of {} bytes where {most} belong", chunk.total)))
+        }
         None => {
             out.reserve_exact(chunk.total);
             chunk.each_block(&mut |_, block| {

@@ -44,7 +44,8 @@ impl<'a> Chunk<'a> {
         let (total, block, stored) = (word([a, b, c, d]), word([e, f, g, h]), word([i, j, k, l]));
         let [f0, f1, f2, f3, f4, f5, _, _, m0, m1, m2, m3, m4, m5, more_flags, chunk_flags] = header;
         let filters = [(f0, m0), (f1, m1), (f2, m2), (f3, m3), (f4, m4), (f5, m5)];
-        if flags & EXTENDED != EXTENDED || !(3..=6).contains(&version) || chunk_flags & REFUSED != 0 || more_flags != 0 {
+        if flags & EXTENDED != EXTENDED || !(3..=6).contains(&version) || chunk_flags & REFUSED != 0 || more_flags != 0
+        {
             return Err(Error::unsupported(format!(
                 "blosc2 filter (number 32026) of format {version} with flags {flags}, {chunk_flags} and {more_flags}"
             )));

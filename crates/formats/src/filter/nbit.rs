@@ -38,7 +38,8 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Ve
     }
     let (size, layout) = words.layout(0)?;
     let total = elements.checked_mul(size).filter(|total| *total <= most);
-    let total = total.ok_or_else(|| Error::corrupt(format!("{elements} elements of {size} bytes where {most} belong")))?;
+    let total =
+        total.ok_or_else(|| Error::corrupt(format!("{elements} elements of {size} bytes where {most} belong")))?;
     // Each number has a bit at least, but a compound may be mostly padding.
     out.resize(total, 0);
     let mut bits = BitReader::new(input);
@@ -112,7 +113,9 @@ impl Parameters<'_> {
             // Members cannot overlap, so they fit together. This bounds the work on an element, too.
             used = used.saturating_add(member_size);
             if used > size || offset.saturating_add(member_size) > size {
-                return Err(Error::corrupt(format!("a member of {member_size} bytes at {offset} in a compound of {size}")));
+                return Err(Error::corrupt(format!(
+                    "a member of {member_size} bytes at {offset} in a compound of {size}"
+                )));
             }
             members.push((offset, member_size, layout));
         }
@@ -158,7 +161,13 @@ impl Layout {
 }
 
 /// A number that is wider than a machine word, such as a long double: byte by byte from the top.
-fn unpack_wide(bits: &mut BitReader<'_>, element: &mut [u8], big_endian: bool, precision: u32, offset: u32) -> Option<()> {
+fn unpack_wide(
+    bits: &mut BitReader<'_>,
+    element: &mut [u8],
+    big_endian: bool,
+    precision: u32,
+    offset: u32,
+) -> Option<()> {
     let (first, end) = (offset, precision + offset);
     for significance in (first / 8..end.div_ceil(8)).rev() {
         let low = first.saturating_sub(significance * 8);

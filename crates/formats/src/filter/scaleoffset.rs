@@ -25,7 +25,9 @@ struct Numbers {
 enum Kind {
     Integer,
     /// Decimal digits behind the point.
-    Float { digits: i32 },
+    Float {
+        digits: i32,
+    },
 }
 
 pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -77,12 +79,17 @@ impl Numbers {
     fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
         let Self { count, size, .. } = *self;
         let total = count.checked_mul(size).filter(|total| *total <= most);
-        let total = total.ok_or_else(|| Error::corrupt(format!("{count} numbers of {size} bytes where {most} belong")))?;
+        let total =
+            total.ok_or_else(|| Error::corrupt(format!("{count} numbers of {size} bytes where {most} belong")))?;
         let short = || Error::corrupt("an incomplete stream");
         let (bits, rest) = input.split_first_chunk::<4>().ok_or_else(short)?;
         let bits = u32::from_le_bytes(*bits);
         let (minimum_size, rest) = rest.split_first().ok_or_else(short)?;
-        let minimum = rest.iter().take(usize::from(*minimum_size).min(8)).rev().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        let minimum = rest
+            .iter()
+            .take(usize::from(*minimum_size).min(8))
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte));
         let full = u32::try_from(size * 8).unwrap_or(u32::MAX);
         if bits > full {
             return Err(Error::corrupt(format!("{bits} bits for a number of {size} bytes")));
@@ -124,28 +131,18 @@ impl Numbers {
             Kind::Float { digits } if size == 4 => {
                 let [a, b, c, d, ..] = minimum.to_le_bytes();
                 let minimum = f32::from_le_bytes([a, b, c, d]);
-                let scale = 10f32.powf(single(i64::from(digits).cast_unsigned()));
+                let scale = 10f32.powf(digits as f32);
                 fill_with(&|distance| {
                     // The library computes in the dataset's own precision; to be equal, so do we.
-                    (single(distance) / scale + minimum).to_bits().into()
+                    (distance.cast_signed() as f32 / scale + minimum).to_bits().into()
                 })
             }
             Kind::Float { digits } => {
                 let minimum = f64::from_bits(minimum);
                 let scale = 10f64.powf(f64::from(digits));
-                fill_with(&|distance| (double(distance) / scale + minimum).to_bits())
+                fill_with(&|distance| (distance.cast_signed() as f64 / scale + minimum).to_bits())
             }
         }
         .ok_or_else(short)
     }
-}
-
-/// The nearest floating-point number of a signed 64-bit integer's bits.
-fn double(bits: u64) -> f64 {
-    bits.cast_signed() as f64
-}
-
-/// As [`double`], in single precision.
-fn single(bits: u64) -> f32 {
-    bits.cast_signed() as f32
 }
