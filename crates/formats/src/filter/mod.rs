@@ -3,11 +3,25 @@
 //! A codec computes from bytes to bytes and is bounded by the size that its result must or may
 //! have, so that a small hostile chunk cannot ask for a large buffer.
 
+mod aec;
+mod bit_planes;
+mod bits;
+mod bitshuffle;
+mod block;
+mod blosc;
+mod blosc2;
+mod blosc2_chunk;
+mod blosc2_tiles;
+mod blosclz;
+mod bzip2;
 mod deflate;
 mod fletcher32;
 mod lz4;
 mod lzf;
+mod nbit;
+mod scaleoffset;
 mod shuffle;
+mod szip;
 mod zstd;
 
 use hyperslab_array::{Error, Result};
@@ -39,9 +53,16 @@ mod id {
     pub const DEFLATE: u16 = 1;
     pub const SHUFFLE: u16 = 2;
     pub const FLETCHER32: u16 = 3;
+    pub const SZIP: u16 = 4;
+    pub const NBIT: u16 = 5;
+    pub const SCALEOFFSET: u16 = 6;
+    pub const BZIP2: u16 = 307;
     pub const LZF: u16 = 32000;
+    pub const BLOSC: u16 = 32001;
     pub const LZ4: u16 = 32004;
+    pub const BITSHUFFLE: u16 = 32008;
     pub const ZSTD: u16 = 32015;
+    pub const BLOSC2: u16 = 32026;
 }
 
 /// Names of registered filters, for people and for refusals.
@@ -49,17 +70,17 @@ const NAMES: [(u16, &str); 23] = [
     (id::DEFLATE, "deflate"),
     (id::SHUFFLE, "shuffle"),
     (id::FLETCHER32, "fletcher32"),
-    (4, "szip"),
-    (5, "nbit"),
-    (6, "scaleoffset"),
+    (id::SZIP, "szip"),
+    (id::NBIT, "nbit"),
+    (id::SCALEOFFSET, "scaleoffset"),
     (305, "lzo"),
-    (307, "bzip2"),
+    (id::BZIP2, "bzip2"),
     (id::LZF, "lzf"),
-    (32001, "blosc"),
+    (id::BLOSC, "blosc"),
     (32002, "mafisc"),
     (32003, "snappy"),
     (id::LZ4, "lz4"),
-    (32008, "bitshuffle"),
+    (id::BITSHUFFLE, "bitshuffle"),
     (32013, "zfp"),
     (32014, "fpzip"),
     (id::ZSTD, "zstd"),
@@ -67,7 +88,7 @@ const NAMES: [(u16, &str); 23] = [
     (32022, "bitgroom"),
     (32023, "granular-bitround"),
     (32024, "sz3"),
-    (32026, "blosc2"),
+    (id::BLOSC2, "blosc2"),
     (32028, "sperr"),
 ];
 
@@ -81,7 +102,22 @@ impl Filter {
         registered.or_else(|| self.name.clone()).unwrap_or_else(|| format!("filter-{}", self.id))
     }
     fn is_known(&self) -> bool {
-        matches!(self.id, id::DEFLATE | id::SHUFFLE | id::FLETCHER32 | id::LZF | id::LZ4 | id::ZSTD)
+        matches!(
+            self.id,
+            id::DEFLATE
+                | id::SHUFFLE
+                | id::FLETCHER32
+                | id::SZIP
+                | id::NBIT
+                | id::SCALEOFFSET
+                | id::BZIP2
+                | id::LZF
+                | id::BLOSC
+                | id::LZ4
+                | id::BITSHUFFLE
+                | id::ZSTD
+                | id::BLOSC2
+        )
     }
 }
 
@@ -148,9 +184,16 @@ impl Filter {
                 Ok(())
             }
             id::FLETCHER32 => fletcher32::decode(input, out),
+            id::SZIP => szip::decode(input, &self.parameters, most, out),
+            id::NBIT => nbit::decode(input, &self.parameters, most, out),
+            id::SCALEOFFSET => scaleoffset::decode(input, &self.parameters, most, out),
+            id::BZIP2 => bzip2::decode(input, most, out),
             id::LZF => lzf::decode(input, most, out),
+            id::BLOSC => blosc::decode(input, most, out),
             id::LZ4 => lz4::decode(input, most, out),
+            id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
             id::ZSTD => zstd::decode(input, most, out),
+            id::BLOSC2 => blosc2::decode(input, most, out),
             _ => Err(Error::unsupported(format!("{} filter (number {})", self.label(), self.id))),
         }
     }
@@ -183,8 +226,8 @@ mod tests {
 
     #[test]
     fn an_unknown_filter_is_refused_by_name_and_number() {
-        let pipeline = Pipeline { filters: vec![filter(4, vec![])] };
+        let pipeline = Pipeline { filters: vec![filter(32017, vec![])] };
         let refusal = pipeline.refusal().map(|e| e.to_string()).unwrap_or_default();
-        assert!(refusal.contains("szip filter (number 4)"), "{refusal}");
+        assert!(refusal.contains("sz filter (number 32017)"), "{refusal}");
     }
 }
