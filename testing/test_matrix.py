@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pathlib
 
 import h5py
@@ -226,3 +227,57 @@ def test_thousands_of_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) ->
             sparse[::50_000] = 1
             sparse[123_456] = 9
     check(path)
+
+
+def share_messages(creation: int) -> None:
+    """Two tables: datatypes and dataspaces, and fill values, pipelines and attributes. h5py has no call
+    for it, so this asks the library that h5py has loaded."""
+    loaded = {line.split()[-1] for line in pathlib.Path("/proc/self/maps").read_text().splitlines() if "/h5py" in line and "/libhdf5-" in line}
+    library = ctypes.CDLL(loaded.pop())
+    library.H5Pset_shared_mesg_nindexes.argtypes = [ctypes.c_int64, ctypes.c_uint]
+    library.H5Pset_shared_mesg_index.argtypes = [ctypes.c_int64, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint]
+    assert library.H5Pset_shared_mesg_nindexes(creation, 2) == 0
+    assert library.H5Pset_shared_mesg_index(creation, 0, 1 << 1 | 1 << 3, 8) == 0
+    assert library.H5Pset_shared_mesg_index(creation, 1, 1 << 5 | 1 << 11 | 1 << 12, 8) == 0
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_messages_that_objects_share_are_found(tmp_path: pathlib.Path, libver: str) -> None:
+    path = tmp_path / "shared.h5"
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    share_messages(creation.id)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    version = h5py.h5f.LIBVER_EARLIEST if libver == "earliest" else h5py.h5f.LIBVER_LATEST
+    access.set_libver_bounds(version, h5py.h5f.LIBVER_LATEST)
+    with h5py.File(h5py.h5f.create(bytes(path), h5py.h5f.ACC_TRUNC, creation, access)) as f:
+        kind = np.dtype([("a", "i4"), ("b", "f8", (3,)), ("text", "S12")])
+        for i in range(30):
+            d = f.create_dataset(f"d{i}", (5, 7), kind, chunks=(2, 3), compression="gzip", fillvalue=np.zeros((), kind))
+            d[i % 5] = np.array((i, [i, 1, 2], b"x"), kind)
+            for k in range(20):
+                d.attrs[f"attribute {k}"] = np.arange(10) + k
+    assert b"SMTB" in path.read_bytes()
+    check(path)
+
+
+@pytest.mark.parametrize("driver", ["family", "split"])
+def test_files_in_several_members_open_by_the_first(tmp_path: pathlib.Path, driver: str) -> None:
+    name = str(tmp_path / ("part%03d.h5" if driver == "family" else "part"))
+    options = {"driver": "family", "memb_size": 4096} if driver == "family" else {"driver": "split"}
+    with h5py.File(name, "w", **options) as f:
+        f.create_dataset("x", data=np.arange(3000).reshape(30, 100), chunks=(7, 30), compression="gzip")
+        f.create_dataset("y", data=np.random.default_rng(1).normal(size=2000))
+        f["g/text"] = ["a", "bc"]
+        f["y"].attrs["units"] = "K"
+    members = sorted(p.name for p in tmp_path.iterdir())
+    assert len(members) > 5 if driver == "family" else members == ["part-m.h5", "part-r.h5"]
+    ours = hs.open(tmp_path / members[0])
+    with h5py.File(name, "r", **options) as theirs:
+        for path in ("x", "y", "g/text"):
+            np.testing.assert_array_equal(ours[path][...], theirs[path][...])
+        assert ours["y"].attrs["units"] == "K"
+    with pytest.raises(hs.Error, match="first member|not an HDF5"):
+        hs.open(tmp_path / members[1])
+    (tmp_path / members[len(members) // 2]).unlink()
+    with pytest.raises(hs.Error):
+        hs.open(tmp_path / members[0])["y"][...]
