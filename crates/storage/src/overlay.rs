@@ -31,7 +31,9 @@ impl Storage for Overlay {
         check_range(self, offset, buffer.len())?;
         let there = self.base.len().saturating_sub(offset).min(buffer.len() as u64);
         let (stored, beyond) = buffer.split_at_mut(usize::try_from(there).unwrap_or(0));
-        self.base.read_exact_at(offset, stored)?;
+        if !stored.is_empty() {
+            self.base.read_exact_at(offset, stored)?;
+        }
         beyond.fill(0);
         for (start, bytes) in &self.patches {
             let (from, to) = (offset.max(*start), (offset + buffer.len() as u64).min(start.saturating_add(bytes.len() as u64)));
