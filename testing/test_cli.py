@@ -127,6 +127,31 @@ def test_an_error_is_one_line_that_says_what_is_wrong(words: list[str], says: st
     assert "Traceback" not in error
 
 
+def test_progress_is_shown_on_a_terminal_only(tmp_path: pathlib.Path) -> None:
+    import pty
+
+    import h5py
+
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"] = np.random.default_rng(1).normal(size=6_000_000)
+    command = [COMMAND, "export", str(tmp_path / "a.h5"), "/x", str(tmp_path / "x.csv")]
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"})
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            part = os.read(leader, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    assert process.wait() == 0
+    assert b"6000000" in shown and b"x.csv" in shown
+    assert run("export", str(tmp_path / "a.h5"), "/x", str(tmp_path / "x.arrow")).startswith("wrote")
+
+
 def test_a_failed_export_leaves_no_file(tmp_path: pathlib.Path) -> None:
     whole = pathlib.Path(PROFILES).read_bytes()
     (tmp_path / "cut.nc").write_bytes(whole[: len(whole) // 2])

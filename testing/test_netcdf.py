@@ -41,6 +41,8 @@ def compare(ours: hs.Group, theirs: netCDF4.Dataset) -> int:
         mine = ours[name]
         assert mine.dims == variable.dimensions
         assert mine.shape == variable.shape
+        if name.startswith("both_"):
+            continue  # netCDF-C 4.9 puts values read along two grown dimensions in the wrong places
         wanted = variable[...]
         found = mine[...] if mine.dtype.kind != "O" else mine.asstr()[...]
         np.testing.assert_array_equal(found, wanted)
@@ -126,6 +128,46 @@ def test_groups_inherit_dimensions_and_hide_bookkeeping(tmp_path: pathlib.Path) 
     table = f.table("/a/b/field").to_arrow()
     assert table.column_names == ["time", "z", "x", "field"]
     assert table["x"].to_pylist()[:4] == [0, 10, 20, 30]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("fill", [None, -5, False], ids=["default", "own", "no fill"])
+def test_variables_are_as_long_as_their_unlimited_dimensions(tmp_path: pathlib.Path, model: str, fill: object) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=model) as f:
+        f.createDimension("t", None)
+        f.createDimension("u", None if model == "NETCDF4" else 4)
+        f.createDimension("x", 3)
+        f.createVariable("long", "i4", ("t",))[0:9] = np.arange(9)
+        for kind in types(model):
+            if kind == "S1" and fill is not None:
+                continue
+            options = {"fill_value": fill} if fill is not None and not (kind.startswith("u") and fill) else {}
+            f.createVariable(f"short_{kind}", kind, ("t", "x"), **options)[0:4] = some(kind, (4, 3))
+            f.createVariable(f"none_{kind}", kind, ("t", "x"), **options)
+            if model == "NETCDF4":
+                f.createVariable(f"both_{kind}", kind, ("t", "u"), chunksizes=(2, 3), **options)[0:2, 0:2] = some(kind, (2, 2))
+        if model == "NETCDF4":
+            f.createVariable("wide", "i4", ("u",))[0:7] = np.arange(7)
+            f.createVariable("text", str, ("t",))[0:2] = np.array(["a", "b"], dtype=object)
+            inner = f.createGroup("g")
+            inner.createDimension("t", None)  # another dimension of the same name, and longer
+            inner.createVariable("longest", "i4", ("t",))[0:20] = np.arange(20)
+    if fill is False and model.startswith("NETCDF3"):
+        return  # what was never written is whatever the disk held
+    f = hs.open(path)
+    with netCDF4.Dataset(path) as theirs:
+        compare(f, theirs)
+        assert f["short_i4"].shape == (9, 3)
+        theirs.set_auto_mask(False)
+        for key in (np.s_[2:6, ::2], np.s_[5:], np.s_[::3, 1], np.s_[[1, 8]]):
+            np.testing.assert_array_equal(f["short_f4"][key], theirs["short_f4"][key])
+    assert f.table("/short_i4").count() == 27
+    if model == "NETCDF4":
+        wanted = np.full((9, 7), f["none_i4"][0, 0], "i4")
+        wanted[0:2, 0:2] = some("i4", (2, 2))
+        np.testing.assert_array_equal(f["both_i4"][...], wanted)
+        np.testing.assert_array_equal(f["both_i4"][::2, 1:5], wanted[::2, 1:5])
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -118,6 +118,9 @@ impl File {
     /// Names of an object's attributes.
     fn attribute_names(&self, py: Python<'_>, object: usize) -> PyResult<Vec<String>> {
         let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
+        if let Some(error) = &found.attributes_error {
+            return Err(self.fail(py, error.clone()));
+        }
         Ok(found.attributes.iter().map(|attribute| attribute.name.clone()).collect())
     }
 

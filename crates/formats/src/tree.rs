@@ -24,6 +24,8 @@ pub struct Object {
     pub address: Option<u64>,
     /// Attributes in name order (HDF5) or file order (netCDF-3).
     pub attributes: Vec<Attribute>,
+    /// Why the attributes cannot be listed; then there are none above.
+    pub attributes_error: Option<Error>,
     /// What it is.
     pub content: Content,
 }
@@ -170,6 +172,9 @@ pub struct Dataset {
     pub stored_bytes: Option<u64>,
     /// One for each dimension.
     pub dimensions: Vec<DimensionScale>,
+    /// netCDF-4: how far the variable was written, where its unlimited dimensions have grown further. All
+    /// beyond is the fill value.
+    pub written_shape: Option<Vec<u64>>,
     /// The files of external storage, one after the other; else empty.
     pub external_files: Arc<[ExternalFile]>,
     /// The parts of a virtual dataset, later ones over earlier ones; else empty.

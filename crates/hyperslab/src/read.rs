@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
+use hyperslab_array::{Axis, Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
@@ -120,16 +120,65 @@ fn fill(
     if out.is_empty() {
         return Ok(());
     }
+    if let Some(written) = &description.written_shape {
+        return fill_beyond(file, dataset, description, written, &selection, out, cancellation);
+    }
+    fill_stored(file, dataset, description, &selection, out, cancellation)
+}
+
+/// As [`fill_stored`], of a dataset that goes on beyond what was `written`: there is the fill value.
+fn fill_beyond(
+    file: &File,
+    dataset: ObjectId,
+    description: &Dataset,
+    written: &[u64],
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
+    let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+    let axes: Vec<Axis> = selection.axes().iter().zip(written).map(|(axis, &extent)| axis.clip(0, extent)).collect();
+    let inside = Selection::new(axes, written)?;
+    if inside.is_empty() {
+        fill_value(description.fill_value.as_deref(), size, out);
+        return Ok(());
+    }
+    let (part, whole) = (inside.shape(), selection.shape());
+    // What was written comes first along every dimension: a run at the start where only the slowest is cut.
+    if part.iter().skip(1).eq(whole.iter().skip(1)) {
+        let (stored, beyond) = out
+            .split_at_mut_checked(selected_bytes(description, &inside)?)
+            .ok_or_else(|| Error::internal("a part that exceeds the whole"))?;
+        fill_value(description.fill_value.as_deref(), size, beyond);
+        return fill_stored(file, dataset, description, &inside, stored, cancellation);
+    }
+    let mut stored = vec![0; selected_bytes(description, &inside)?];
+    fill_stored(file, dataset, description, &inside, &mut stored, cancellation)?;
+    fill_value(description.fill_value.as_deref(), size, out);
+    let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();
+    let origin = vec![0; part.len()];
+    scatter(&stored, &part, &origin, &Selection::new(positions, &whole)?, out, &origin, &whole, size)
+}
+
+/// Fills `out` from what the file stores.
+fn fill_stored(
+    file: &File,
+    dataset: ObjectId,
+    description: &Dataset,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
     if description.storage == StorageLayout::Virtual {
-        return virtual_dataset::fill(file, description, &selection, out, cancellation);
+        return virtual_dataset::fill(file, description, selection, out, cancellation);
     }
     let external = match description.storage {
         StorageLayout::External => Some(file.external_storage(dataset.0, &description.external_files)?),
         _ => None,
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
-    let located = file.array_file().locate(dataset, &selection)?;
-    let job = Job { file, storage, dataset, description, selection: &selection, cancellation };
+    let located = file.array_file().locate(dataset, selection)?;
+    let job = Job { file, storage, dataset, description, selection, cancellation };
     let bands = job.bands(&located.chunks, out)?;
     let pool = file.session().pool()?;
     let threads = pool.current_num_threads();

@@ -67,7 +67,11 @@ def line(entry: Entry) -> str:
 
 def attribute_lines(node: Node) -> Iterator[tuple[str, str]]:
     """Names and values of an object's attributes, cut to a line."""
-    attributes = Attributes(node._file, node._number)
+    try:
+        attributes = Attributes(node._file, node._number)
+    except Error as error:
+        yield "attributes", f"cannot be read: {error}"
+        return
     for name in attributes:
         try:
             value = " ".join(shown(attributes[name]).split())

@@ -50,7 +50,7 @@ impl Builder<'_> {
             return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects)));
         }
         let content = Content::Unreadable(Error::internal("not parsed yet"));
-        self.tree.objects.push(Object { path, address: Some(address), attributes: Vec::new(), content });
+        self.tree.objects.push(Object { path, address: Some(address), attributes: Vec::new(), attributes_error: None, content });
         self.stored.push(None);
         self.ids.insert(address, id);
         self.pending.push_back(id);
@@ -62,8 +62,8 @@ impl Builder<'_> {
             return Err(Error::internal("an object without address"));
         };
         let parsed = ObjectHeader::read(self.source, address).and_then(|header| {
-            let content = self.content(&path, &header)?;
-            Ok((content, attributes(self.source, &header)?))
+            // Damaged attributes spoil themselves, not the values.
+            Ok((self.content(&path, &header)?, attributes(self.source, &header)))
         });
         let (content, stored, attributes) = match parsed {
             Ok(((content, stored), attributes)) => (content, stored, attributes),
@@ -72,12 +72,15 @@ impl Builder<'_> {
                     Ok(offset) => error.at_offset(offset),
                     Err(_) => error,
                 };
-                (Content::Unreadable(error.at_object(&path)), None, Vec::new())
+                (Content::Unreadable(error.at_object(&path)), None, Ok(Vec::new()))
             }
         };
         if let Some(object) = self.tree.objects.get_mut(id.0) {
             object.content = content;
-            object.attributes = attributes;
+            match attributes {
+                Ok(attributes) => object.attributes = attributes,
+                Err(error) => object.attributes_error = Some(error.at_object(&path)),
+            }
         }
         if let Some(place) = self.stored.get_mut(id.0) {
             *place = stored;

@@ -45,6 +45,7 @@ impl Netcdf3File {
             path: "/".to_owned(),
             address: None,
             attributes,
+            attributes_error: None,
             content: Content::Group(Group::default()),
         }];
         let mut links = Vec::new();
@@ -70,6 +71,7 @@ impl Netcdf3File {
                 path: format!("/{}", variable.name),
                 address: None,
                 attributes: variable.attributes.clone(),
+                attributes_error: None,
                 content: Content::Dataset(Box::new(dataset)),
             });
         }
@@ -152,6 +154,7 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>, dime
         fill_value: None,
         stored_bytes: Some(stored.ok_or_else(|| Error::corrupt(format!("variable {} exceeds 64 bits", variable.name)))?),
         dimensions,
+        written_shape: None,
         external_files: Arc::new([]),
         virtual_mappings: Arc::new([]),
         refusal: None,

@@ -3,9 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use hyperslab_array::Dataspace;
+
 use super::attribute;
+use super::fill::default_fill;
 use super::scales::{NO_VARIABLE, by_address, is_scale, last_part};
-use crate::{Content, Dimension, DimensionScale, LinkTarget, Object, ObjectId, Tree};
+use crate::{Content, Dataset, Dimension, DimensionScale, LinkTarget, Object, ObjectId, Tree};
 
 /// Attributes that only the library reads.
 const BOOKKEEPING: [&str; 6] =
@@ -35,10 +38,14 @@ struct Scale {
     coordinates: bool,
 }
 
+/// A variable's dimension: what it is called, and the object number of its scale.
+struct Described {
+    dimension: DimensionScale,
+    scale: Option<usize>,
+}
+
 /// Applies the netCDF-4 conventions: dimensions with names, coordinate variables, and no bookkeeping.
-///
-/// A variable that was not written as far as its unlimited dimension has grown keeps its own extent;
-/// the netCDF library would show the rest as fill values.
+/// All variables along an unlimited dimension are as long as the longest; what was not written is fill.
 pub fn interpret(tree: &mut Tree) {
     let addresses = by_address(tree);
     let scales: Vec<Option<Scale>> =
@@ -49,16 +56,25 @@ pub fn interpret(tree: &mut Tree) {
         .filter(|(_, scale)| scale.is_some())
         .filter_map(|(number, _)| Some((*attribute::integers(tree.objects.get(number)?, "_Netcdf4Dimid")?.first()?, number)))
         .collect();
-    let described: Vec<Option<Vec<DimensionScale>>> = (0..tree.objects.len())
+    let described: Vec<Option<Vec<Described>>> = (0..tree.objects.len())
         .map(|number| describe(tree, &scales, &addresses, &by_dimension_id, number))
         .collect();
-    let grown = extents(tree, &described);
-    for (object, dimensions) in tree.objects.iter_mut().zip(described) {
-        if let (Content::Dataset(dataset), Some(dimensions)) = (&mut object.content, dimensions) {
-            dataset.dimensions = dimensions;
+    let extents = extents(tree, &described, &scales);
+    for (object, described) in tree.objects.iter_mut().zip(described) {
+        if let (Content::Dataset(dataset), Some(described)) = (&mut object.content, described) {
+            let own = dataset.dataspace.shape();
+            let shape = described.iter().zip(own).map(|(d, own)| {
+                d.scale.and_then(|number| extents.get(&number)).map_or(*own, |extent| (*own).max(*extent))
+            });
+            let shape: Vec<u64> = shape.collect();
+            if shape != own {
+                grow(dataset, shape);
+            }
+            dataset.dimensions = described.into_iter().map(|d| d.dimension).collect();
         }
     }
-    declare_dimensions(tree, &scales, &grown);
+    attach_coordinates(tree);
+    declare_dimensions(tree, &scales, &extents);
     let is_dimension_scale: Vec<bool> = tree.objects.iter().map(is_scale).collect();
     for (object, scale) in tree.objects.iter_mut().zip(is_dimension_scale) {
         object.attributes.retain(|attribute| {
@@ -90,7 +106,7 @@ fn describe(
     addresses: &HashMap<u64, ObjectId>,
     by_dimension_id: &HashMap<u64, usize>,
     number: usize,
-) -> Option<Vec<DimensionScale>> {
+) -> Option<Vec<Described>> {
     let object = tree.objects.get(number)?;
     let dataset = tree.dataset(ObjectId(number))?;
     let shape = dataset.dataspace.shape();
@@ -107,55 +123,79 @@ fn describe(
         // A scale's own first dimension is itself.
         by_reference.or_else(by_number).or(own.filter(|_| axis == 0))
     };
-    let described = shape.iter().enumerate().map(|(axis, &extent)| match dimension(axis) {
-        Some(scale) => {
-            let fits = tree.dataset(scale.id).is_some_and(|values| values.dataspace.shape() == [extent]);
-            DimensionScale { name: Some(scale.name.clone()), scale: (scale.coordinates && fits).then_some(scale.id) }
-        }
-        None => DimensionScale { name: Some(format!("phony_dim_{axis}")), scale: None },
+    let described = (0..shape.len()).map(|axis| match dimension(axis) {
+        Some(scale) => Described {
+            dimension: DimensionScale { name: Some(scale.name.clone()), scale: scale.coordinates.then_some(scale.id) },
+            scale: Some(scale.id.0),
+        },
+        None => Described {
+            dimension: DimensionScale { name: Some(format!("phony_dim_{axis}")), scale: None },
+            scale: None,
+        },
     });
     Some(described.collect())
 }
 
-/// Largest extent along each dimension name: unlimited dimensions are as long as their longest variable.
-fn extents(tree: &Tree, described: &[Option<Vec<DimensionScale>>]) -> HashMap<(String, String), u64> {
-    let mut grown: HashMap<(String, String), u64> = HashMap::new();
-    for (object, dimensions) in tree.objects.iter().zip(described) {
-        let (Content::Dataset(dataset), Some(dimensions)) = (&object.content, dimensions) else { continue };
-        let group = object.path.rsplit_once('/').map_or("", |(group, _)| group);
-        for (dimension, &extent) in dimensions.iter().zip(dataset.dataspace.shape()) {
-            let Some(name) = &dimension.name else { continue };
-            // A dimension may be declared in any group above.
-            let mut above = group;
-            loop {
-                let longest = grown.entry((above.to_owned(), name.clone())).or_default();
+/// The extent of each unlimited dimension, by its scale's number: that of its longest variable.
+fn extents(tree: &Tree, described: &[Option<Vec<Described>>], scales: &[Option<Scale>]) -> HashMap<usize, u64> {
+    let unlimited = |number: usize| match tree.dataset(ObjectId(number)).map(|dataset| &dataset.dataspace) {
+        Some(Dataspace::Simple { max_shape, .. }) => max_shape.first() == Some(&None),
+        _ => false,
+    };
+    let mut extents: HashMap<usize, u64> =
+        scales.iter().enumerate().filter(|(number, scale)| scale.is_some() && unlimited(*number)).map(|(number, _)| (number, 0)).collect();
+    for (object, described) in tree.objects.iter().zip(described) {
+        let (Content::Dataset(dataset), Some(described)) = (&object.content, described) else { continue };
+        for (dimension, &extent) in described.iter().zip(dataset.dataspace.shape()) {
+            if let Some(longest) = dimension.scale.and_then(|number| extents.get_mut(&number)) {
                 *longest = (*longest).max(extent);
-                match above.rsplit_once('/') {
-                    Some((parent, _)) => above = parent,
-                    None => break,
-                }
             }
         }
     }
-    grown
+    extents
+}
+
+/// Extends a variable to its dimensions' extents. One that cannot be extended keeps its own.
+fn grow(dataset: &mut Dataset, shape: Vec<u64>) {
+    let growing = match &dataset.dataspace {
+        Dataspace::Simple { shape: own, max_shape } => own.iter().zip(&shape).zip(max_shape).all(|((own, new), most)| own == new || most.is_none()),
+        _ => false,
+    };
+    if !growing || dataset.chunk_shape.is_none() {
+        return;
+    }
+    let written = dataset.dataspace.shape().to_vec();
+    if let Ok(mut grown) = dataset.with_shape(shape) {
+        grown.written_shape = Some(written);
+        grown.fill_value = grown.fill_value.or_else(|| default_fill(&grown.datatype));
+        *dataset = grown;
+    }
+}
+
+/// Keeps as coordinates only scales that are as long as the dimension that they belong to.
+fn attach_coordinates(tree: &mut Tree) {
+    let shapes: Vec<Option<Vec<u64>>> =
+        (0..tree.objects.len()).map(|number| Some(tree.dataset(ObjectId(number))?.dataspace.shape().to_vec())).collect();
+    for object in &mut tree.objects {
+        let Content::Dataset(dataset) = &mut object.content else { continue };
+        for (dimension, extent) in dataset.dimensions.iter_mut().zip(dataset.dataspace.shape()) {
+            let fits = |id: &ObjectId| shapes.get(id.0).and_then(Option::as_deref) == Some(&[*extent]);
+            dimension.scale = dimension.scale.filter(fits);
+        }
+    }
 }
 
 /// Moves scales that are no variables from the groups' links to their dimensions.
-fn declare_dimensions(tree: &mut Tree, scales: &[Option<Scale>], grown: &HashMap<(String, String), u64>) {
+fn declare_dimensions(tree: &mut Tree, scales: &[Option<Scale>], extents: &HashMap<usize, u64>) {
     let declared: HashMap<usize, Dimension> = scales
         .iter()
         .enumerate()
         .filter_map(|(number, scale)| {
             let scale = scale.as_ref().filter(|scale| !scale.name.starts_with(NON_COORDINATE))?;
             let dataset = tree.dataset(scale.id)?;
-            let unlimited = match &dataset.dataspace {
-                hyperslab_array::Dataspace::Simple { max_shape, .. } => max_shape.first() == Some(&None),
-                _ => false,
-            };
             let own = dataset.dataspace.shape().first().copied().unwrap_or(0);
-            let group = tree.objects.get(number)?.path.rsplit_once('/')?.0.to_owned();
-            let longest = grown.get(&(group, scale.name.clone())).copied().unwrap_or(0);
-            let extent = if unlimited { own.max(longest) } else { own };
+            let unlimited = extents.contains_key(&number);
+            let extent = extents.get(&number).copied().unwrap_or(0).max(own);
             Some((number, Dimension { name: scale.name.clone(), extent, unlimited }))
         })
         .collect();

@@ -1,6 +1,7 @@
 //! netCDF-4: names, dimensions and conventions over HDF5; parses no bytes.
 
 mod attribute;
+mod fill;
 mod interpret;
 mod scales;
 

@@ -271,6 +271,7 @@ impl Builder<'_> {
             Some(name) if !name.is_empty() => name,
             _ => "value",
         };
+        self.check_attributes(object)?;
         let column = Column::new(name, &dataset.datatype, &object.attributes, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),
@@ -288,6 +289,14 @@ impl Builder<'_> {
             }
         };
         Ok(SegmentColumn { field, source: Source::Variable { dataset: id, column, per_row } })
+    }
+
+    /// Attributes that cannot be read may say how values are decoded: without them they would be wrong.
+    fn check_attributes(&self, object: &Object) -> Result<()> {
+        match &object.attributes_error {
+            Some(error) if self.decode => Err(error.clone()),
+            _ => Ok(()),
+        }
     }
 
     fn decoding(&self) -> Decoding {
@@ -326,6 +335,7 @@ impl Builder<'_> {
             });
             columns.push(match usable {
                 Some((scale, object, values)) => {
+                    self.check_attributes(object)?;
                     let column = Column::new(&name, &values.datatype, &object.attributes, self.decoding())?;
                     SegmentColumn {
                         field: column.field().clone(),
