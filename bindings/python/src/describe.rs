@@ -1,6 +1,8 @@
 //! Describe: datatypes and datasets as dictionaries that the Python package turns into its objects.
 
-use hyperslab::{ByteOrder, CharacterSet, Dataset, Dataspace, Datatype, FloatFormat, StringPadding};
+use hyperslab::{
+    ByteOrder, CharacterSet, Dataset, Dataspace, Datatype, FloatFormat, HyperslabAxis, StoredSelection, StringPadding,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -116,6 +118,22 @@ pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<B
     };
     dict.set_item("class", class)?;
     Ok(dict)
+}
+
+/// A stored selection as its kind and parts: coordinates of points, first and last of blocks, or
+/// start, stride, count and block of each dimension.
+pub(crate) fn selection(selection: StoredSelection) -> (&'static str, Vec<Vec<Vec<u64>>>) {
+    let limited = |n: Option<u64>| n.unwrap_or(u64::MAX);
+    match selection {
+        StoredSelection::None => ("none", Vec::new()),
+        StoredSelection::All => ("all", Vec::new()),
+        StoredSelection::Points(points) => ("points", vec![points]),
+        StoredSelection::Blocks(blocks) => ("blocks", blocks.into_iter().map(|(first, last)| vec![first, last]).collect()),
+        StoredSelection::Hyperslab(axes) => {
+            let axis = |axis: HyperslabAxis| vec![axis.start, axis.stride, limited(axis.count), limited(axis.block)];
+            ("hyperslab", vec![axes.into_iter().map(axis).collect()])
+        }
+    }
 }
 
 /// Adds what there is to say about a dataset.

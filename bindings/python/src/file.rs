@@ -1,6 +1,6 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, Selection};
+use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, ReferenceKind, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -144,6 +144,25 @@ impl File {
         };
         let datatype = describe::datatype(py, &value.datatype)?;
         Ok(Some((shape, datatype, PyBytes::new(py, &value.bytes), Heap(value.heap.clone()))))
+    }
+
+    /// What a reference (`Object` or `Region`) points at: the object's number and path, and the selection
+    /// as `(kind, parts)`; `None` for one that was never set.
+    #[expect(clippy::type_complexity, reason = "a tuple that one Python line takes apart")]
+    fn dereference(
+        &self,
+        py: Python<'_>,
+        region: bool,
+        element: Vec<u8>,
+    ) -> PyResult<Option<(usize, String, Option<(&'static str, Vec<Vec<Vec<u64>>>)>)>> {
+        let (file, kind) = (self.0.clone(), if region { ReferenceKind::Region } else { ReferenceKind::Object });
+        let found = wait(py, &Cancellation::new(), move || {
+            let Some(found) = file.dereference(kind, &element)? else { return Ok(None) };
+            let path = file.object(found.object)?.path.clone();
+            Ok(Some((found, path)))
+        })?;
+        let Some((found, path)) = found else { return Ok(None) };
+        Ok(Some((found.object.0, path, found.selection.map(describe::selection))))
     }
 
     /// Bytes that the values take in the file.

@@ -21,17 +21,23 @@ impl HeapReference {
     /// for an empty value (length 0, address 0 or undefined).
     pub fn parse(element: &[u8]) -> Result<(u32, Option<Self>)> {
         let bad = || Error::corrupt(format!("a variable-length reference of {} bytes", element.len()));
-        let address_size = element.len().checked_sub(8).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
+        element.len().checked_sub(8).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
         let little = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
-        let (length, rest) = element.split_at(4);
-        let (address, index) = rest.split_at(address_size);
-        let narrow = |bytes: &[u8]| u32::try_from(little(bytes)).map_err(|_| bad());
-        let (length, index, address) = (narrow(length)?, narrow(index)?, little(address));
+        let (length, place) = element.split_at(4);
+        let length = u32::try_from(little(length)).map_err(|_| bad())?;
+        Ok((length, if length == 0 { None } else { Self::parse_place(place)? }))
+    }
+
+    /// Reads an address and an index (little endian), as region references store them; `None` where the
+    /// address is 0 or undefined.
+    pub fn parse_place(place: &[u8]) -> Result<Option<Self>> {
+        let bad = || Error::corrupt(format!("a heap reference of {} bytes", place.len()));
+        let address_size = place.len().checked_sub(4).filter(|n| (2..=8).contains(n)).ok_or_else(bad)?;
+        let little = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
+        let (address, index) = place.split_at(address_size);
+        let (address, index) = (little(address), u32::try_from(little(index)).map_err(|_| bad())?);
         let undefined = u64::MAX >> (64 - 8 * address_size);
-        if length == 0 || address == 0 || address == undefined {
-            return Ok((length, None));
-        }
-        Ok((length, Some(Self { address, index })))
+        Ok((address != 0 && address != undefined).then_some(Self { address, index }))
     }
 }
 

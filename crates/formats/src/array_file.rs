@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
 use hyperslab_storage::Storage;
 
 use crate::{Format, ObjectId, Tree};
@@ -60,6 +60,12 @@ pub trait ArrayFile: Send + Sync {
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()>;
     /// Fetches heap objects into `objects` (those that are there already are skipped). Waits.
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()>;
+
+    /// What a region reference (its stored element) points at: the address of a dataset's object header
+    /// and a selection of it; `None` for one that was never set. Waits.
+    fn region(&self, element: &[u8]) -> Result<Option<(u64, StoredSelection)>> {
+        Err(Error::unsupported(format!("a region reference of {} bytes in this format", element.len())))
+    }
 
     /// Fetches all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.
     fn resolve_heap(&self, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {

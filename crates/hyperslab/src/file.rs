@@ -21,6 +21,8 @@ pub struct File {
     grown: Arc<OnceLock<HashMap<ObjectId, Result<Dataset>>>>,
     /// How many files away from the one that was opened first.
     depth: u32,
+    /// Objects by the address of their header, once a reference was followed.
+    addresses: Arc<OnceLock<HashMap<u64, ObjectId>>>,
 }
 
 /// An object found by path, in the file that holds it (another one behind an external link).
@@ -54,7 +56,7 @@ impl std::hash::Hash for File {
 
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
-        Self { session, path, array_file, neighbours: Arc::default(), grown: Arc::default(), depth }
+        Self { session, path, array_file, neighbours: Arc::default(), grown: Arc::default(), depth, addresses: Arc::default() }
     }
     pub(crate) fn neighbours(&self) -> &Neighbours {
         &self.neighbours
@@ -84,6 +86,14 @@ impl File {
     }
     pub(crate) fn array_file(&self) -> &dyn ArrayFile {
         self.array_file.as_ref()
+    }
+    /// The object whose header lies at `address`.
+    pub(crate) fn at_address(&self, address: u64) -> Option<ObjectId> {
+        let addresses = self.addresses.get_or_init(|| {
+            let objects = self.tree().objects.iter().enumerate();
+            objects.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect()
+        });
+        addresses.get(&address).copied()
     }
     /// The object with this number; `Internal` for a number of another file.
     pub fn object(&self, id: ObjectId) -> Result<&Object> {

@@ -8,6 +8,7 @@ mod file;
 mod heap_salt;
 mod neighbours;
 mod read;
+mod reference;
 pub mod scan;
 mod session;
 mod virtual_dataset;
@@ -16,11 +17,12 @@ pub use cancellation::Cancellation;
 pub use file::{File, Found};
 pub use hyperslab_array::{
     Attribute, Axis, ByteOrder, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind,
-    FloatFormat, HeapObjects, HeapReference, Member, ReferenceKind, Result, Selection, StringPadding,
+    FloatFormat, HeapObjects, HeapReference, Member, HyperslabAxis, ReferenceKind, Result, Selection, StoredSelection, StringPadding,
 };
 pub use hyperslab_formats::{
     Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Format, Group, Interpretation, Limits, Link,
     LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
 };
+pub use reference::Referenced;
 pub use neighbours::{MissingSources, PathPolicy};
 pub use session::{Session, SessionOptions};

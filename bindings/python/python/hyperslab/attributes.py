@@ -40,7 +40,7 @@ class Attributes(Mapping[str, Any]):
         shape, datatype, data, heap = found
         if shape is None:
             return Empty(dtypes.value_dtype(datatype))
-        values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap)
+        values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap, self._file)
         if datatype["class"] == "variable string":
             text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
             if not shape:

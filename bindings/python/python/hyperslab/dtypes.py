@@ -55,7 +55,12 @@ def is_plain(datatype: dict[str, Any]) -> bool:
         return all(is_plain(member) for _, _, member in datatype["members"])
     if kind in ("array", "enum"):
         return is_plain(datatype["base"])
-    return kind not in ("variable string", "sequence") and not odd_numbers.is_odd(datatype)
+    return kind not in ("variable string", "sequence") and not is_reference(datatype) and not odd_numbers.is_odd(datatype)
+
+
+def is_reference(datatype: dict[str, Any]) -> bool:
+    """Whether it is a reference that we follow; those of HDF5 1.12 stay bytes."""
+    return datatype["class"] == "reference" and datatype["kind"] in ("Object", "Region")
 
 
 def _memory_size(datatype: dict[str, Any]) -> int:
@@ -72,12 +77,24 @@ def _memory_size(datatype: dict[str, Any]) -> int:
     return size
 
 
+def is_extended_complex(datatype: dict[str, Any]) -> bool:
+    """Whether it is a complex number of two of numpy's `longdouble`."""
+    members = datatype["members"]
+    if [m[0] for m in members] != ["r", "i"] or members[0][2] != members[1][2]:
+        return False
+    real = members[0][2]
+    side_by_side = (members[0][1], members[1][1], datatype["size"]) == (0, real["size"], 2 * real["size"])
+    return side_by_side and odd_numbers.is_odd(real) and value_dtype(real) == np.longdouble
+
+
 def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the values: as stored, with `object` where values lie in a heap."""
     kind = datatype["class"]
     if is_plain(datatype):
         return stored_dtype(datatype)
     if kind == "compound":
+        if is_extended_complex(datatype):
+            return np.dtype(np.clongdouble)
         members = datatype["members"]
         formats = [value_dtype(m[2]) for m in members]
         offsets, grown = [0] * len(members), 0

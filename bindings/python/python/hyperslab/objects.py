@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, dtypes, reading, selecting, tree
+from . import _native, dtypes, reading, references, selecting, tree
 from .attributes import Attributes, Empty
 from .errors import InvalidInputError, NotFoundError
+from .references import Reference, RegionReference
 
 
 class Node:
@@ -81,7 +82,13 @@ class Group(Node):
     def _absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
 
-    def __getitem__(self, path: str) -> Any:
+    def __getitem__(self, path: str | Reference) -> Any:
+        if isinstance(path, Reference):
+            found = path._found()
+            if found is None:
+                raise InvalidInputError("this reference points at nothing", "InvalidInput")
+            path._file.check(found[0])
+            return make(path._file, found[0], found[1])
         if not isinstance(path, str):
             raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
         absolute = self._absolute(path)
@@ -153,7 +160,7 @@ class Dataset(Node):
         """The value of what was never written."""
         datatype = self._about["datatype"]
         raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
-        return reading.convert(raw, datatype, (), _native.Heap())[()]
+        return reading.convert(raw, datatype, (), _native.Heap(), self._file)[()]
 
     @property
     def stored_bytes(self) -> int:
@@ -168,6 +175,11 @@ class Dataset(Node):
     def __getitem__(self, key: Any) -> Any:
         if self._about["shape"] is None:
             return Empty(self.dtype)
+        if isinstance(key, RegionReference):
+            found = key._found()
+            if found is None or found[0] != self._number or key._file != self._file:
+                raise InvalidInputError(f"this reference points at {found[1] if found else 'nothing'}, not at {self.name}", "InvalidInput")
+            return references.elements(self, found[2])
         keys = key if isinstance(key, tuple) else (key,)
         fields = [k for k in keys if isinstance(k, str)]
         rest = tuple(k for k in keys if not isinstance(k, str))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import _native, odd_numbers
-from .dtypes import is_plain, stored_dtype, value_dtype
+from .dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
+from .references import Reference, RegionReference
 
 Axis = "tuple[int, int, int] | list[int]"
 
@@ -17,7 +18,7 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
     count = int(np.prod(shape, dtype=object))
     raw = np.empty(count * datatype["size"], dtype=np.uint8)
     heap = file.read_into(number, axes, raw.ctypes.data, raw.nbytes)
-    return convert(raw, datatype, shape, heap)
+    return convert(raw, datatype, shape, heap, file)
 
 
 def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
@@ -47,25 +48,37 @@ def has_strings(datatype: dict[str, Any]) -> bool:
     return datatype["class"] == "string" or (datatype["class"] == "array" and has_strings(datatype["base"]))
 
 
-def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap) -> np.ndarray[Any, Any]:
+def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap,
+            file: _native.File) -> np.ndarray[Any, Any]:
     """Bytes as laid out in the file as an array of values."""
     if datatype["class"] == "array":
         shape, datatype = shape + tuple(datatype["shape"]), datatype["base"]
-        return convert(raw, datatype, shape, heap)
+        return convert(raw, datatype, shape, heap, file)
     if is_plain(datatype):
         _cut_padding(raw, datatype)
         return raw.view(stored_dtype(datatype)).reshape(shape)
     size = datatype["size"]
     if datatype["class"] == "enum":
-        return convert(raw, datatype["base"], shape, heap)
+        return convert(raw, datatype["base"], shape, heap, file)
     if odd_numbers.is_odd(datatype):
         return odd_numbers.convert(raw, datatype).reshape(shape)
     if datatype["class"] == "compound":
         records = raw.reshape(-1, size)
+        if is_extended_complex(datatype):
+            real, imaginary = (convert(np.ascontiguousarray(part).reshape(-1), datatype["members"][0][2], (len(records),), heap, file)
+                               for part in np.split(records, 2, axis=1))
+            pairs = np.empty(len(records), np.clongdouble)
+            pairs.real, pairs.imag = real, imaginary
+            return pairs.reshape(shape)
         out = np.empty(len(records), dtype=value_dtype(datatype))
         for name, offset, member in datatype["members"]:
             part = np.ascontiguousarray(records[:, offset:offset + member["size"]]).reshape(-1)
-            out[name] = convert(part, member, (len(records),), heap)
+            out[name] = convert(part, member, (len(records),), heap, file)
+        return out.reshape(shape)
+    if is_reference(datatype):
+        kind = RegionReference if datatype["kind"] == "Region" else Reference
+        out = np.empty(raw.size // size, dtype=object)
+        out[:] = [kind(file, element.tobytes()) for element in raw.reshape(-1, size)]
         return out.reshape(shape)
     out = np.empty(raw.size // size, dtype=object)
     if datatype["class"] == "variable string":
@@ -74,5 +87,5 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[in
         base = datatype["base"]
         for i, value in enumerate(heap.values(raw.tobytes(), size, base["size"])):
             items = np.frombuffer(value, dtype=np.uint8).copy()
-            out[i] = convert(items, base, (items.size // base["size"],), heap)
+            out[i] = convert(items, base, (items.size // base["size"],), heap, file)
     return out.reshape(shape)

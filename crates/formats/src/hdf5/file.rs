@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_array::{Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
 use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
 use super::layout::Layout;
+use super::message::selection;
 use super::superblock::Superblock;
 use super::{Source, chunk_locator, tree};
 use crate::filter::Pipeline;
@@ -178,6 +179,16 @@ impl ArrayFile for Hdf5File {
         out.clear();
         out.extend_from_slice(raw);
         Ok(())
+    }
+
+    fn region(&self, element: &[u8]) -> Result<Option<(u64, StoredSelection)>> {
+        // An address and an index of the global heap, whose object is another address and a selection.
+        let Some(place) = HeapReference::parse_place(element)? else { return Ok(None) };
+        let mut objects = HeapObjects::default();
+        GlobalHeap::fetch(&self.source, &[place], &mut objects)?;
+        let mut cursor = self.source.cursor(objects.object(place)?, place.address);
+        let object = cursor.defined_address("the dataset of a region reference")?;
+        Ok(Some((object, selection::parse(&mut cursor)?)))
     }
 
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {

@@ -1,0 +1,81 @@
+"""References: values that point at objects, and at parts of datasets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _native
+
+
+class Reference:
+    """Points at an object: `file[reference]` is that object. False when it was never set."""
+
+    _region = False
+
+    def __init__(self, file: _native.File, raw: bytes) -> None:
+        self._file, self._raw = file, raw
+
+    def _found(self) -> tuple[int, str, Any] | None:
+        return self._file.dereference(self._region, self._raw)
+
+    def __bool__(self) -> bool:
+        return any(self._raw) and any(byte != 255 for byte in self._raw)
+
+    @property
+    def path(self) -> str | None:
+        """A path of the object."""
+        found = self._found()
+        return found[1] if found is not None else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and (self._region, self._file, self._raw) == (other._region, other._file, other._raw)
+
+    def __hash__(self) -> int:
+        return hash((self._file, self._raw))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} to {self.path}>" if self else f"<{type(self).__name__} to nothing>"
+
+
+class RegionReference(Reference):
+    """Points at elements of a dataset: `file[reference]` is the dataset, `dataset[reference]` the elements."""
+
+    _region = True
+
+    def __bool__(self) -> bool:
+        return any(self._raw)
+
+    @property
+    def selection(self) -> tuple[str, list[list[list[int]]]] | None:
+        """The selection: `("points", [coordinates of each])`, `("blocks", [[first, last], …])`,
+        `("hyperslab", [[[start, stride, count, block] of each dimension]])`, `("all", [])` or `("none", [])`."""
+        found = self._found()
+        return found[2] if found is not None else None
+
+
+def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.ndarray[Any, Any]:
+    """The selected elements of a dataset: of a hyperslab in its shape, else in one dimension and in their order."""
+    kind, parts = selection
+    if kind == "none":
+        return np.empty(0, dataset.dtype)
+    if kind == "all":
+        return np.asarray(dataset[...])
+    if kind == "hyperslab":
+        axes = [np.add.outer(start + stride * np.arange(count), np.arange(block)).ravel() for start, stride, count, block in parts[0]]
+        low, high = [int(axis[0]) for axis in axes], [int(axis[-1]) + 1 for axis in axes]
+        box = np.asarray(dataset[tuple(map(slice, low, high))])
+        return np.asarray(box[np.ix_(*(axis - first for axis, first in zip(axes, low)))])
+    if kind == "points":
+        points = np.array(parts[0])
+        low, high = points.min(axis=0), points.max(axis=0) + 1
+        box = np.asarray(dataset[tuple(map(slice, low.tolist(), high.tolist()))])
+        return np.asarray(box[tuple((points - low).T)])
+    first, last = np.array([block[0] for block in parts]), np.array([block[1] for block in parts])
+    low, high = first.min(axis=0), last.max(axis=0) + 1
+    mask = np.zeros(high - low, bool)
+    for begin, end in zip(first - low, last - low + 1):
+        mask[tuple(map(slice, begin, end))] = True
+    box = np.asarray(dataset[tuple(map(slice, low.tolist(), high.tolist()))])
+    return np.asarray(box[mask])
