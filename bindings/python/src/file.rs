@@ -52,6 +52,12 @@ impl File {
         format!("{:?}", self.0.format())
     }
 
+    /// The same file, opened anew.
+    fn reopen(&self, py: Python<'_>) -> PyResult<File> {
+        let file = self.0.clone();
+        wait(py, &Cancellation::new(), move || file.reopen().map_err(|error| error.in_file(file.name()))).map(File)
+    }
+
     /// The file and number of the object at `path`.
     fn find(&self, py: Python<'_>, path: &str) -> PyResult<(File, usize)> {
         let (file, path) = (self.0.clone(), path.to_owned());

@@ -1,6 +1,7 @@
 //! hyperslab._native: what the Python package needs of the core crate, and no more. Objects are
 //! described as plain dictionaries; numpy, the tree's looks and the tables' doors are Python.
 
+mod decoder;
 mod describe;
 mod error;
 mod file;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;
+    module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use hyperslab::scan::Split;
-use hyperslab::{Cancellation, Error, Interpretation, MissingSources, PathPolicy, SessionOptions};
+use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
 
 use crate::error::raise;
@@ -18,13 +18,14 @@ pub(crate) struct Session(hyperslab::Session);
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None))]
+    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new()))]
     fn new(
         py: Python<'_>,
         threads: Option<usize>,
         format: Option<&str>,
         paths: Option<&str>,
         missing_sources: Option<&str>,
+        limits: Vec<(String, u64)>,
     ) -> PyResult<Self> {
         let unknown = |name: &str, given: &str, known: &str| {
             Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))))
@@ -44,7 +45,11 @@ impl Session {
             Some("fill") => MissingSources::Fill,
             Some(other) => return unknown("missing_sources", other, "\"error\" or \"fill\""),
         };
-        let options = SessionOptions { threads, interpretation, paths, missing_sources, ..Default::default() };
+        let mut bounds = Limits::default();
+        for (name, value) in limits {
+            bounds.set(&name, value).map_err(|error| raise(py, &error))?;
+        }
+        let options = SessionOptions { threads, interpretation, paths, missing_sources, limits: bounds };
         hyperslab::Session::new(options).map(Self).map_err(|error| raise(py, &error))
     }
 

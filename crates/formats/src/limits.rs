@@ -1,5 +1,7 @@
 //! Limits: what a file may cost. Every allocation and every walk is paid from here.
 
+use hyperslab_array::{Error, Result};
+
 /// Bounds that no honest file meets and every hostile file does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -36,5 +38,29 @@ impl Default for Limits {
             chunks: 1 << 32,
             links_followed: 64,
         }
+    }
+}
+
+impl Limits {
+    /// Sets the limit called `name`, one of the fields; `InvalidInput` lists them for another name.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<()> {
+        let narrow = || u32::try_from(value).map_err(|_| Error::invalid_input(format!("limit {name} is {value}: give at most {}", u32::MAX)));
+        match name {
+            "objects" => self.objects = value,
+            "links_per_group" => self.links_per_group = value,
+            "messages_per_object" => self.messages_per_object = value,
+            "metadata_block_bytes" => self.metadata_block_bytes = value,
+            "chunk_bytes" => self.chunk_bytes = value,
+            "attribute_bytes" => self.attribute_bytes = value,
+            "depth" => self.depth = narrow()?,
+            "chunks" => self.chunks = value,
+            "links_followed" => self.links_followed = narrow()?,
+            _ => {
+                return Err(Error::invalid_input(format!(
+                    "there is no limit {name:?}; there are objects, links_per_group, messages_per_object, metadata_block_bytes, chunk_bytes, attribute_bytes, depth, chunks and links_followed"
+                )));
+            }
+        }
+        Ok(())
     }
 }

@@ -64,6 +64,10 @@ impl File {
     pub(crate) fn depth(&self) -> u32 {
         self.depth
     }
+    /// The same file opened anew, as its writer has left it since.
+    pub fn reopen(&self) -> Result<File> {
+        self.session.open_at_depth(&self.path, self.depth)
+    }
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
         &self.path

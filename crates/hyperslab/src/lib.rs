@@ -23,6 +23,7 @@ pub use hyperslab_formats::{
     Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Format, Group, Interpretation, Limits, Link,
     LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
 };
+pub use hyperslab_formats::filter;
 pub use reference::Referenced;
 pub use neighbours::{MissingSources, PathPolicy};
 pub use session::{Session, SessionOptions};

@@ -2,12 +2,17 @@
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
-use hyperslab_array::{Error, Result};
-use hyperslab_formats::{Interpretation, Limits, OpenOptions};
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::{Interpretation, Limits, OpenOptions, hdf5};
 use hyperslab_storage::LocalFile;
 
 use crate::{File, MissingSources, PathPolicy};
+
+/// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
+const MOST_TRIES: u32 = 50;
+const BETWEEN_TRIES: Duration = Duration::from_millis(2);
 
 /// What a session may use.
 #[derive(Debug, Clone, Default)]
@@ -62,8 +67,16 @@ impl Session {
     }
     /// Opens a file that another one points at, `depth` files away from the first.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32) -> Result<File> {
-        let storage = Arc::new(LocalFile::open(path)?);
-        let array_file = hyperslab_formats::open(storage, &self.options)?;
+        for _ in 0..MOST_TRIES {
+            let storage = Arc::new(LocalFile::open(path)?);
+            match hyperslab_formats::open(storage.clone(), &self.options) {
+                Err(error) if error.kind() == ErrorKind::Corrupt && hdf5::is_being_written(storage.as_ref())? => {
+                    std::thread::sleep(BETWEEN_TRIES);
+                }
+                array_file => return Ok(File::new(self.clone(), path.to_path_buf(), array_file?, depth)),
+            }
+        }
+        let array_file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &self.options)?;
         Ok(File::new(self.clone(), path.to_path_buf(), array_file, depth))
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {

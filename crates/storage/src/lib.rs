@@ -23,6 +23,10 @@ use hyperslab_array::{Error, Result};
 pub trait Storage: Send + Sync {
     /// Total length in bytes.
     fn len(&self) -> u64;
+    /// Whether there are `end` bytes or more; a file that has grown since it was opened is asked again.
+    fn reaches(&self, end: u64) -> bool {
+        end <= self.len()
+    }
     /// Whether there are no bytes at all.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -41,7 +45,7 @@ pub trait Storage: Send + Sync {
 
 pub(crate) fn check_range(storage: &(impl Storage + ?Sized), offset: u64, length: usize) -> Result<()> {
     let end = offset.checked_add(length as u64);
-    if end.is_none_or(|end| end > storage.len()) {
+    if !end.is_some_and(|end| storage.reaches(end)) {
         return Err(Error::corrupt(format!(
             "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong",
             storage.len()

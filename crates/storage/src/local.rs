@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Component, Path};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_array::{Error, Result};
 
@@ -12,7 +13,8 @@ use crate::{Storage, check_range};
 #[derive(Debug)]
 pub struct LocalFile {
     file: File,
-    length: u64,
+    /// Known so far: a file that is being written grows.
+    length: AtomicU64,
     name: String,
 }
 
@@ -26,13 +28,21 @@ impl LocalFile {
         if metadata.is_dir() {
             return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
         }
-        Ok(Self { file, length: metadata.len(), name })
+        Ok(Self { file, length: AtomicU64::new(metadata.len()), name })
     }
 }
 
 impl Storage for LocalFile {
     fn len(&self) -> u64 {
-        self.length
+        self.length.load(Ordering::Relaxed)
+    }
+    fn reaches(&self, end: u64) -> bool {
+        if end <= self.len() {
+            return true;
+        }
+        let now = self.file.metadata().map_or(0, |metadata| metadata.len());
+        self.length.fetch_max(now, Ordering::Relaxed);
+        end <= now
     }
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;

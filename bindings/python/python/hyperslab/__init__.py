@@ -1,6 +1,6 @@
 """Hyperslab: HDF5 and netCDF as numpy, Arrow and SQL."""
 
-from ._native import __version__
+from ._native import __version__, register_filter, unregister_filter
 from .errors import (CancelledError, ConflictError, CorruptError, Error, InternalError, InvalidInputError, IoError,
                      LimitExceededError, NotFoundError, UnsupportedError)
 from .file import File, FileSet, open
@@ -13,4 +13,4 @@ from .table import Split, Table
 
 __all__ = ["Attributes", "CancelledError", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "File", "FileSet",
            "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NotFoundError", "Reference", "RegionReference", "Split",
-           "Table", "UnsupportedError", "__version__", "open", "sql"]
+           "Table", "UnsupportedError", "__version__", "open", "register_filter", "sql", "unregister_filter"]

@@ -42,9 +42,27 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_OPEN: dict[str, Any] = {}  # how files are opened, from the options before the command
+
+
 @app.callback()
-def _root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+def _root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+          limit: Annotated[Optional[list[str]], typer.Option("--limit", help="What a file may cost: chunk_bytes=1000000. May be repeated.")] = None,
+          paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
+          missing_sources: Annotated[str, typer.Option(help="Of virtual datasets: error or fill.")] = "error",
+          threads: Annotated[Optional[int], typer.Option(min=1, help="How many decode; one a core by default.")] = None) -> None:
     """HDF5 and netCDF as tables."""
+    limits = {}
+    for given in limit or ():
+        name, _, value = given.partition("=")
+        if not value.isdecimal():
+            raise typer.BadParameter(f"{given}: give a name and a whole number, as in chunk_bytes=1000000")
+        limits[name] = int(value)
+    _OPEN.update(paths=paths, missing_sources=missing_sources, threads=threads, limits=limits)
+
+
+def _open(file: str) -> hs.File:
+    return hs.open(file, **_OPEN)
 
 
 def _say(what: Any) -> None:
@@ -112,7 +130,7 @@ def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
 def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Attributes too.")] = False,
        as_json: AsJson = False) -> None:
     """The tree: shape, type, chunks, filters, compression ratio."""
-    opened = hs.open(file)
+    opened = _open(file)
     found: Node = opened if path == "/" else opened[path]
     facts: list[dict[str, Any]] = []
 
@@ -142,7 +160,7 @@ def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Anno
 @app.command()
 def info(file: str, path: Annotated[Optional[str], typer.Argument()] = None, as_json: AsJson = False) -> None:
     """The format and sizes of a file, or all about one object."""
-    opened = hs.open(file)
+    opened = _open(file)
     if path is not None:
         found = opened[path]
         facts = _facts(tree.Entry(found.name, found.name, found.kind, found, "", False), True)
@@ -184,7 +202,7 @@ def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotate
          columns: Columns = None, where: Where = None, layout: Layout = None, raw: Raw = False, as_json: AsJson = False) -> None:
     """The first rows of a table (JSON: one row a line)."""
     with waiting("reading"):
-        found = hs.open(file).table(path, where, _split(columns), layout, decode=not raw).head(rows)
+        found = _open(file).table(path, where, _split(columns), layout, decode=not raw).head(rows)
     _rows(found, as_json)
 
 
@@ -193,7 +211,7 @@ def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", 
         as_json: AsJson = False) -> None:
     """Runs an SQL query (DuckDB); every dataset and table-like group is a view of its name."""
     with waiting("running the query"):
-        relation = hs.sql(query, file)
+        relation = hs.sql(query, _open(file))
         found = relation.to_arrow_table() if out is None else None
     if found is not None:
         _rows(found, as_json)
@@ -204,7 +222,7 @@ def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", 
 @app.command()
 def export(file: str, path: str, out: str, where: Where = None, columns: Columns = None, layout: Layout = None, raw: Raw = False) -> None:
     """Writes a table as OUT.parquet, .arrow or .csv, a batch at a time."""
-    table = hs.open(file).table(path, where, _split(columns), layout, decode=not raw)
+    table = _open(file).table(path, where, _split(columns), layout, decode=not raw)
     _write(out, table.batches(), table.count() if where is None else None)
 
 
@@ -238,7 +256,7 @@ def _maker(out: str) -> Callable[[str, pa.Schema], Any]:
 @app.command()
 def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None) -> None:
     """A quick look as a picture: 1-D as a line, N-D as an image of the last two dimensions."""
-    found = hs.open(file)[path]
+    found = _open(file)[path]
     if not isinstance(found, hs.Dataset):
         raise hs.InvalidInputError(f"{path} is no dataset: `hyperslab ls {file}` shows them")
     try:

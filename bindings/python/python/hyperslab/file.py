@@ -6,6 +6,7 @@ import functools
 import glob as globbing
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from . import _native
@@ -38,6 +39,13 @@ class File(Group):
                    "batch_rows": batch_rows, "limit": limit, "file_pattern": self._pattern}
         return Table(self._natives, path or "/", options)
 
+    def refresh(self) -> None:
+        """Reads the file's metadata anew: what a writer has added since shows in this object, and in
+        datasets that are taken from it (or refreshed) from now on."""
+        self._natives = [native.reopen() for native in self._natives]
+        self._file = self._natives[0]
+        self._about = self._file.describe(self._number)
+
     def __enter__(self) -> File:
         return self
 
@@ -54,24 +62,27 @@ class FileSet(File):
 
 @functools.lru_cache(maxsize=16)
 def session(threads: int | None = None, format: str | None = None, paths: str | None = None,
-            missing_sources: str | None = None) -> _native.Session:
+            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = ()) -> _native.Session:
     """The session with these options, one in a process: its threads are started once."""
-    return _native.Session(threads, format, paths, missing_sources)
+    return _native.Session(threads, format, paths, missing_sources, limits)
 
 
 def open(path: Any, *, threads: int | None = None, format: str | None = None, paths: str | None = None,
-         missing_sources: str | None = None) -> File:
+         missing_sources: str | None = None, limits: Mapping[str, int] | None = None) -> File:
     """Opens a path, a list of paths or a glob (files in natural order: `run2` before `run10`).
     `threads` decode, one a core by default. `format` is one of `hdf5`, `netcdf3`, `netcdf4`: another
     file is refused, and `hdf5` shows a netCDF-4 file as plain HDF5.
 
     External links, virtual datasets and external raw data name other files: `paths="folder"` (the default)
     opens those in the file's folder and below, `paths="anywhere"` any. A source of a virtual dataset that
-    is not there is an error, with `missing_sources="fill"` the fill value, as in h5py."""
+    is not there is an error, with `missing_sources="fill"` the fill value, as in h5py.
+
+    `limits` changes what a file may cost: `{"chunk_bytes": 1 << 20}`. An unknown name lists them all."""
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out", "InvalidInput")
-    opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources)
+    opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources,
+                     tuple(sorted((limits or {}).items())))
     if isinstance(path, (list, tuple)):
         names, pattern = [os.fspath(p) for p in path], None
     else:

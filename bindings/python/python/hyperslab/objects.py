@@ -47,6 +47,11 @@ class Node:
     def __hash__(self) -> int:
         return hash((self._file, self._number))
 
+    def refresh(self) -> None:
+        """Reads the metadata of the object's file anew: a dataset that has grown shows its new shape."""
+        self._file, self._number = self._file.reopen().find(self.name)
+        self._about = self._file.describe(self._number)
+
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
 

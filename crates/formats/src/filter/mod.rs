@@ -19,10 +19,13 @@ mod fletcher32;
 mod lz4;
 mod lzf;
 mod nbit;
+mod registry;
 mod scaleoffset;
 mod shuffle;
 mod szip;
 mod zstd;
+
+pub use registry::{Decoder, register, unregister};
 
 use hyperslab_array::{Error, Result};
 
@@ -102,8 +105,14 @@ impl Filter {
         registered.or_else(|| self.name.clone()).unwrap_or_else(|| format!("filter-{}", self.id))
     }
     fn is_known(&self) -> bool {
-        matches!(
-            self.id,
+        is_built_in(self.id) || registry::find(self.id).is_some()
+    }
+}
+
+/// Whether this crate decodes the filter itself.
+fn is_built_in(id: u16) -> bool {
+    matches!(
+        id,
             id::DEFLATE
                 | id::SHUFFLE
                 | id::FLETCHER32
@@ -117,8 +126,7 @@ impl Filter {
                 | id::BITSHUFFLE
                 | id::ZSTD
                 | id::BLOSC2
-        )
-    }
+    )
 }
 
 impl Pipeline {
@@ -194,7 +202,16 @@ impl Filter {
             id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
             id::ZSTD => zstd::decode(input, most, out),
             id::BLOSC2 => blosc2::decode(input, most, out),
-            _ => Err(Error::unsupported(format!("{} filter (number {})", self.label(), self.id))),
+            _ => match registry::find(self.id) {
+                Some(decoder) => {
+                    *out = decoder.decode(&self.parameters, input, most)?;
+                    if out.len() > most {
+                        return Err(Error::corrupt(format!("{} bytes where at most {most} belong", out.len())));
+                    }
+                    Ok(())
+                }
+                None => Err(Error::unsupported(format!("{} filter (number {})", self.label(), self.id))),
+            },
         }
     }
 }

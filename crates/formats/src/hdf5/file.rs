@@ -77,7 +77,7 @@ impl Hdf5File {
             }
             Place::Here { address, .. } => {
                 let base = self.source.absolute(address)?;
-                if base.checked_add(needed).is_none_or(|end| end > self.source.storage.len()) {
+                if !base.checked_add(needed).is_some_and(|end| self.source.storage.reaches(end)) {
                     return Err(Error::corrupt(format!(
                         "{needed} bytes of data begin here but the file ends at byte {}: it is truncated",
                         self.source.storage.len()

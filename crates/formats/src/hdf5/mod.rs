@@ -23,6 +23,6 @@ mod tree;
 mod virtual_dataset;
 
 pub use file::Hdf5File;
-pub use superblock::find_superblock;
+pub use superblock::{find_superblock, is_being_written};
 pub(crate) use cursor::Cursor;
 pub(crate) use source::Source;

@@ -36,7 +36,7 @@ impl Source {
             .at_offset(absolute));
         }
         // A lie about a length must not cost memory: compare with the file before allocating.
-        if absolute.checked_add(length).is_none_or(|end| end > self.storage.len()) {
+        if !absolute.checked_add(length).is_some_and(|end| self.storage.reaches(end)) {
             return Err(Error::corrupt(format!(
                 "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong",
                 self.storage.len()

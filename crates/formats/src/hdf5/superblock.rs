@@ -25,6 +25,20 @@ pub fn find_superblock(storage: &dyn Storage) -> Result<Option<u64>> {
     Ok(None)
 }
 
+/// Whether the file is open for writing by one that lets others read at the same time (SWMR): flags of
+/// a version-3 superblock. Its metadata may then be read in the middle of a change.
+pub fn is_being_written(storage: &dyn Storage) -> Result<bool> {
+    /// Open for writing, and for others to read.
+    const WRITING: u8 = 1 << 0 | 1 << 2;
+    let Some(place) = find_superblock(storage)? else { return Ok(false) };
+    if place.saturating_add(12) > storage.len() {
+        return Ok(false);
+    }
+    let mut head = [0; 12];
+    storage.read_exact_at(place, &mut head)?;
+    Ok(matches!(head, [.., 3, _, _, flags] if flags & WRITING == WRITING))
+}
+
 /// What the superblock says.
 pub(crate) struct Superblock {
     pub source: Source,

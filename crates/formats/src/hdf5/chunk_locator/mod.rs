@@ -81,7 +81,7 @@ impl Found<'_> {
             return Ok(());
         }
         let offset = source.absolute(address)?;
-        if offset.checked_add(length).is_none_or(|end| end > source.storage.len()) {
+        if !offset.checked_add(length).is_some_and(|end| source.storage.reaches(end)) {
             return Err(Error::corrupt(format!(
                 "a chunk of {length} bytes lies here but the file ends at byte {}: it is truncated",
                 source.storage.len()

@@ -57,12 +57,14 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<(String
     cursor.signature(b"SNOD")?;
     cursor.skip(2)?;
     let count = u64::from(cursor.u16()?);
-    let entry_bytes = 2 * u64::from(source.offset_size) + 24;
+    let entry_bytes = u64::from(source.length_size) + u64::from(source.offset_size) + 24;
     let bytes = source.read(address, 8 + count * entry_bytes)?;
     let mut cursor = source.cursor(&bytes, address);
     cursor.skip(8)?;
     for _ in 0..count {
-        let name = cursor.uint(usize::from(source.offset_size))?;
+        // An offset in the heap; the specification says that it is as wide as addresses, files that it
+        // is as wide as lengths.
+        let name = cursor.length()?;
         let place = cursor.offset_in_file();
         let header = cursor.address()?;
         let cache = cursor.u32()?;

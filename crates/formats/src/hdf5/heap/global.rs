@@ -33,7 +33,8 @@ impl GlobalHeap {
 }
 
 fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) -> Result<()> {
-    let header_bytes = 8 + u64::from(source.length_size);
+    // Both kinds of headers are padded to eight bytes.
+    let header_bytes = (8 + u64::from(source.length_size)).next_multiple_of(8);
     let header = source.read(address, header_bytes)?;
     let mut cursor = source.cursor(&header, address);
     cursor.signature(b"GCOL")?;
@@ -46,19 +47,21 @@ fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) 
     let bytes = source.read(address, size)?;
     let mut cursor = source.cursor(&bytes, address);
     cursor.take_u64(header_bytes)?;
-    let object_header = 8 + usize::from(source.length_size);
+    let padding = usize::from(source.length_size).next_multiple_of(8) - usize::from(source.length_size);
+    let object_header = 8 + usize::from(source.length_size) + padding;
     while cursor.remaining() >= object_header {
         let index = cursor.u16()?;
         cursor.skip(6)?;
         let length = cursor.length()?;
+        cursor.skip(padding)?;
         if index == 0 {
             // Object 0 is the free space that ends the collection.
             break;
         }
         let object = cursor.take_u64(length)?;
         visit(u32::from(index), object);
-        let padding = length.next_multiple_of(8) - length;
-        cursor.take_u64(padding.min(cursor.remaining() as u64))?;
+        let rest = length.next_multiple_of(8) - length;
+        cursor.take_u64(rest.min(cursor.remaining() as u64))?;
     }
     Ok(())
 }

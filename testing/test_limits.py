@@ -1,0 +1,109 @@
+"""Limits, decoders that users register, sizes of offsets, and what else is set when a file is opened."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+import zlib
+
+import h5py
+import numpy as np
+import pytest
+
+import hyperslab as hs
+from compare import compare
+
+COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=np.zeros((100, 100)), chunks=(50, 50), compression="gzip")
+        for i in range(50):
+            f[f"g/d{i}"] = i
+        f["x"].attrs["long"] = np.zeros(1000)
+    return tmp_path / "a.h5"
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [({"chunk_bytes": 10_000}, "chunk"), ({"objects": 10}, "objects"), ({"chunks": 3}, "chunks"), ({"metadata_block_bytes": 100}, "metadata block")],
+    ids=str,
+)
+def test_a_limit_is_met_with_its_own_error(path: pathlib.Path, limits: dict[str, int], words: str) -> None:
+    assert hs.open(path)["x"][...].sum() == 0
+    with pytest.raises(hs.LimitExceededError, match=words):
+        hs.open(path, limits=limits)["g/d49" if "objects" in limits else "x"][...]
+
+
+def test_an_unknown_limit_lists_those_that_there_are(path: pathlib.Path) -> None:
+    with pytest.raises(hs.InvalidInputError, match="chunk_bytes"):
+        hs.open(path, limits={"chunks_bytes": 1})
+
+
+def test_the_command_line_sets_limits(path: pathlib.Path) -> None:
+    run = subprocess.run([COMMAND, "--limit", "chunk_bytes=100", "head", path, "/x"], capture_output=True, text=True)
+    assert run.returncode == 1 and "limit" in run.stderr
+    assert subprocess.run([COMMAND, "--limit", "chunk_bytes=20000", "head", path, "/x"], capture_output=True).returncode == 0
+
+
+def reversed_zlib(data: bytes, parameters: list[int], most: int) -> bytes:
+    assert parameters == [7, 8]
+    return zlib.decompress(data[::-1])[:most]
+
+
+def test_a_registered_decoder_reads_what_nobody_else_knows(tmp_path: pathlib.Path) -> None:
+    values = np.arange(3000, dtype="i4")
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk((1000,))
+        creation.set_filter(60_001, h5py.h5z.FLAG_OPTIONAL, (7, 8))
+        d = h5py.h5d.create(f.id, b"x", h5py.h5t.STD_I32LE, h5py.h5s.create_simple((3000,)), creation)
+        for start in range(0, 3000, 1000):
+            d.write_direct_chunk((start,), zlib.compress(values[start: start + 1000].tobytes())[::-1])
+    with pytest.raises(hs.UnsupportedError, match="60001"):
+        hs.open(tmp_path / "a.h5")["x"][...]
+    hs.register_filter(60_001, reversed_zlib)
+    try:
+        np.testing.assert_array_equal(hs.open(tmp_path / "a.h5")["x"][...], values)
+        assert hs.open(tmp_path / "a.h5", threads=4).table("/x", where="x > 2000").count() == 999
+        hs.register_filter(60_001, lambda data, parameters, most: 1 // 0)
+        with pytest.raises(hs.CorruptError, match="60001.*ZeroDivisionError"):
+            hs.open(tmp_path / "a.h5")["x"][...]
+        hs.register_filter(60_001, lambda data, parameters, most: b"short")
+        with pytest.raises(hs.CorruptError, match="5 bytes"):
+            hs.open(tmp_path / "a.h5")["x"][...]
+    finally:
+        assert hs.unregister_filter(60_001)
+    with pytest.raises(hs.UnsupportedError):
+        hs.open(tmp_path / "a.h5")["x"][...]
+    with pytest.raises(hs.InvalidInputError, match="already"):
+        hs.register_filter(1, reversed_zlib)
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+@pytest.mark.parametrize(("offsets", "lengths"), [(4, 4), (2, 2), (8, 4), (4, 8)])
+def test_other_sizes_of_offsets_and_lengths(tmp_path: pathlib.Path, libver: str, offsets: int, lengths: int) -> None:
+    path = tmp_path / "a.h5"
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    creation.set_sizes(offsets, lengths)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_EARLIEST if libver == "earliest" else h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    small = offsets == 2
+    with h5py.File(h5py.h5f.create(bytes(path), h5py.h5f.ACC_TRUNC, creation, access)) as f:
+        f["g/x"] = np.arange(20)
+        for name, maxshape in (("fixed", None), ("one", (None, 6)), ("two", (None, None))):
+            f.create_dataset(name, data=np.arange(36).reshape(6, 6), chunks=(2, 4), maxshape=maxshape, compression="gzip")
+        f["text"] = ["a", "bc", ""]
+        f.attrs["title"] = "text"
+        if not small:
+            for i in range(100):
+                f[f"many/{i}"] = i
+                f["g"].attrs[f"a{i}"] = np.arange(i)
+    results = list(compare(str(path)))
+    assert len(results) > 5
+    # The library itself cannot open an extensible array in a file with short lengths.
+    assert {r.path for r in results if r.outcome == "unreadable"} <= {"/one"}
+    assert [r for r in results if r.outcome not in ("equal", "unreadable")] == []
