@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import struct
 
 import netCDF4
 import numpy as np
@@ -222,3 +223,92 @@ def test_times_are_cftimes(tmp_path: pathlib.Path, calendar: str, units: str) ->
         assert field.metadata[b"units"].decode() == units
         assert field.metadata[b"calendar"].decode() == calendar
         assert found.to_pylist() == numbers.tolist()
+
+
+def large_header(version: int, x: int, y: int) -> tuple[bytes, dict[str, int]]:
+    """The header of `first(x)` f8, `record(t, y)` f4 and `other(t)` i2 with 2 records (NetCDF classic format
+    specification), and where each variable begins: the library would write gigabytes to make such a file."""
+    wide = ">Q" if version == 5 else ">I"  # a count or a size
+
+    def listed(tag: int, entries: list[bytes]) -> bytes:
+        return struct.pack(">I", tag) + struct.pack(wide, len(entries)) + b"".join(entries)
+
+    def name(text: str) -> bytes:
+        return struct.pack(wide, len(text)) + text.encode().ljust(-(-len(text) // 4) * 4, b"\0")
+
+    def header(begins: dict[str, int]) -> bytes:
+        def variable(text: str, dimensions: list[int], kind: int, size: int) -> bytes:
+            size = min(size, 2**32 - 1) if version == 2 else size
+            return (name(text) + struct.pack(wide, len(dimensions)) + b"".join(struct.pack(wide, d) for d in dimensions)
+                    + struct.pack(">I", 0) + struct.pack(wide, 0) + struct.pack(">I", kind) + struct.pack(wide, size) + struct.pack(">Q", begins[text]))
+
+        dimensions = [name(n) + struct.pack(wide, e) for n, e in (("t", 0), ("x", x), ("y", y))]
+        variables = [variable("first", [1], 6, 8 * x), variable("record", [0, 2], 5, 4 * y), variable("other", [0], 3, 4)]
+        return (b"CDF" + bytes([version]) + struct.pack(wide, 2) + listed(10, dimensions) + struct.pack(">I", 0) + struct.pack(wide, 0)
+                + listed(11, variables))
+
+    size = len(header(dict.fromkeys(("first", "record", "other"), 0)))
+    begins = {"first": size, "record": size + 8 * x, "other": size + 8 * x + 4 * y}
+    return header(begins), begins
+
+
+@pytest.mark.parametrize("version", [2, 5])
+def test_values_beyond_4_gib_are_found(tmp_path: pathlib.Path, version: int) -> None:
+    """Sparse on disk: only the ends of the variables are written."""
+    path, x, y = tmp_path / "large.nc", 270_000_000, 560_000_000
+    header, begins = large_header(version, x, y)
+    with path.open("wb") as f:
+        f.write(header)
+        f.seek(begins["record"] - 40)
+        f.write(np.arange(5, dtype=">f8").tobytes())
+        for record in range(2):
+            f.seek(begins["other"] + record * (4 * y + 4) - 20)
+            f.write(np.arange(5, dtype=">f4").tobytes() + np.array([7 + record, 0], ">i2").tobytes())
+    assert path.stat().st_size > 6 << 30
+    f = hs.open(path)
+    with netCDF4.Dataset(path) as theirs:
+        theirs.set_auto_maskandscale(False)
+        for name, key in (("first", np.s_[x - 7:]), ("record", np.s_[1, y - 7:]), ("record", np.s_[0, y - 6:]), ("other", np.s_[:])):
+            np.testing.assert_array_equal(f[name][key], theirs[name][key])
+    assert f["first"][x - 1] == 4 and f["record"][1, y - 1] == 4
+    assert f["other"][...].tolist() == [7, 8]
+
+
+@pytest.mark.parametrize("model", MODELS[:3])
+@pytest.mark.parametrize("cut", [1, 5, 40])
+def test_truncated_records_are_an_error_and_the_rest_reads(tmp_path: pathlib.Path, model: str, cut: int) -> None:
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=model) as f:
+        f.createDimension("t", None)
+        f.createDimension("x", 5)
+        f.createVariable("fixed", "f8", ("x",))[:] = np.arange(5)
+        f.createVariable("a", "i4", ("t", "x"))[:] = np.arange(20).reshape(4, 5)
+        f.createVariable("b", "i2", ("t", "x"))[:] = np.arange(20).reshape(4, 5)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    f = hs.open(path)
+    assert f["fixed"][...].tolist() == [0, 1, 2, 3, 4]
+    assert f["a"][:2].tolist() == np.arange(10).reshape(2, 5).tolist()
+    assert f["b"][:2].tolist() == np.arange(10).reshape(2, 5).tolist()
+    if cut > 2:  # a record ends with two bytes of padding here
+        with pytest.raises(hs.CorruptError, match="truncated"):
+            f["b"][...]
+
+
+@pytest.mark.parametrize("calendar", ["standard", "proleptic_gregorian"])
+@pytest.mark.parametrize("units", ["days since 0001-01-01 00:00:00", "hours since 1-1-1 00:00:0.0", "days since 1582-10-04", "days since 1582-10-15",
+                                   "seconds since 1900-01-01 12:34:56.789", "days since 2000-02-29 00:00 -06:00", "day since 1800-1-1 06:00:00 +01:30"])
+def test_old_references_count_in_their_own_calendar(tmp_path: pathlib.Path, calendar: str, units: str) -> None:
+    path = tmp_path / "a.nc"
+    per_day = {"days": 1, "day": 1, "hours": 24, "seconds": 86400}[units.split()[0]]
+    numbers = (np.array([0, 0.25, 600_000, 720_000.5]) * per_day)[1 if "0001" in units or "1-1-1" in units else 0:]
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("time", len(numbers))
+        time = f.createVariable("time", "f8", ("time",))
+        time.units, time.calendar = units, calendar
+        time[:] = numbers
+    found = hs.open(path).table("/time").to_arrow()["time"].cast(pa.int64()).to_pylist()
+    # The same instants, counted from 1970 by cftime.
+    dates = netCDF4.num2date(numbers, units, calendar)
+    wanted = netCDF4.date2num(dates, "microseconds since 1970-01-01", calendar)
+    assert found == list(wanted)

@@ -19,7 +19,7 @@ impl Decoder for Callback {
     fn decode(&self, parameters: &[u32], input: &[u8], most: usize) -> Result<Vec<u8>> {
         let called = Python::attach(|py| {
             let found = self.function.call1(py, (PyBytes::new(py, input), parameters.to_vec(), most))?;
-            Ok::<_, PyErr>(found.extract::<Vec<u8>>(py)?)
+            found.extract::<Vec<u8>>(py)
         });
         called.map_err(|error| Error::corrupt(format!("the decoder that was registered for filter {} says: {error}", self.id)))
     }
