@@ -56,7 +56,7 @@ class RegionReference(Reference):
 
 
 def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.ndarray[Any, Any]:
-    """The selected elements of a dataset: of a hyperslab in its shape, else in one dimension and in their order."""
+    """The selected elements of a dataset: in their shape where each row has the same columns, else in one dimension."""
     kind, parts = selection
     if kind == "none":
         return np.empty(0, dataset.dtype)
@@ -78,4 +78,7 @@ def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.n
     for begin, end in zip(first - low, last - low + 1):
         mask[tuple(map(slice, begin, end))] = True
     box = np.asarray(dataset[tuple(map(slice, low.tolist(), high.tolist()))])
-    return np.asarray(box[mask])
+    counts = [int(mask.any(axis=tuple(i for i in range(mask.ndim) if i != axis)).sum()) for axis in range(mask.ndim)]
+    values = np.asarray(box[mask])
+    # Blocks that are the same rows of the same columns keep their shape.
+    return values.reshape(counts) if int(np.prod(counts)) == values.size else values
