@@ -12,6 +12,8 @@ use crate::{Cancellation, File, virtual_dataset};
 
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
+/// Runs shorter than this are fetched together and copied: a call costs more than a copy.
+const LEAST_DIRECT_BYTES: usize = 64 << 10;
 /// Longest coalesced read; bounds a worker's scratch.
 const COALESCE_BYTES: u64 = 4 << 20;
 
@@ -210,6 +212,13 @@ struct Band<'a> {
     chunks: Vec<&'a ChunkLocation>,
 }
 
+/// A run of bytes in the file that is a run of bytes in a band.
+struct DirectPlace {
+    offset: u64,
+    target: usize,
+    length: usize,
+}
+
 /// A worker's buffers, reused from chunk to chunk.
 #[derive(Default)]
 struct Scratch {
@@ -252,6 +261,7 @@ impl Job<'_> {
     }
 
     fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
+        let Some(band) = self.read_direct(band)? else { return Ok(()) };
         let Band { out, origin, shape, chunks } = band;
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
         for read in coalesce(&ranges, COALESCE_GAP_BYTES, COALESCE_BYTES) {
@@ -267,6 +277,63 @@ impl Job<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Reads a band whose chunks lie in the file as they will lie in the output, without a copy in
+    /// between; gives the band back where they do not.
+    fn read_direct<'b>(&self, band: Band<'b>) -> Result<Option<Band<'b>>> {
+        if !self.description.filters.is_empty() {
+            return Ok(Some(band));
+        }
+        let places = band.chunks.iter().map(|chunk| self.direct_place(chunk, &band)).collect::<Option<Vec<_>>>();
+        let Some(mut places) = places else { return Ok(Some(band)) };
+        places.sort_unstable_by_key(|place| place.target);
+        let covered = places.iter().try_fold(0, |end, place| (place.target == end).then_some(end + place.length));
+        if covered != Some(band.out.len()) || places.iter().any(|place| place.length < LEAST_DIRECT_BYTES.min(band.out.len())) {
+            return Ok(Some(band));
+        }
+        let mut rest = band.out;
+        for place in places {
+            self.cancellation.check()?;
+            let (here, later) = rest.split_at_mut_checked(place.length).ok_or_else(|| Error::internal("a run beyond its band"))?;
+            self.storage.read_exact_at(place.offset, here)?;
+            rest = later;
+        }
+        Ok(None)
+    }
+
+    /// Where the wanted elements of a chunk are one run of bytes in the file and one in the band.
+    fn direct_place(&self, chunk: &ChunkLocation, band: &Band<'_>) -> Option<DirectPlace> {
+        let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
+        let size = self.description.datatype.size();
+        if chunk.shape.iter().product::<u64>().checked_mul(size)? != length {
+            return None;
+        }
+        // From the fastest dimension on: whole ones, then at most one in part, then single indexes.
+        let (mut whole_here, mut whole_there) = (true, true);
+        let (mut first_here, mut first_there, mut count) = (0u64, 0u64, 1u64);
+        let (mut stride_here, mut stride_there) = (1u64, 1u64);
+        let axes = self.selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).zip(&band.origin).zip(&band.shape);
+        for ((((axis, &start), &extent), &position), &wanted) in axes.rev() {
+            let part = axis.sub_axis(position, wanted);
+            let runs = part.runs_within(start, start.saturating_add(extent));
+            let [run] = runs.as_slice() else { return None };
+            if run.count > 1 && !(whole_here && whole_there) {
+                return None;
+            }
+            first_here += run.source * stride_here;
+            first_there += run.target * stride_there;
+            count *= run.count;
+            whole_here &= run.count == extent;
+            whole_there &= run.count == wanted;
+            stride_here *= extent;
+            stride_there *= wanted;
+        }
+        Some(DirectPlace {
+            offset: offset.checked_add(first_here.checked_mul(size)?)?,
+            target: usize::try_from(first_there.checked_mul(size)?).ok()?,
+            length: usize::try_from(count.checked_mul(size)?).ok()?,
+        })
     }
 
     /// Few bands, many chunks: chunks decode side by side, then take turns at the output.

@@ -42,10 +42,10 @@ def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: in
 
 
 def has_strings(datatype: dict[str, Any]) -> bool:
-    """Whether some part of an element is a fixed string."""
+    """Whether some part of an element is a fixed string whose padding numpy does not know."""
     if datatype["class"] == "compound":
         return any(has_strings(member) for _, _, member in datatype["members"])
-    return datatype["class"] == "string" or (datatype["class"] == "array" and has_strings(datatype["base"]))
+    return (datatype["class"] == "string" and datatype["padding"] != "NullPadded") or (datatype["class"] == "array" and has_strings(datatype["base"]))
 
 
 def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap,
