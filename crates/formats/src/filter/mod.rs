@@ -148,42 +148,52 @@ impl Pipeline {
     }
 
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
-    /// `out` is cleared and gets exactly `chunk_bytes` bytes.
+    /// `out` gets exactly `chunk_bytes` bytes.
     pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
         let todo: Vec<(usize, &Filter)> =
             self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect();
-        out.clear();
-        let mut input: std::borrow::Cow<'_, [u8]> = raw.into();
-        let mut spare = Vec::new();
-        let last = todo.len().checked_sub(1);
-        for (step, (number, filter)) in todo.into_iter().enumerate() {
-            // What is left to undo below may still shrink or grow the bytes a little.
-            let most = if Some(step) == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
-            spare.clear();
-            filter
-                .decode(&input, most, &mut spare)
-                .map_err(|error| Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message())))?;
-            let before = match std::mem::replace(&mut input, std::mem::take(&mut spare).into()) {
-                std::borrow::Cow::Owned(bytes) => bytes,
-                std::borrow::Cow::Borrowed(_) => std::mem::take(out),
-            };
-            spare = before;
-        }
-        match input {
-            std::borrow::Cow::Owned(bytes) => *out = bytes,
-            std::borrow::Cow::Borrowed(bytes) => out.extend_from_slice(bytes),
-        }
-        if out.len() != chunk_bytes {
-            return Err(Error::corrupt(format!("a chunk decodes to {} bytes where {chunk_bytes} belong", out.len())));
-        }
-        Ok(())
+        let Some(last) = todo.len().checked_sub(1) else {
+            out.clear();
+            out.extend_from_slice(raw);
+            return exactly(out, chunk_bytes);
+        };
+        // The bytes go to and fro between two buffers that live as long as their thread: fresh memory
+        // costs more than most filters.
+        SPARE.with_borrow_mut(|spare| {
+            for (step, (number, filter)) in todo.iter().enumerate() {
+                // What is left to undo below may still shrink or grow the bytes a little.
+                let most = if step == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
+                std::mem::swap(out, spare);
+                let input = if step == 0 { raw } else { spare.as_slice() };
+                filter.decode(input, most, out).map_err(|error| {
+                    Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message()))
+                })?;
+            }
+            Ok::<_, Error>(())
+        })?;
+        exactly(out, chunk_bytes)
     }
 }
 
+thread_local! {
+    static SPARE: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+fn exactly(out: &[u8], chunk_bytes: usize) -> Result<()> {
+    if out.len() != chunk_bytes {
+        return Err(Error::corrupt(format!("a chunk decodes to {} bytes where {chunk_bytes} belong", out.len())));
+    }
+    Ok(())
+}
+
 impl Filter {
-    /// Undoes one filter: at most `most` bytes into the empty `out`.
+    /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
     fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+        // These two write over old bytes without clearing them first.
+        if ![id::DEFLATE, id::SHUFFLE].contains(&self.id) {
+            out.clear();
+        }
         match self.id {
             id::DEFLATE => deflate::decode(input, most, out),
             id::SHUFFLE => {

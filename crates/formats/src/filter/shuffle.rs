@@ -1,9 +1,10 @@
 //! Shuffle (2): the first bytes of all elements, then the second bytes, …
 
-/// Undoes the shuffle. Bytes at the end that do not fill an element were never shuffled.
+/// Undoes the shuffle; what was in `out` is lost. Bytes at the end that do not fill an element were never shuffled.
 pub(super) fn decode(input: &[u8], element: usize, out: &mut Vec<u8>) {
     let count = input.len().checked_div(element).unwrap_or(0);
     if element <= 1 || count <= 1 {
+        out.clear();
         out.extend_from_slice(input);
         return;
     }
@@ -24,13 +25,23 @@ pub(super) fn decode(input: &[u8], element: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(tail);
 }
 
+/// Elements that are put together in one go; a compiler makes SIMD of loops of a known length.
+const BLOCK: usize = 32;
+
 /// The widths of numbers: a whole element is put together at a time.
 fn fixed<const N: usize>(planes: &[u8], count: usize, out: &mut [u8]) {
     let mut plane = planes.chunks_exact(count);
-    let plane: [&[u8]; N] = std::array::from_fn(|_| plane.next().unwrap_or_default());
+    let planes: [(&[[u8; BLOCK]], &[u8]); N] = std::array::from_fn(|_| plane.next().unwrap_or_default().as_chunks());
     let (elements, _) = out.as_chunks_mut::<N>();
-    for (number, element) in elements.iter_mut().enumerate() {
-        *element = std::array::from_fn(|byte| plane.get(byte).and_then(|p| p.get(number)).copied().unwrap_or(0));
+    let (blocks, rest) = elements.as_chunks_mut::<BLOCK>();
+    for (number, block) in blocks.iter_mut().enumerate() {
+        let bytes: [[u8; BLOCK]; N] = planes.map(|(blocks, _)| blocks.get(number).copied().unwrap_or([0; BLOCK]));
+        for (place, element) in block.iter_mut().enumerate() {
+            *element = bytes.each_ref().map(|plane| plane.get(place).copied().unwrap_or(0));
+        }
+    }
+    for (number, element) in rest.iter_mut().enumerate() {
+        *element = planes.map(|(_, rest)| rest.get(number).copied().unwrap_or(0));
     }
 }
 
