@@ -17,7 +17,7 @@ import one_file
 import packages
 import signature
 
-TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 120.0
 FILE_OUTCOMES = ("equal", "refused", "different", "error", "crash", "hang")
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
 

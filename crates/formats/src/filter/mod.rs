@@ -142,6 +142,19 @@ impl Pipeline {
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
     /// `out` is cleared and gets exactly `chunk_bytes` bytes.
     pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+        self.decode_at_least(raw, filter_mask, chunk_bytes, chunk_bytes, out)
+    }
+
+    /// As `decode`, but `least_bytes` are enough; zeros follow up to `chunk_bytes`. Some writers leave
+    /// out the end of a chunk that lies outside of its dataset.
+    pub fn decode_at_least(
+        &self,
+        raw: &[u8],
+        filter_mask: u32,
+        least_bytes: usize,
+        chunk_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
         let todo: Vec<(usize, &Filter)> =
             self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect();
@@ -165,6 +178,9 @@ impl Pipeline {
         match input {
             std::borrow::Cow::Owned(bytes) => *out = bytes,
             std::borrow::Cow::Borrowed(bytes) => out.extend_from_slice(bytes),
+        }
+        if (least_bytes..chunk_bytes).contains(&out.len()) {
+            out.resize(chunk_bytes, 0);
         }
         if out.len() != chunk_bytes {
             return Err(Error::corrupt(format!("a chunk decodes to {} bytes where {chunk_bytes} belong", out.len())));
