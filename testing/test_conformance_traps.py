@@ -67,3 +67,21 @@ def test_a_classic_name_ends_at_its_nul(tmp_path: pathlib.Path) -> None:
         assert list(f.attrs) == theirs.ncattrs() == ["note"]
         assert f["yy"].dims == theirs["yy"].dimensions == ("xx",)
         assert f["yy"][...].tolist() == theirs["yy"][...].tolist() == [7, -8]
+
+
+@pytest.mark.parametrize("rows", [slice(0, 2), slice(1, 6, 2)], ids=["one block", "a block a row"])
+def test_a_hyperslab_that_is_stored_as_blocks_maps_by_axes(tmp_path: pathlib.Path, rows: slice) -> None:
+    """Counted one by one, as many elements would be refused."""
+    width = 1 << 26
+    count = len(range(rows.start, rows.stop, rows.step or 1))
+    with h5py.File(tmp_path / "source.h5", "w") as f:
+        source = f.create_dataset("s", (count, width), "u1", chunks=(1, 1 << 16), fillvalue=5)
+        source[:, :3] = np.arange(3 * count).reshape(count, 3)
+    layout = h5py.VirtualLayout((6, width), "u1")
+    layout[rows, :] = h5py.VirtualSource(tmp_path / "source.h5", "s", (count, width))
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as f:
+        f.create_virtual_dataset("d", layout, fillvalue=9)
+    with h5py.File(path) as theirs:
+        assert hs.open(path)["d"][:, :5].tolist() == theirs["d"][:, :5].tolist()
+        assert hs.open(path)["d"][::2, width - 2:].tolist() == theirs["d"][::2, width - 2:].tolist()
