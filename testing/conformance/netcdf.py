@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import h5py  # noqa: F401  (first: netCDF4 points HDF5 at the filters of its own library)
+import h5py  # before netCDF4, which points HDF5 at the filters of its own library
 import hdf5plugin  # noqa: F401
 import netCDF4
 import numpy as np
@@ -82,7 +82,22 @@ def attributes(path: str, ours: Any, theirs: Any) -> Iterator[Result]:
             )
 
 
-def group(path: str, ours: hs.Group, theirs: netCDF4.Dataset) -> Iterator[Result]:
+def undefined(path: str) -> set[str]:
+    """Variables that were never written and have no fill: netCDF-C gives what its memory held before."""
+    found: set[str] = set()
+
+    def visit(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset) and item.id.get_storage_size() == 0:
+            if item.id.get_create_plist().get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
+                found.add(f"/{name}")
+
+    if h5py.is_hdf5(path):
+        with h5py.File(path) as file:
+            file.visititems(visit)
+    return found
+
+
+def group(path: str, ours: hs.Group, theirs: netCDF4.Dataset, skipped: set[str]) -> Iterator[Result]:
     yield from attributes(path or "/", ours, theirs)
     types = [*theirs.cmptypes, *theirs.vltypes, *theirs.enumtypes]
     mine, wanted = set(ours.keys()), {*theirs.variables, *theirs.groups}
@@ -109,6 +124,9 @@ def group(path: str, ours: hs.Group, theirs: netCDF4.Dataset) -> Iterator[Result
         if len(unlimited) > 1:
             yield Result(here, "unreadable", "netCDF-C misplaces values along two grown dimensions: not compared")
             continue
+        if here in skipped:
+            yield Result(here, "unreadable", "never written, without fill: not compared")
+            continue
         if variable.size * getattr(variable.dtype, "itemsize", 8) > MOST_BYTES:
             yield Result(here, "unreadable", "more than 1 GiB: not compared")
             continue
@@ -119,7 +137,7 @@ def group(path: str, ours: hs.Group, theirs: netCDF4.Dataset) -> Iterator[Result
         )
     for name, inner in theirs.groups.items():
         if name in mine:
-            yield from group(f"{path}/{name}", ours[name], inner)
+            yield from group(f"{path}/{name}", ours[name], inner, skipped)
 
 
 def compare(path: str) -> Iterator[Result]:
@@ -135,7 +153,7 @@ def compare(path: str) -> Iterator[Result]:
         except Exception as error:  # noqa: BLE001
             yield Result("/", "error", f"{type(error).__name__}: {error}"[:300])
             return
-        yield from group("", ours, theirs)
+        yield from group("", ours, theirs, undefined(path))
 
 
 if __name__ == "__main__":
