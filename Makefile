@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python yardstick lint clean
+.PHONY: help setup demo test test-rust test-python conformance yardstick lint clean
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -38,7 +38,10 @@ test-python: setup ## against h5py, netCDF4, DuckDB and Polars
 	$(BIN)/python -m pytest -q -p no:cacheprovider
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
-	$(BIN)/python testing/yardstick.py
+	$(BIN)/python testing/conformance/run.py hdf5
+
+conformance: setup ## the same for the HDF5 and netCDF files of many packages; JOBS=1 for one at a time
+	$(BIN)/python testing/conformance/run.py
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

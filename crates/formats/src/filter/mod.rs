@@ -150,13 +150,26 @@ impl Pipeline {
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
     /// `out` gets exactly `chunk_bytes` bytes.
     pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+        self.decode_at_least(raw, filter_mask, chunk_bytes, chunk_bytes, out)
+    }
+
+    /// As `decode`, but `least_bytes` are enough; zeros follow up to `chunk_bytes`. Some writers leave
+    /// out the end of a chunk that lies outside of its dataset.
+    pub fn decode_at_least(
+        &self,
+        raw: &[u8],
+        filter_mask: u32,
+        least_bytes: usize,
+        chunk_bytes: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
         let todo: Vec<(usize, &Filter)> =
             self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect();
         let Some(last) = todo.len().checked_sub(1) else {
             out.clear();
             out.extend_from_slice(raw);
-            return exactly(out, chunk_bytes);
+            return exactly(out, least_bytes, chunk_bytes);
         };
         // The bytes go to and fro between two buffers that live as long as their thread: fresh memory
         // costs more than most filters.
@@ -172,7 +185,7 @@ impl Pipeline {
             }
             Ok::<_, Error>(())
         })?;
-        exactly(out, chunk_bytes)
+        exactly(out, least_bytes, chunk_bytes)
     }
 }
 
@@ -180,7 +193,10 @@ thread_local! {
     static SPARE: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
-fn exactly(out: &[u8], chunk_bytes: usize) -> Result<()> {
+fn exactly(out: &mut Vec<u8>, least_bytes: usize, chunk_bytes: usize) -> Result<()> {
+    if (least_bytes..chunk_bytes).contains(&out.len()) {
+        out.resize(chunk_bytes, 0);
+    }
     if out.len() != chunk_bytes {
         return Err(Error::corrupt(format!("a chunk decodes to {} bytes where {chunk_bytes} belong", out.len())));
     }

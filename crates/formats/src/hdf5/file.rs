@@ -171,7 +171,8 @@ impl ArrayFile for Hdf5File {
             _ => true,
         };
         if !plain && !stored.pipeline.filters.is_empty() {
-            return stored.pipeline.decode(raw, filter_mask, bytes, out);
+            let least = used_bytes(location, dataset).and_then(|n| usize::try_from(n).ok()).unwrap_or(bytes);
+            return stored.pipeline.decode_at_least(raw, filter_mask, least.min(bytes), bytes, out);
         }
         if raw.len() != bytes {
             return Err(Error::corrupt(format!("a chunk of {} bytes where {bytes} belong", raw.len())));
@@ -194,4 +195,15 @@ impl ArrayFile for Hdf5File {
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {
         GlobalHeap::fetch(&self.source, references, objects)
     }
+}
+
+/// How many bytes of a chunk reach as far as the last element that lies in its dataset; None beyond 64 bits.
+fn used_bytes(location: &ChunkLocation, dataset: &Dataset) -> Option<u64> {
+    let extents = dataset.dataspace.shape().iter().zip(&location.origin).zip(&location.shape);
+    let mut elements: u64 = 0;
+    for ((&whole, &start), &chunk) in extents {
+        let last = whole.checked_sub(start)?.min(chunk).checked_sub(1)?;
+        elements = elements.checked_mul(chunk)?.checked_add(last)?;
+    }
+    elements.checked_add(1)?.checked_mul(dataset.datatype.size())
 }

@@ -97,6 +97,8 @@ impl<'a> Reader<'a> {
     fn name(&mut self) -> Result<String> {
         let length = self.items(1)?;
         let text = self.padded(length)?;
+        // Early writers counted the closing NUL in; the netCDF library reads a name as far as it.
+        let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
         Ok(String::from_utf8_lossy(text).into_owned())
     }
     /// `length` bytes and the padding to four.

@@ -6,6 +6,7 @@
 mod extent;
 mod mapping;
 mod part;
+mod regular;
 
 use hyperslab_array::{Datatype, Error, FloatFormat, HeapObjects, Result, Selection};
 use hyperslab_formats::{Dataset, ObjectId, collect_heap_references};

@@ -7,6 +7,8 @@ use hyperslab_formats::VirtualMapping;
 use crate::File;
 use crate::neighbours::is_missing;
 
+use super::regular::regular;
+
 /// A part: elements of `source` in `dataset` of `file` stand at those of `target`, in order.
 #[derive(Debug)]
 pub(super) struct Part {
@@ -18,11 +20,11 @@ pub(super) struct Part {
 
 /// The parts of a mapping in a virtual dataset of `shape`.
 pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Result<Vec<Part>> {
-    let part = |source, target| Part {
+    let part = |source: StoredSelection, target: StoredSelection| Part {
         file: block_name(&mapping.file, None),
         dataset: block_name(&mapping.dataset, None),
-        source,
-        target,
+        source: regular(&source).unwrap_or(source),
+        target: regular(&target).unwrap_or(target),
     };
     let Some((dimension, axis)) = unlimited(&mapping.selection) else {
         let all = |shape: &[u64]| StoredSelection::Hyperslab(shape.iter().map(|&n| HyperslabAxis::all(n)).collect());
