@@ -63,7 +63,7 @@ class Oracle:
         for _, outcome, _ in results:
             self.counts[outcome] += 1
         different = [result for result in results if result[1] == "different"]
-        if different:
+        if different and path.parent != keep:
             keep.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, keep / path.name)
         return different
