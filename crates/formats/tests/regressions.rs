@@ -54,3 +54,18 @@ fn a_chunk_that_its_keys_hide_from_the_library_is_corrupt() -> Result<()> {
     assert_eq!(locating("chunk-key-out-of-order")?, Some(ErrorKind::Corrupt));
     Ok(())
 }
+
+#[test]
+fn a_read_of_more_chunks_than_the_file_can_have_is_refused_before_they_are_listed() -> Result<()> {
+    assert_eq!(locating("endless-chunks")?, Some(ErrorKind::LimitExceeded));
+    Ok(())
+}
+
+#[test]
+fn a_name_ends_at_its_nul() -> Result<()> {
+    let bytes = fs::read(folder().join("nul-in-name"))?;
+    let file = open(Arc::new(Memory::new("nul-in-name", bytes)), &OpenOptions::default())?;
+    let names: Vec<&str> = file.tree().objects.iter().map(|object| object.path.as_str()).collect();
+    assert_eq!(names, ["/", "/na"]);
+    Ok(())
+}
