@@ -69,3 +69,9 @@ fn a_name_ends_at_its_nul() -> Result<()> {
     assert_eq!(names, ["/", "/na"]);
     Ok(())
 }
+
+#[test]
+fn a_chunk_out_of_order_in_a_version_2_tree_is_corrupt() -> Result<()> {
+    assert_eq!(locating("chunk-record-out-of-order")?, Some(ErrorKind::Corrupt));
+    Ok(())
+}
