@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick lint clean
+.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile lint clean
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,32 @@ yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by
 
 conformance: setup ## the same for the HDF5 and netCDF files of many packages; JOBS=1 for one at a time
 	$(BIN)/python testing/conformance/run.py
+
+# Pinned, and kept outside of the clone.
+CARGO_FUZZ_VERSION := 0.13.1
+TOOLS       := $(HOME)/.cache/hyperslab/tools
+FUZZ_FOLDER := $(HOME)/.cache/hyperslab/fuzz
+FUZZ_TARGETS ?= whole_file filters read_sizes
+SECONDS     ?= 60
+COUNT       ?= 100000
+
+$(TOOLS)/bin/cargo-fuzz:
+	cargo install cargo-fuzz --locked --version $(CARGO_FUZZ_VERSION) --root $(TOOLS)
+
+# What an input of a few KiB costs: 5 seconds, 64 MiB at once. Findings are kept beside the corpus.
+fuzz: $(VENV)/.requirements $(TOOLS)/bin/cargo-fuzz ## every fuzz target for SECONDS=60 each (nightly Rust)
+	@rustup toolchain list | grep -q nightly || { echo "nightly Rust is missing: rustup toolchain install nightly"; exit 1; }
+	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/findings; \
+		case $$target in filters) seeds=filters; longest=4096;; *) seeds=files; longest=33000;; esac; \
+		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir testing/fuzz --features core \
+			$$target $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/seeds/$$seeds -- -max_total_time=$(SECONDS) -max_len=$$longest -timeout=5 \
+			-rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1 -artifact_prefix=$(FUZZ_FOLDER)/findings/$$target- || exit 1; \
+	done
+
+hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
+	$(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

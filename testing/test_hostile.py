@@ -95,3 +95,65 @@ def test_mutated_files_give_errors_and_never_crash(tmp_path: pathlib.Path, kind:
                 data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         damaged.write_bytes(data)
         read_everything(damaged)
+
+
+def endless(extent: int) -> h5py.h5s.SpaceID:
+    """A dataspace that can grow, with a selection without end."""
+    space = h5py.h5s.create_simple((extent,), (h5py.h5s.UNLIMITED,))
+    space.select_hyperslab((0,), (h5py.h5s.UNLIMITED,), (1,), (1,))
+    return space
+
+
+def test_virtual_datasets_that_lead_back_into_themselves_give_errors(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "self.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        for name, file, source in (("itself", ".", "itself"), ("a", ".", "b"), ("b", "./self.h5", "a")):
+            layout = h5py.VirtualLayout((4,), "i4")
+            layout[:] = h5py.VirtualSource(file, source, (4,))
+            f.create_virtual_dataset(name, layout)
+        # Each twice over the next: 2 ** 40 sources.
+        for level in range(40):
+            layout = h5py.VirtualLayout((4,), "i4")
+            for _ in range(2):
+                layout[:] = h5py.VirtualSource(".", f"level {level + 1}", (4,))
+            f.create_virtual_dataset(f"level {level}", layout)
+        f["level 40"] = np.arange(4, dtype="i4")
+        for name, file in (("grows", "."), ("grows apart", "./self.h5"), ("grows far apart", "././self.h5")):
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_virtual(endless(4), file.encode(), name.encode(), endless(4))
+            h5py.h5d.create(f.id, name.encode(), h5py.h5t.STD_I32LE, endless(4), creation)
+    f = hs.open(path, missing_sources="fill")
+    for name in ("itself", "a", "b", "level 0", "grows apart", "grows far apart"):
+        with pytest.raises(hs.LimitExceededError):
+            f[name][:4]
+    np.testing.assert_array_equal(f["level 30"][()], np.arange(4))
+
+
+def test_a_virtual_dataset_of_endless_blocks_gives_an_error(tmp_path: pathlib.Path) -> None:
+    far = 1 << 50
+    with h5py.File(tmp_path / "blocks.h5", "w", libver="latest") as f:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        one = h5py.h5s.create_simple((1,))
+        creation.set_virtual(endless(far + 1), b".", b"b%b", one)
+        last = h5py.h5s.create_simple((far + 1,), (h5py.h5s.UNLIMITED,))
+        last.select_hyperslab((far,), (1,))
+        creation.set_virtual(last, b".", b"b", one)
+        h5py.h5d.create(f.id, b"v", h5py.h5t.STD_I32LE, endless(far + 1), creation)
+    with pytest.raises(hs.LimitExceededError):
+        hs.open(tmp_path / "blocks.h5", missing_sources="fill")["v"][:3]
+
+
+def test_a_dataset_beyond_memory_is_refused_and_read_in_parts(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "huge.h5", "w") as f:
+        f.create_dataset("rows", (1 << 62, 2), "i1", chunks=(1, 2), maxshape=(None, 2), fillvalue=7)
+        f.create_dataset("chunks", (1 << 31,), "i1", chunks=(1,), maxshape=(None,))
+    f = hs.open(tmp_path / "huge.h5")
+    for name in f:
+        with pytest.raises(hs.LimitExceededError):
+            f[name][()]
+        repr(f[name])
+    assert f["rows"][1 << 61:(1 << 61) + 2].tolist() == [[7, 7], [7, 7]]
+    assert f["rows"][0:1 << 62:1 << 61].shape == (2, 2)
+    assert f.table("/rows", limit=3).to_arrow().num_rows == 3
+    with pytest.raises(hs.LimitExceededError):
+        f.table("/rows").splits()

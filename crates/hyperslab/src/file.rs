@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
@@ -9,6 +10,9 @@ use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Link, LinkTarget, O
 
 use crate::neighbours::Neighbours;
 use crate::{Cancellation, Session, read, virtual_dataset};
+
+/// Steps from a virtual dataset to its sources, and from those to theirs, in one read.
+const MOST_STEPS: u64 = 1 << 19;
 
 /// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
 #[derive(Clone)]
@@ -19,10 +23,12 @@ pub struct File {
     neighbours: Arc<Neighbours>,
     /// Virtual datasets whose extent the metadata does not tell, as they are now.
     grown: Arc<OnceLock<HashMap<ObjectId, Result<Dataset>>>>,
-    /// How many files away from the one that was opened first.
+    /// How many steps away from the file that was opened first: to another file, or back into this one.
     depth: u32,
     /// Objects by the address of their header, once a reference was followed.
     addresses: Arc<OnceLock<HashMap<u64, ObjectId>>>,
+    /// While a virtual dataset is read: steps that are left, for its sources and theirs together.
+    steps: Option<Arc<AtomicU64>>,
 }
 
 /// An object found by path, in the file that holds it (another one behind an external link).
@@ -56,13 +62,36 @@ impl std::hash::Hash for File {
 
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
-        Self { session, path, array_file, neighbours: Arc::default(), grown: Arc::default(), depth, addresses: Arc::default() }
+        Self {
+            session,
+            path,
+            array_file,
+            neighbours: Arc::default(),
+            grown: Arc::default(),
+            depth,
+            addresses: Arc::default(),
+            steps: None,
+        }
     }
     pub(crate) fn neighbours(&self) -> &Neighbours {
         &self.neighbours
     }
-    pub(crate) fn depth(&self) -> u32 {
-        self.depth
+    /// This file with steps to pay from, unless it has some: for a read that goes from source to source.
+    pub(crate) fn with_steps(&self) -> Self {
+        let steps = self.steps.clone().unwrap_or_else(|| Arc::new(AtomicU64::new(MOST_STEPS)));
+        Self { steps: Some(steps), ..self.clone() }
+    }
+    /// One step further on from this file, to a neighbour or back into itself. Files that point at each
+    /// other in a circle, or at one another in more ways than can be followed, are `LimitExceeded`.
+    pub(crate) fn step_to(&self, name: &str, open: impl FnOnce(u32) -> Result<Self>) -> Result<Self> {
+        let depth = self.depth + 1;
+        let paid = self.steps.as_ref().is_none_or(|steps| {
+            steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+        });
+        if depth > self.session.limits().links_followed || !paid {
+            return Err(Error::limit_exceeded(format!("{name} is too many files away: do they point at each other in a circle?")));
+        }
+        Ok(Self { depth, steps: self.steps.clone(), ..open(depth)? })
     }
     /// The same file opened anew, as its writer has left it since.
     pub fn reopen(&self) -> Result<File> {

@@ -58,20 +58,19 @@ impl Neighbours {
 impl File {
     /// Opens the file that this one calls `name`.
     pub(crate) fn neighbour(&self, name: &str) -> Result<File> {
-        if name == "." {
-            return Ok(self.clone());
-        }
-        let path = self.neighbour_path(name)?;
-        let files = || self.neighbours().files.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = files().get(&path) {
-            return Ok(file.clone());
-        }
-        if self.depth() >= self.session().limits().links_followed {
-            return Err(Error::limit_exceeded(format!("{name} is too many files away: do they point at each other in a circle?")));
-        }
-        let file = self.session().open_at_depth(&path, self.depth() + 1)?;
-        files().insert(path, file.clone());
-        Ok(file)
+        self.step_to(name, |depth| {
+            if name == "." {
+                return Ok(self.clone());
+            }
+            let path = self.neighbour_path(name)?;
+            let files = || self.neighbours().files.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(file) = files().get(&path) {
+                return Ok(file.clone());
+            }
+            let file = self.session().open_at_depth(&path, depth)?;
+            files().insert(path, file.clone());
+            Ok(file)
+        })
     }
 
     /// Where the file lies that this one calls `name`; `Unsupported` where the policy forbids it.

@@ -48,7 +48,7 @@ pub(crate) fn read_bytes(
     selection: &Selection,
     cancellation: &Cancellation,
 ) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; selected_bytes(file.dataset(dataset)?, selection)?];
+    let mut bytes = zeros(selected_bytes(file.dataset(dataset)?, selection)?)?;
     fill(file, dataset, selection, &mut bytes, cancellation)?;
     Ok(bytes)
 }
@@ -92,6 +92,21 @@ pub(crate) fn fill_value(value: Option<&[u8]>, size: usize, out: &mut [u8]) {
         }
         _ => out.fill(0),
     }
+}
+
+/// A buffer for `length` bytes. A small file can promise any number of them: more than there is memory
+/// for is an error, where `vec!` would end the process.
+fn zeros(length: usize) -> Result<Vec<u8>> {
+    const SURELY_THERE: usize = 16 << 20;
+    if length > SURELY_THERE {
+        let mut probe: Vec<u8> = Vec::new();
+        probe
+            .try_reserve_exact(length)
+            .map_err(|_| Error::limit_exceeded(format!("{length} bytes exceed the memory of this machine: read them in parts")))?;
+        // Else the compiler may leave the attempt out.
+        std::hint::black_box(&mut probe);
+    }
+    Ok(vec![0; length])
 }
 
 fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
@@ -154,7 +169,7 @@ fn fill_beyond(
         fill_value(description.fill_value.as_deref(), size, beyond);
         return fill_stored(file, dataset, description, &inside, stored, cancellation);
     }
-    let mut stored = vec![0; selected_bytes(description, &inside)?];
+    let mut stored = zeros(selected_bytes(description, &inside)?)?;
     fill_stored(file, dataset, description, &inside, &mut stored, cancellation)?;
     fill_value(description.fill_value.as_deref(), size, out);
     let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();

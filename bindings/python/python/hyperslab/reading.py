@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from . import _native, odd_numbers
 from .dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
+from .errors import LimitExceededError
 from .references import Reference, RegionReference
 
 Axis = "tuple[int, int, int] | list[int]"
@@ -16,7 +18,14 @@ Axis = "tuple[int, int, int] | list[int]"
 def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """The selected values as a new array of `shape`."""
     count = int(np.prod(shape, dtype=object))
-    raw = np.empty(count * datatype["size"], dtype=np.uint8)
+    # numpy multiplies extents even where one of them is 0.
+    most = datatype["size"] * int(np.prod([max(extent, 1) for extent in shape], dtype=object))
+    try:
+        if most > sys.maxsize:
+            raise MemoryError
+        raw = np.empty(count * datatype["size"], dtype=np.uint8)
+    except MemoryError:
+        raise LimitExceededError(f"an array of shape {shape} exceeds the memory of this machine: read it in parts", "LimitExceeded") from None
     heap = file.read_into(number, axes, raw.ctypes.data, raw.nbytes)
     return convert(raw, datatype, shape, heap, file)
 

@@ -61,7 +61,7 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
             raise InvalidInputError(str(error), "InvalidInput") from None
         if step < 1:
             raise InvalidInputError("a step must be 1 or more: read forwards and reverse in numpy", "InvalidInput")
-        count = len(range(start, stop, step))
+        count = max(0, -(-(stop - start) // step))  # of extents beyond what len() counts, too
         return ((start, count, step) if count else (0, 0, 1)), slice(None), count, True
     if isinstance(key, (list, np.ndarray)) and np.ndim(key) == 1:
         indices = np.asarray(key)

@@ -1,4 +1,4 @@
-//! Fletcher32 (3): a checksum of the chunk in its last four bytes.
+//! Fletcher32 (3): a checksum of the chunk in its last four bytes. Built for fuzzing, every checksum is right.
 
 use hyperslab_array::{Error, Result};
 
@@ -8,7 +8,7 @@ pub(super) fn decode(input: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let (stored, computed) = (u32::from_le_bytes(*stored), checksum(data));
     // Releases before 1.6.3 stored the bytes of each half in the machine's order.
     let old = ((computed & 0x00ff_00ff) << 8) | ((computed >> 8) & 0x00ff_00ff);
-    if stored != computed && stored != old {
+    if stored != computed && stored != old && !cfg!(fuzzing) {
         return Err(Error::corrupt(format!("the chunk's checksum is {stored:#010x}, its bytes give {computed:#010x}")));
     }
     out.extend_from_slice(data);

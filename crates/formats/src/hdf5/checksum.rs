@@ -46,12 +46,12 @@ pub(crate) fn lookup3(bytes: &[u8]) -> u32 {
 }
 
 /// Checks a block whose last four bytes are the checksum of those before. `offset` is its place in
-/// the file, `what` its name in the specification.
+/// the file, `what` its name in the specification. Built for fuzzing, every checksum is right.
 pub(crate) fn verify(block: &[u8], offset: u64, what: &str) -> Result<()> {
     let short = || Error::corrupt(format!("{what} is too short for its checksum")).at_offset(offset);
     let (body, stored) = block.split_last_chunk::<4>().ok_or_else(short)?;
     let (stored, computed) = (u32::from_le_bytes(*stored), lookup3(body));
-    if stored == computed {
+    if stored == computed || cfg!(fuzzing) {
         return Ok(());
     }
     Err(Error::corrupt(format!("the checksum of {what} is {stored:#010x}, its bytes give {computed:#010x}"))

@@ -13,9 +13,12 @@ use super::narrow;
 use super::predicate::{BoundPredicate, Predicate};
 use super::segment::{FILE, ROW, Segment, Source};
 use super::table::segments;
-use super::window::{self, Rows, WINDOW_BYTES};
+use super::window::{self, Rows, WINDOW_BYTES, Windows};
 use super::{Batches, ScanRequest, Split, SplitPolicy};
 use crate::{Cancellation, File, Session};
+
+/// Windows that one plan is cut into at most: 32 TiB of rows.
+const MOST_WINDOWS: usize = 1 << 22;
 
 /// A planned scan. Made once; cheap to clone.
 #[derive(Clone)]
@@ -96,16 +99,16 @@ impl Plan {
             if count >= limit {
                 break;
             }
-            count += match &part.residual {
+            let here = match &part.residual {
                 None => part.selection.element_count()?,
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
-                    let counts = self.session.pool()?.install(|| {
-                        windows.par_iter().map(|&rows| part.matching(rows, cancellation)).collect::<Result<Vec<_>>>()
-                    })?;
-                    counts.into_iter().sum()
+                    self.session.pool()?.install(|| {
+                        windows.par_bridge().map(|rows| part.matching(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
+                    })?
                 }
             };
+            count = count.saturating_add(here);
         }
         Ok(count.min(limit))
     }
@@ -113,8 +116,8 @@ impl Plan {
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
-            let all: u64 = part.segment.shape.iter().product();
-            let left: u64 = part.selection.shape().iter().product();
+            let product = |shape: &[u64]| shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent));
+            let (all, left) = (product(&part.segment.shape), product(&part.selection.shape()));
             let rest = match &part.residual {
                 None => "no test row by row".to_owned(),
                 Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
@@ -141,10 +144,15 @@ impl Plan {
                         continue;
                     }
                 }
+                if cuts.len() >= MOST_WINDOWS {
+                    return Err(Error::limit_exceeded(format!(
+                        "the rows are more than {MOST_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
+                    )));
+                }
                 cuts.push((number, rows, rows.count().saturating_mul(row_bytes)));
             }
         }
-        let total: u64 = cuts.iter().map(|cut| cut.2).sum();
+        let total = cuts.iter().fold(0u64, |n, cut| n.saturating_add(cut.2));
         let target = match (policy.count, policy.target_bytes) {
             (Some(count), _) => total.div_ceil(count.max(1) as u64),
             (None, Some(bytes)) => bytes,
@@ -172,12 +180,9 @@ impl Plan {
 
     /// Reads everything here, in row order, decoding in parallel.
     pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
-        let mut work = Vec::new();
-        for part in self.parts.iter() {
-            for rows in part.windows(&part.columns_read())? {
-                work.push((part.clone(), rows));
-            }
-        }
+        let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let work = parts.into_iter().flat_map(|(part, windows)| windows.map(move |rows| (part.clone(), rows)));
         Ok(self.read(work, cancellation))
     }
 
@@ -188,16 +193,16 @@ impl Plan {
         };
         let windows = part.windows(&part.columns_read())?;
         // The same windows as in the plan, clipped: a chunk is decoded by one split only.
-        let clipped = windows.into_iter().filter_map(|window| {
-            let cut = Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) };
-            (cut.start < cut.end).then(|| (part.clone(), cut))
-        });
-        Ok(self.read(clipped.collect(), cancellation))
+        let part = part.clone();
+        let clipped = windows.skip_while(move |window| window.end <= rows.start).take_while(move |window| window.start < rows.end).map(
+            move |window| (part.clone(), Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) }),
+        );
+        Ok(self.read(clipped, cancellation))
     }
 
-    fn read(&self, work: Vec<(Arc<Part>, Rows)>, cancellation: &Cancellation) -> Batches {
+    fn read(&self, work: impl Iterator<Item = (Arc<Part>, Rows)> + Send + 'static, cancellation: &Cancellation) -> Batches {
         let mut left = self.request.limit.unwrap_or(u64::MAX);
-        let mut work = work.into_iter();
+        let mut work = work;
         let mut ready: std::collections::VecDeque<Result<RecordBatch>> = Default::default();
         let mut failed = false;
         let (session, schema, cancellation) = (self.session.clone(), self.schema.clone(), cancellation.clone());
@@ -331,7 +336,7 @@ impl Part {
         names
     }
 
-    fn windows(&self, columns: &[String]) -> Result<Vec<Rows>> {
+    fn windows(&self, columns: &[String]) -> Result<Windows> {
         window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES)
     }
 

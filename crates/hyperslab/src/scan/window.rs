@@ -24,14 +24,27 @@ impl Rows {
     }
 }
 
+/// The windows of a scan in order, one after the other: a small file may promise more than memory holds.
+#[derive(Debug, Clone)]
+pub(super) struct Windows {
+    /// The dimension that is cut; none where there is only one row.
+    axis: Option<Axis>,
+    chunk: u64,
+    /// Positions along the axis that one window aims for.
+    aim: u64,
+    /// Rows that one position along the axis is.
+    below: u64,
+    total: u64,
+    /// Where the next window begins: number of the row at position 0, and position.
+    base: u64,
+    first: u64,
+}
+
 /// Cuts the selected rows into windows in order. `chunk_shape` is of the row dimensions;
 /// `row_bytes` are a row's bytes over all columns that will be read.
-pub(super) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64, aim_bytes: u64) -> Result<Vec<Rows>> {
+pub(super) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64, aim_bytes: u64) -> Result<Windows> {
     let shape = selection.shape();
     let total = selection.element_count()?;
-    if total == 0 {
-        return Ok(Vec::new());
-    }
     // The slowest dimension whose single position fits the aim is the one that is cut.
     let mut cut = 0;
     let mut below = total / shape.first().copied().unwrap_or(1).max(1);
@@ -39,49 +52,48 @@ pub(super) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64
         cut += 1;
         below /= shape.get(cut).copied().unwrap_or(1).max(1);
     }
-    let Some(axis) = selection.axes().get(cut) else {
-        return Ok(vec![Rows { start: 0, end: total }]);
-    };
     let chunk = chunk_shape.get(cut).copied().unwrap_or(1).max(1);
-    let cuts = cut_axis(axis, chunk, aim_bytes / below.saturating_mul(row_bytes).max(1));
-    let per_position = below * axis.count();
-    let mut windows = Vec::new();
-    for leading in 0..total / per_position.max(1) {
-        let base = leading * per_position;
-        windows.extend(cuts.iter().map(|&(first, count)| Rows {
-            start: base + first * below,
-            end: base + (first + count) * below,
-        }));
-    }
-    Ok(windows)
+    let aim = (aim_bytes / below.saturating_mul(row_bytes).max(1)).max(1);
+    Ok(Windows { axis: selection.axes().get(cut).cloned(), chunk, aim, below, total, base: 0, first: 0 })
 }
 
-/// Cuts an axis into (first position, count) of about `aim` positions, at chunk borders where that
-/// does not make them more than [`STRETCH`] times longer.
-fn cut_axis(axis: &Axis, chunk: u64, aim: u64) -> Vec<(u64, u64)> {
-    let aim = aim.max(1);
-    let total = axis.count();
-    let mut cuts = Vec::new();
-    let mut first = 0;
-    while first < total {
-        let wanted = (first + aim).min(total);
-        let mut end = wanted;
-        if let Some(last) = axis.index(wanted - 1).filter(|_| wanted < total) {
-            let border = |chunk_number: u64| axis.positions_within(0, chunk_number.saturating_mul(chunk)).1;
-            let before = border(last / chunk);
-            let after = border(last / chunk + 1);
-            if after == wanted {
-                end = wanted;
-            } else if before > first {
-                end = before;
-            } else if after - first <= aim.saturating_mul(STRETCH) {
-                end = after;
-            }
+impl Iterator for Windows {
+    type Item = Rows;
+
+    fn next(&mut self) -> Option<Rows> {
+        let positions = self.axis.as_ref().map_or(1, Axis::count);
+        if self.first >= positions {
+            self.base = self.base.saturating_add(self.below.saturating_mul(positions));
+            self.first = 0;
         }
-        cuts.push((first, end - first));
-        first = end;
+        if self.base >= self.total {
+            return None;
+        }
+        let end = self.axis.as_ref().map_or(1, |axis| cut_axis(axis, self.chunk, self.aim, self.first));
+        let rows = Rows { start: self.base + self.first * self.below, end: self.base + end * self.below };
+        self.first = end;
+        Some(rows)
     }
-    cuts
+}
+
+/// Where the part of an axis that begins at position `first` ends: after about `aim` positions, at a
+/// chunk border where that does not make it more than [`STRETCH`] times longer.
+fn cut_axis(axis: &Axis, chunk: u64, aim: u64, first: u64) -> u64 {
+    let total = axis.count();
+    let wanted = first.saturating_add(aim).min(total);
+    let Some(last) = axis.index(wanted.saturating_sub(1)).filter(|_| wanted < total) else { return wanted };
+    let border = |chunk_number: u64| axis.positions_within(0, chunk_number.saturating_mul(chunk)).1;
+    let before = border(last / chunk);
+    let after = border(last / chunk + 1);
+    if after == wanted {
+        wanted
+    } else if before > first {
+        before
+    } else if after - first <= aim.saturating_mul(STRETCH) {
+        after
+    } else {
+        wanted
+    }
 }
 
 /// The selection of a window's rows, and its box.
@@ -126,6 +138,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_first_windows_of_endless_rows_cost_no_more_than_others(extent in 1u64 << 50..1 << 62, aim in 1u64..400) {
+            let selection = Selection::all(&[extent, 2]);
+            let windows = windows(&selection, &[1, 1], 8, aim).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            prop_assert_eq!(windows.take(3).map(|rows| rows.start).next(), Some(0));
+        }
         #[test]
         fn windows_cover_every_row_once_in_order_and_are_boxes((shape, chunk, axes) in axes(), aim in 1u64..400) {
             let selection = Selection::new(axes, &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;

@@ -14,6 +14,7 @@ pub(crate) fn with_present_extent(file: &File, dataset: &Dataset) -> Result<Opti
     let Some((dimension, _)) = dataset.virtual_mappings.iter().find_map(|mapping| unlimited(&mapping.selection)) else {
         return Ok(None);
     };
+    let file = &file.with_steps();
     let mut extent = 0;
     for mapping in dataset.virtual_mappings.iter() {
         let reached = match (unlimited(&mapping.selection), unlimited(&mapping.source_selection)) {

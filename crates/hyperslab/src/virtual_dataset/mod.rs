@@ -28,6 +28,7 @@ pub(crate) fn fill(
     let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
     read::fill_value(description.fill_value.as_deref(), size, out);
     let shape = description.dataspace.shape();
+    let file = &file.with_steps();
     for mapping in description.virtual_mappings.iter() {
         for part in parts(file, mapping, shape)? {
             cancellation.check()?;

@@ -9,6 +9,9 @@ use crate::neighbours::is_missing;
 
 use super::regular::regular;
 
+/// Blocks that one mapping stands for, each from a dataset of its own.
+const MOST_BLOCKS: u64 = 1 << 20;
+
 /// A part: elements of `source` in `dataset` of `file` stand at those of `target`, in order.
 #[derive(Debug)]
 pub(super) struct Part {
@@ -52,6 +55,9 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
         return Err(Error::corrupt("an unlimited virtual selection without block number in its source's name"));
     }
     let count = here.div_ceil(block);
+    if count > MOST_BLOCKS {
+        return Err(Error::limit_exceeded(format!("a virtual dataset of {count} blocks, more than {MOST_BLOCKS}")));
+    }
     let blocks = (0..count).map(|number| {
         let one = HyperslabAxis::block(axis.index(number * block), block);
         Part {

@@ -7,14 +7,22 @@ use hyperslab_array::{Error, Result};
 use super::Found;
 use crate::hdf5::Source;
 
+/// What a node's parent says of it.
+struct Above {
+    level: u8,
+    /// The keys around it.
+    first: Vec<u64>,
+    end: Vec<u64>,
+}
+
 pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Result<()> {
     let ndim = found.layout.shape.len();
     let chunk_shape = found.layout.chunk_shape.clone();
     let key_bytes = 8 + 8 * (ndim as u64 + 1);
     let offset_size = u64::from(source.offset_size);
     let mut seen = HashSet::new();
-    let mut pending = vec![(root, None::<u8>)];
-    while let Some((address, parent_level)) = pending.pop() {
+    let mut pending = vec![(root, None::<Above>)];
+    while let Some((address, above)) = pending.pop() {
         let place = source.absolute(address)?;
         if !seen.insert(address) {
             return Err(Error::corrupt("a chunk B-tree that leads back into itself").at_offset(place));
@@ -27,7 +35,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
             return Err(Error::corrupt("a chunk B-tree of another type than 1").at_offset(place));
         }
         let level = cursor.u8()?;
-        if parent_level.is_some_and(|parent| level >= parent) {
+        if above.as_ref().is_some_and(|above| level >= above.level) {
             return Err(Error::corrupt("a B-tree node that is not below its parent").at_offset(place));
         }
         let entries = u64::from(cursor.u16()?);
@@ -49,12 +57,18 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
             let position = |offsets: &[u64]| -> Vec<u64> {
                 offsets.iter().zip(&chunk_shape).map(|(offset, chunk)| offset / chunk).collect()
             };
+            // The library finds a chunk by its keys: one outside of them, or behind one out of order, is lost to it.
+            let inside = above.as_ref().is_none_or(|above| above.first <= *offsets && *offsets < above.end);
+            if offsets >= next || !inside || (level == 0 && offsets.last() != Some(&0)) {
+                return Err(Error::corrupt(format!("a chunk B-tree with the key {offsets:?} out of order")).at_offset(place));
+            }
             if level > 0 {
                 // Keys bound a subtree in row-major order, so the slowest dimension tells what to skip.
                 let slowest = |offsets: &[u64]| position(offsets).first().copied().unwrap_or(0);
                 let (low, high) = found.bounds.first().copied().unwrap_or((0, u64::MAX));
                 if slowest(next) >= low && slowest(offsets) <= high {
-                    pending.push((child, Some(level)));
+                    let end = above.as_ref().map_or(next, |above| next.min(&above.end)).clone();
+                    pending.push((child, Some(Above { level, first: offsets.clone(), end })));
                 }
                 continue;
             }

@@ -17,6 +17,9 @@ use super::Source;
 use super::layout::{ChunkedLayout, Locator};
 use crate::{ChunkLocation, ChunkSource};
 
+/// Chunks that were never written and one read may ask for: each costs memory here and none in the file.
+const UNWRITTEN_CHUNKS: u64 = 1 << 24;
+
 /// Chunks found so far, by origin in chunk numbers along each dimension.
 struct Found<'a> {
     layout: &'a ChunkedLayout,
@@ -29,13 +32,12 @@ struct Found<'a> {
 /// without storage is `ChunkSource::Fill`. `selection` was checked against `layout.shape`.
 pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Selection) -> Result<Vec<ChunkLocation>> {
     let grid = ChunkGrid::new(layout.shape.clone(), layout.chunk_shape.clone())?;
-    let count = selection.axes().iter().zip(&layout.chunk_shape).try_fold(1u64, |n, (axis, &chunk)| {
-        let most = axis.count().min(layout.shape.iter().max().copied().unwrap_or(1).div_ceil(chunk) + 1);
-        n.checked_mul(most)
-    });
-    let chunks_of_shape = grid.chunk_counts().iter().try_fold(1u64, |n, &c| n.checked_mul(c)).unwrap_or(u64::MAX);
-    if count.unwrap_or(u64::MAX).min(chunks_of_shape) > source.limits.chunks {
-        return Err(Error::limit_exceeded(format!("more than {} chunks in one dataset", source.limits.chunks)));
+    let counts = selection.axes().iter().zip(grid.chunk_counts()).map(|(axis, chunks)| axis.count().min(chunks));
+    let count = counts.fold(1u64, u64::saturating_mul);
+    // A stored chunk takes some bytes of the file, so of more than these most were never written.
+    let most = source.limits.chunks.min(source.storage.len().saturating_add(UNWRITTEN_CHUNKS));
+    if count > most {
+        return Err(Error::limit_exceeded(format!("a read of {count} chunks, more than {most}: read in parts")));
     }
     let touched = grid.touched(selection);
     let numbers = |axis: usize| {

@@ -48,6 +48,8 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(String, RawTarget)> {
     Ok((name, target))
 }
 
+/// Up to a NUL, where names end for the library.
 fn text(bytes: &[u8]) -> String {
+    let bytes = bytes.split(|&b| b == 0).next().unwrap_or_default();
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,0 +1,182 @@
+//! What the fuzz targets share: limits that a small file has no reason to meet, and reading all of a file.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Axis, Dataspace, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
+use hyperslab_formats::{ArrayFile, ChunkSource, Content, Dataset, Interpretation, Limits, ObjectId, OpenOptions, StorageLayout, open};
+use hyperslab_storage::Memory;
+
+/// Larger datasets are read in part only.
+const DATASET_BYTES: u64 = 1 << 20;
+
+/// What an input of a few KiB may cost.
+pub fn limits() -> Limits {
+    Limits {
+        objects: 500,
+        links_per_group: 500,
+        messages_per_object: 500,
+        metadata_block_bytes: 1 << 20,
+        chunk_bytes: 1 << 20,
+        attribute_bytes: 1 << 20,
+        depth: 16,
+        chunks: 4096,
+        links_followed: 8,
+    }
+}
+
+/// An error is a result too, but none of ours may be `Internal`.
+pub fn honest<T>(result: Result<T>) -> Option<T> {
+    if let Err(error) = &result {
+        assert!(error.kind() != ErrorKind::Internal, "{error}");
+    }
+    result.ok()
+}
+
+/// Numbers that depend on the input only.
+pub struct Numbers(u64);
+
+impl Numbers {
+    /// Seeded with the input itself.
+    pub fn new(data: &[u8]) -> Self {
+        Self(data.iter().fold(0xcbf2_9ce4_8422_2325, |n, &b| (n ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)))
+    }
+    /// One of `0..n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) % n.max(1)
+    }
+}
+
+/// A hyperslab of `shape`: of each dimension a range with a step, or a list of indexes. At most `most` a dimension.
+pub fn hyperslab(numbers: &mut Numbers, shape: &[u64], most: u64) -> Selection {
+    let axes = shape.iter().map(|&extent| {
+        if extent == 0 {
+            return Axis::all(0);
+        }
+        let start = numbers.below(extent);
+        let step = 1 + numbers.below(4);
+        let count = 1 + numbers.below(((extent - start).div_ceil(step)).min(most));
+        match numbers.below(4) {
+            0 => {
+                let mut indices: Vec<u64> = (0..count.min(8)).map(|_| numbers.below(extent)).collect();
+                indices.sort_unstable();
+                indices.dedup();
+                Axis::Indices(indices)
+            }
+            _ => Axis::Range { start, count, step },
+        }
+    });
+    Selection::new(axes.collect(), shape).expect("a selection inside of its shape")
+}
+
+/// Opens `data` and reads all that is in it, each dataset whole and in parts, which must agree.
+pub fn read_everything(data: &[u8], interpretation: Interpretation) {
+    let storage = Arc::new(Memory::new("input", data.to_vec()));
+    let Some(file) = honest(open(storage, &OpenOptions { limits: limits(), interpretation })) else { return };
+    let mut numbers = Numbers::new(data);
+    for (number, object) in file.tree().objects.iter().enumerate() {
+        for attribute in &object.attributes {
+            if let Some(value) = honest(attribute.value.clone()) {
+                std::hint::black_box(value.bytes.len());
+            }
+        }
+        if let Some(error) = &object.attributes_error {
+            honest::<()>(Err(error.clone()));
+        }
+        match &object.content {
+            Content::Dataset(dataset) => read_dataset(file.as_ref(), ObjectId(number), dataset, &mut numbers),
+            Content::Unreadable(error) => {
+                honest::<()>(Err(error.clone()));
+            }
+            Content::Group(_) | Content::Datatype(_) => {}
+        }
+    }
+}
+
+/// Bytes of `count` elements if they are few enough to be read.
+fn bytes_of(dataset: &Dataset, selection: &Selection) -> Option<usize> {
+    let bytes = honest(selection.element_count())?.checked_mul(dataset.datatype.size())?;
+    usize::try_from(bytes).ok().filter(|_| bytes <= DATASET_BYTES)
+}
+
+fn read_dataset(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, numbers: &mut Numbers) {
+    if let Some(refusal) = &dataset.refusal {
+        honest::<()>(Err(refusal.clone()));
+        return;
+    }
+    // Those take other files; and netCDF-4's growth is the core crate's to fill.
+    if matches!(dataset.storage, StorageLayout::Virtual | StorageLayout::External) || dataset.written_shape.is_some() {
+        return;
+    }
+    if dataset.dataspace == Dataspace::Null {
+        return;
+    }
+    let shape = dataset.dataspace.shape();
+    let all = Selection::all(shape);
+    let whole = bytes_of(dataset, &all).and_then(|length| honest(read(file, id, dataset, &all, length)));
+    if let Some(bytes) = &whole {
+        let mut heap = HeapObjects::default();
+        honest(file.resolve_heap(&dataset.datatype, bytes, &mut heap));
+    }
+    for _ in 0..3 {
+        let part = hyperslab(numbers, shape, 64);
+        let Some(length) = bytes_of(dataset, &part) else { continue };
+        let found = read(file, id, dataset, &part, length);
+        match &whole {
+            None => {
+                honest(found);
+            }
+            Some(whole) => {
+                let size = usize::try_from(dataset.datatype.size()).expect("a size");
+                assert_eq!(found.expect("a part of what could be read"), pick(whole, shape, &part, size), "{part:?} of {shape:?}");
+            }
+        }
+    }
+}
+
+/// The elements of `part` in a dataset's bytes, the slow way.
+pub fn pick(whole: &[u8], shape: &[u64], part: &Selection, size: usize) -> Vec<u8> {
+    let mut rows = vec![0usize];
+    for (axis, &extent) in part.axes().iter().zip(shape) {
+        let wanted: Vec<u64> = (0..axis.count()).filter_map(|position| axis.index(position)).collect();
+        rows = rows.iter().flat_map(|row| wanted.iter().map(move |index| row * extent as usize + *index as usize)).collect();
+    }
+    rows.into_iter().flat_map(|row| whole[row * size..(row + 1) * size].iter().copied()).collect()
+}
+
+/// What the core crate does, without its threads and its coalescing.
+fn read(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, selection: &Selection, length: usize) -> Result<Vec<u8>> {
+    let size = usize::try_from(dataset.datatype.size()).map_err(|_| Error::limit_exceeded("an element"))?;
+    let mut out = vec![0; length];
+    let (mut raw, mut decoded) = (Vec::new(), Vec::new());
+    let target = selection.shape();
+    for location in file.locate(id, selection)?.chunks {
+        let bytes: &[u8] = match &location.source {
+            ChunkSource::Fill => {
+                let bytes = location.shape.iter().try_fold(dataset.datatype.size(), |n, &extent| n.checked_mul(extent));
+                // Contiguous blocks and clipped chunks: never more than a block.
+                let Some(bytes) = bytes.filter(|n| *n <= 4 * DATASET_BYTES) else { continue };
+                decoded.clear();
+                decoded.resize(bytes as usize, 0);
+                if let Some(value) = dataset.fill_value.as_deref().filter(|value| value.len() == size && size > 0) {
+                    decoded.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(value));
+                }
+                &decoded
+            }
+            ChunkSource::Inline(bytes) => bytes,
+            ChunkSource::Stored { offset, length, .. } => {
+                let length = usize::try_from(*length).map_err(|_| Error::limit_exceeded("a chunk"))?;
+                if length as u64 > file.storage().len() {
+                    return Err(Error::internal("a chunk that is longer than its file"));
+                }
+                raw.resize(length, 0);
+                file.storage().read_exact_at(*offset, &mut raw)?;
+                file.decode(id, &location, &raw, &mut decoded)?;
+                &decoded
+            }
+        };
+        let origin = vec![0; target.len()];
+        scatter(bytes, &location.shape, &location.origin, selection, &mut out, &origin, &target, size)?;
+    }
+    Ok(out)
+}
