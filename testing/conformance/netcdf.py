@@ -35,6 +35,8 @@ def plain(value: Any) -> Any:
 
 def same(ours: Any, theirs: Any) -> bool:
     """Equal bit for bit, NaN equal to NaN, of the same type but for the byte order."""
+    if isinstance(theirs, str) and isinstance(ours, np.ndarray) and ours.shape == ():
+        ours = ours.item()  # netCDF4 gives a scalar text variable as str
     if isinstance(theirs, str) or isinstance(ours, str):
         return isinstance(ours, str) and isinstance(theirs, str) and ours.rstrip("\0") == theirs.rstrip("\0")
     ours, theirs = np.asarray(ours), np.asarray(theirs)
