@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -156,10 +155,3 @@ def compare(path: str) -> Iterator[Result]:
             yield Result("/", "error", f"{type(error).__name__}: {error}"[:300])
             return
         yield from group("", ours, theirs, undefined(path))
-
-
-if __name__ == "__main__":
-    for file in sys.argv[1:]:
-        for result in compare(file):
-            if result.outcome != "equal":
-                print(file, result.path, result.outcome, result.detail)
