@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,6 +34,8 @@ def plain(value: Any) -> Any:
 
 def same(ours: Any, theirs: Any) -> bool:
     """Equal bit for bit, NaN equal to NaN, of the same type but for the byte order."""
+    if isinstance(theirs, str) and isinstance(ours, np.ndarray) and ours.shape == ():
+        ours = ours.item()  # netCDF4 gives a scalar text variable as str
     if isinstance(theirs, str) or isinstance(ours, str):
         return isinstance(ours, str) and isinstance(theirs, str) and ours.rstrip("\0") == theirs.rstrip("\0")
     ours, theirs = np.asarray(ours), np.asarray(theirs)
@@ -154,10 +155,3 @@ def compare(path: str) -> Iterator[Result]:
             yield Result("/", "error", f"{type(error).__name__}: {error}"[:300])
             return
         yield from group("", ours, theirs, undefined(path))
-
-
-if __name__ == "__main__":
-    for file in sys.argv[1:]:
-        for result in compare(file):
-            if result.outcome != "equal":
-                print(file, result.path, result.outcome, result.detail)
