@@ -12,7 +12,7 @@ use crate::neighbours::Neighbours;
 use crate::{Cancellation, Session, read, virtual_dataset};
 
 /// Steps from a virtual dataset to its sources, and from those to theirs, in one read.
-const MOST_STEPS: u64 = 1 << 19;
+const MOST_STEPS: u64 = 1 << 18;
 
 /// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
 #[derive(Clone)]
