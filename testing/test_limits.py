@@ -84,6 +84,24 @@ def test_a_registered_decoder_reads_what_nobody_else_knows(tmp_path: pathlib.Pat
 
 
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
+def test_chunks_that_skipped_an_unknown_filter_are_read(tmp_path: pathlib.Path, libver: str) -> None:
+    values = np.arange(20, dtype="i4")
+    with h5py.File(tmp_path / "a.h5", "w", libver=libver) as f:
+        for name, masks in (("all skip", (1, 1)), ("one does not", (1, 0))):
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_chunk((10,))
+            creation.set_filter(60_002, h5py.h5z.FLAG_OPTIONAL, ())
+            d = h5py.h5d.create(f.id, name.encode(), h5py.h5t.STD_I32LE, h5py.h5s.create_simple((20,)), creation)
+            for i, mask in enumerate(masks):
+                d.write_direct_chunk((10 * i,), values[10 * i: 10 * i + 10].tobytes(), mask)
+    f = hs.open(tmp_path / "a.h5")
+    assert f["all skip"].refusal is None
+    np.testing.assert_array_equal(f["all skip"][...], values)
+    with pytest.raises(hs.UnsupportedError, match="60002"):
+        f["one does not"][...]
+
+
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
 @pytest.mark.parametrize(("offsets", "lengths"), [(4, 4), (2, 2), (8, 4), (4, 8)])
 def test_other_sizes_of_offsets_and_lengths(tmp_path: pathlib.Path, libver: str, offsets: int, lengths: int) -> None:
     path = tmp_path / "a.h5"

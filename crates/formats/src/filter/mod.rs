@@ -137,6 +137,12 @@ impl Pipeline {
         Some(Error::unsupported(format!("{} filter (number {})", unknown.label(), unknown.id)))
     }
 
+    /// Whether every filter that cannot be decoded is skipped in a chunk with this mask.
+    pub fn skips_unknown(&self, filter_mask: u32) -> bool {
+        let unknown = self.filters.iter().enumerate().filter(|(_, filter)| !filter.is_known());
+        unknown.into_iter().all(|(number, _)| number < 32 && filter_mask & (1 << number) != 0)
+    }
+
     /// The filters for people.
     pub fn describe(&self) -> Vec<FilterDescription> {
         let describe = |filter: &Filter| FilterDescription {

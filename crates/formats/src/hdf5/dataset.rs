@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{ChunkGrid, Dataspace, Datatype, Error, Result};
+use hyperslab_array::{ChunkGrid, Dataspace, Datatype, Error, Result, Selection};
 
 use super::heap::LocalHeap;
-use super::{Source, virtual_dataset};
+use super::{Source, chunk_locator, virtual_dataset};
 use super::file::Stored;
 use super::layout::{ChunkedLayout, Layout};
 use super::message::layout::LayoutMessage;
@@ -13,7 +13,7 @@ use super::message::{dataspace, datatype, external_files, fill_value, filter_pip
 use super::object_header::{ObjectHeader, kind};
 use crate::filter::Pipeline;
 use crate::tree::{BLOCK_BYTES, block_shape};
-use crate::{Dataset, DimensionScale, ExternalFile, StorageLayout, VirtualMapping};
+use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, StorageLayout, VirtualMapping};
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, Stored)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
@@ -31,7 +31,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
     };
     let external_files = external_files(source, header)?;
     let (layout, storage, stored_bytes) = layout_of(message, &datatype, &dataspace, !external_files.is_empty())?;
-    let refusal = refusal(&datatype, &pipeline);
+    let refusal = refusal(&datatype, &pipeline).filter(|_| !reads_without_filters(source, &datatype, &layout, &pipeline));
     let chunk_shape = match &layout {
         Layout::Chunked(layout) => Some(layout.chunk_shape.clone()),
         _ => None,
@@ -134,6 +134,21 @@ fn layout_of(
             (Layout::Chunked(layout), StorageLayout::Chunked, None)
         }
     })
+}
+
+/// Whether no chunk went through a filter that we do not know, as writers leave it where a filter would
+/// not help. Asked only of datasets that would be refused.
+fn reads_without_filters(source: &Source, datatype: &Datatype, layout: &Layout, pipeline: &Pipeline) -> bool {
+    let Layout::Chunked(layout) = layout else { return false };
+    if datatype.unsupported_class().is_some() {
+        return false;
+    }
+    let skips = |chunk: &ChunkLocation| match chunk.source {
+        ChunkSource::Stored { filter_mask, .. } => pipeline.skips_unknown(filter_mask),
+        _ => true,
+    };
+    let chunks = chunk_locator::locate(source, layout, &Selection::all(&layout.shape));
+    chunks.is_ok_and(|chunks| chunks.iter().any(|chunk| matches!(chunk.source, ChunkSource::Stored { .. })) && chunks.iter().all(skips))
 }
 
 fn refusal(datatype: &Datatype, pipeline: &Pipeline) -> Option<Error> {
