@@ -14,6 +14,7 @@ import pathlib
 import random
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -92,7 +93,10 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
     values, readable, slowest = 0, 0, (0.0, "none")
     begin = time.monotonic()
     number = options.first
-    while number < options.first + options.count and time.monotonic() - begin < options.seconds:
+    stopped: list[int] = []
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, lambda sign, _: stopped.append(sign))
+    while not stopped and number < options.first + options.count and time.monotonic() - begin < options.seconds:
         path = scratch / f"{number}.h5"
         # A crash or hang ends the process: the numbers beside it say with which file.
         (options.keep / "last").write_text(f"{number}\n")
@@ -104,8 +108,6 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
             reading = read_everything(path, random.Random(number))
             seconds = time.monotonic() - start
         except BaseException as error:  # noqa: BLE001  (even a panic is a finding to be counted)
-            if isinstance(error, KeyboardInterrupt):
-                raise
             where = traceback.format_exc().strip().splitlines()
             findings.append(f"{number} ({name}): {type(error).__name__}: {error}"[:400])
             print(findings[-1], *where[-5:-1], sep="\n", flush=True)
@@ -127,6 +129,8 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
         if number % 10_000 == 0:
             print(f"{number} files, {time.monotonic() - begin:.0f} s, {len(findings)} findings", flush=True)
     oracle.stop()
+    if stopped:
+        print(f"stopped by signal {stopped[0]} before the end")
     report(number - options.first, time.monotonic() - begin, readable, values, errors, oracle.counts, slowest, findings)
     return min(len(findings), 1)
 
