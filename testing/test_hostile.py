@@ -157,3 +157,45 @@ def test_a_dataset_beyond_memory_is_refused_and_read_in_parts(tmp_path: pathlib.
     assert f.table("/rows", limit=3).to_arrow().num_rows == 3
     with pytest.raises(hs.LimitExceededError):
         f.table("/rows").splits()
+
+
+def damage(path: pathlib.Path, find: bytes, replace: bytes) -> None:
+    """Replaces bytes wherever they occur."""
+    data = path.read_bytes()
+    assert find in data
+    path.write_bytes(data.replace(find, replace))
+
+
+def test_variable_strings_end_at_a_nul_as_in_h5py(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "text.h5"
+    with h5py.File(path, "w") as f:
+        f["text"] = ["before and after", "b"]
+        f.attrs["text"] = "one and two"
+    damage(path, b"before and after", b"before\0and after")
+    damage(path, b"one and two", b"one\0and two")
+    f = hs.open(path)
+    with h5py.File(path) as theirs:
+        assert f["text"][()].tolist() == theirs["text"][()].tolist() == [b"before", b"b"]
+        assert f.attrs["text"] == theirs.attrs["text"] == "one"
+    assert f.table("/text").to_arrow()["text"].to_pylist() == ["before", "b"]
+
+
+def test_elements_that_numpy_cannot_hold_are_refused_by_name(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "wide.h5"
+    with h5py.File(path, "w", track_order=False) as f:
+        f.create_dataset("opaque", (1,), h5py.h5t.create(h5py.h5t.OPAQUE, 0x1234567))
+    damage(path, (0x1234567).to_bytes(4, "little"), (0xFFFF_FFF0).to_bytes(4, "little"))
+    f = hs.open(path)
+    with pytest.raises(hs.Error):
+        f["opaque"].dtype
+    with pytest.raises(hs.Error):
+        f["opaque"][()]
+
+
+def test_a_string_of_no_bytes_is_empty(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "short.h5"
+    with h5py.File(path, "w") as f:
+        f["s"] = np.array([b"x" * 77])
+    # Class 3 (string), version 1, null-padded, 77 bytes.
+    damage(path, b"\x13\x01\0\0\x4d\0\0\0", b"\x13\x01\0\0\0\0\0\0")
+    assert hs.open(path)["s"][()].tolist() == [b""]

@@ -24,7 +24,10 @@ def serve(pipe: Connection) -> None:
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     while True:
-        path = pipe.recv()
+        try:
+            path = pipe.recv()
+        except EOFError:  # the other side is done
+            return
         try:
             pipe.send([(r.path, r.outcome, r.detail) for r in compare.compare(path, most_bytes=DATASET_BYTES)])
         except Exception as error:  # noqa: BLE001  (h5py cannot open it at all)

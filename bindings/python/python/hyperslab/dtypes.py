@@ -10,9 +10,15 @@ from . import odd_numbers
 from .errors import UnsupportedError
 
 
+#: Of one element in numpy: it counts them in a C int.
+MOST_BYTES = (1 << 31) - 1
+
+
 def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the bytes as they lie in the file (heap references as opaque bytes)."""
     kind, size = datatype["class"], datatype["size"]
+    if max([size, *datatype.get("shape", ())]) > MOST_BYTES or (kind == "opaque" and size == 0):
+        raise UnsupportedError(f"elements of {size} bytes, which numpy cannot hold", "Unsupported")
     if kind in ("integer", "float", "bitfield"):
         if odd_numbers.is_odd(datatype):
             return np.dtype(f"V{size}")

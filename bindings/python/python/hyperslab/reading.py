@@ -63,6 +63,8 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[in
     if datatype["class"] == "array":
         shape, datatype = shape + tuple(datatype["shape"]), datatype["base"]
         return convert(raw, datatype, shape, heap, file)
+    if datatype["class"] == "string" and datatype["size"] == 0:
+        return np.zeros(shape, dtype="S1")  # numpy's shortest
     if is_plain(datatype):
         _cut_padding(raw, datatype)
         return raw.view(stored_dtype(datatype)).reshape(shape)
@@ -91,7 +93,8 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[in
         return out.reshape(shape)
     out = np.empty(raw.size // size, dtype=object)
     if datatype["class"] == "variable string":
-        out[:] = heap.values(raw.tobytes(), size, 1)
+        # In memory they end at a NUL, whatever their length in the file.
+        out[:] = [value.partition(b"\0")[0] for value in heap.values(raw.tobytes(), size, 1)]
     else:
         base = datatype["base"]
         for i, value in enumerate(heap.values(raw.tobytes(), size, base["size"])):

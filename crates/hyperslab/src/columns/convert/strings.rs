@@ -12,7 +12,8 @@ pub(super) fn fixed(bytes: &[u8], size: usize, padding: StringPadding, set: Char
 }
 
 pub(super) fn variable(bytes: &[u8], size: usize, padding: StringPadding, set: CharacterSet, heap: &HeapObjects) -> Result<ArrayRef> {
-    build(bytes.chunks_exact(size).map(|e| Ok(cut(heap.value(e, 1)?, padding))), set, bytes.len())
+    // In the library's memory they end at a NUL, whatever their length in the file and their padding.
+    build(bytes.chunks_exact(size).map(|e| Ok(cut(cut(heap.value(e, 1)?, StringPadding::NullTerminated), padding))), set, bytes.len())
 }
 
 fn build<'a>(values: impl Iterator<Item = Result<&'a [u8]>>, set: CharacterSet, capacity: usize) -> Result<ArrayRef> {
