@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Axis, Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
+use hyperslab_array::{Axis, Datatype, Elements, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
+use crate::session::{being_written, patiently};
 use crate::{Cancellation, File, virtual_dataset};
 
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
@@ -194,7 +195,11 @@ fn fill_stored(
         _ => None,
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
-    let located = file.array_file().locate(dataset, selection)?;
+    // A chunk locator may be in the middle of a writer's change.
+    let located = patiently(
+        || Ok(file.array_file().locate(dataset, selection)),
+        |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
+    )??;
     let job = Job { file, storage, dataset, description, selection, cancellation };
     let bands = job.bands(&located.chunks, out)?;
     let pool = file.session().pool()?;

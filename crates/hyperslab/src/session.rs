@@ -5,14 +5,40 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::{Interpretation, Limits, OpenOptions, hdf5};
-use hyperslab_storage::LocalFile;
+use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5};
+use hyperslab_storage::{LocalFile, Storage};
 
 use crate::{File, MissingSources, PathPolicy};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
 const MOST_TRIES: u32 = 50;
 const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+
+/// The outcome of `attempt`, made anew as long as it `is_torn`: seen in the middle of a writer's change.
+pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T>, is_torn: impl Fn(&T) -> bool) -> Result<T> {
+    for _ in 1..MOST_TRIES {
+        let outcome = attempt()?;
+        if !is_torn(&outcome) {
+            return Ok(outcome);
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    attempt()
+}
+
+/// Whether a writer has the file open; what cannot tell is not being written.
+pub(crate) fn being_written(storage: &dyn Storage) -> bool {
+    hdf5::is_being_written(storage).unwrap_or(false)
+}
+
+/// Whether some object was unreadable for damage.
+fn has_damage(tree: &Tree) -> bool {
+    let corrupt = |error: &Error| error.kind() == ErrorKind::Corrupt;
+    tree.objects.iter().any(|object| {
+        matches!(&object.content, Content::Unreadable(error) if corrupt(error))
+            || object.attributes_error.as_ref().is_some_and(corrupt)
+    })
+}
 
 /// What a session may use.
 #[derive(Debug, Clone, Default)]
@@ -67,17 +93,19 @@ impl Session {
     }
     /// Opens a file that another one points at, `depth` files away from the first.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32) -> Result<File> {
-        for _ in 0..MOST_TRIES {
-            let storage = Arc::new(LocalFile::open(path)?);
-            match hyperslab_formats::open(storage.clone(), &self.options) {
-                Err(error) if error.kind() == ErrorKind::Corrupt && hdf5::is_being_written(storage.as_ref())? => {
-                    std::thread::sleep(BETWEEN_TRIES);
-                }
-                array_file => return Ok(File::new(self.clone(), path.to_path_buf(), array_file?, depth)),
-            }
-        }
-        let array_file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &self.options)?;
-        Ok(File::new(self.clone(), path.to_path_buf(), array_file, depth))
+        let (storage, opened) = patiently(
+            || {
+                let storage = Arc::new(LocalFile::open(path)?);
+                let opened = hyperslab_formats::open(storage.clone(), &self.options);
+                Ok((storage, opened))
+            },
+            |(storage, opened)| match opened {
+                Err(error) => error.kind() == ErrorKind::Corrupt && being_written(storage.as_ref()),
+                Ok(array_file) => has_damage(array_file.tree()) && being_written(storage.as_ref()),
+            },
+        )?;
+        drop(storage);
+        Ok(File::new(self.clone(), path.to_path_buf(), opened?, depth))
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.paths
