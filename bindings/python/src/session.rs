@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::error::raise;
 use crate::file::File;
 use crate::reader::Reader;
-use crate::wait::wait;
+use crate::wait::{run, wait};
 
 /// Threads and limits.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -56,7 +56,7 @@ impl Session {
     /// Opens a local file.
     fn open(&self, py: Python<'_>, path: PathBuf) -> PyResult<File> {
         let session = self.0.clone();
-        wait(py, &Cancellation::new(), move || {
+        run(py, move || {
             session.open(&path).map_err(|error| error.in_file(path.display().to_string()))
         })
         .map(File)

@@ -1,4 +1,4 @@
-//! Wait: long work on a thread of its own while Python looks for Ctrl-C.
+//! Wait: work without the interpreter. Long work goes to another thread while Python looks for Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,7 +12,18 @@ use crate::error::raise;
 /// How often Python's signal handlers get their turn.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs `work` without the interpreter. A signal cancels it; this returns only when `work` has ended,
+/// Runs `work` on this thread, without the interpreter: for what cannot be cancelled or is short. A panic
+/// becomes an `Internal` error.
+pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(|| caught(work)).map_err(|error| raise(py, &error))
+}
+
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")))
+}
+
+/// Runs `work` on a thread of its own, without the interpreter. A signal cancels it; this returns only when `work` has ended,
 /// so what it borrows from Python stays alive. A panic becomes an `Internal` error.
 pub(crate) fn wait<T: Send + 'static>(
     py: Python<'_>,
@@ -23,8 +34,7 @@ pub(crate) fn wait<T: Send + 'static>(
     std::thread::Builder::new()
         .name("hyperslab-call".to_owned())
         .spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(work))
-                .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")));
+            let result = caught(work);
             // The receiver waits until this arrives, so sending does not fail.
             let _ = sender.send(result);
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
+use hyperslab_array::{ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
 use hyperslab_storage::Storage;
 
 use crate::{Format, ObjectId, Tree};
@@ -55,9 +55,9 @@ pub trait ArrayFile: Send + Sync {
     /// The chunks of `dataset` that `selection` touches. Waits for metadata. A contiguous dataset
     /// is cut along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
     fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations>;
-    /// Undoes the filters of a stored chunk: `raw` are its bytes, `out` (cleared first) gets
-    /// exactly `product(location.shape) * datatype.size()` bytes. Computes only.
-    fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()>;
+    /// Undoes the filters of a stored chunk: `raw` are its bytes, `out` (cleared first; it says how
+    /// they lie) gets exactly `product(location.shape) * datatype.size()` bytes. Computes only.
+    fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()>;
     /// Fetches heap objects into `objects` (those that are there already are skipped). Waits.
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()>;
 

@@ -1,9 +1,10 @@
 //! Read: a hyperslab of one dataset. Chunks are fetched in coalesced reads and decoded in parallel,
 //! each once, and scattered straight into the caller's buffer.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
-use hyperslab_array::{Axis, Datatype, Elements, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
+use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Datatype, DecodedChunk, Elements, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
@@ -15,6 +16,8 @@ use crate::{Cancellation, File, virtual_dataset};
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
 /// Runs shorter than this are fetched together and copied: a call costs more than a copy.
 const LEAST_DIRECT_BYTES: usize = 64 << 10;
+/// Less than this is read by the calling thread: waking others costs more.
+const LEAST_PARALLEL_BYTES: usize = 256 << 10;
 /// Longest coalesced read; bounds a worker's scratch.
 const COALESCE_BYTES: u64 = 4 << 20;
 
@@ -175,7 +178,7 @@ fn fill_beyond(
     fill_value(description.fill_value.as_deref(), size, out);
     let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();
     let origin = vec![0; part.len()];
-    scatter(&stored, &part, &origin, &Selection::new(positions, &whole)?, out, &origin, &whole, size)
+    scatter(stored.as_slice().into(), &part, &origin, &Selection::new(positions, &whole)?, out, &origin, &whole, size)
 }
 
 /// Fills `out` from what the file stores.
@@ -201,16 +204,24 @@ fn fill_stored(
         |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
     )??;
     let job = Job { file, storage, dataset, description, selection, cancellation };
+    let small = out.len() < LEAST_PARALLEL_BYTES;
     let bands = job.bands(&located.chunks, out)?;
-    let pool = file.session().pool()?;
-    let threads = pool.current_num_threads();
-    pool.install(|| {
+    let threads = file.session().thread_count()?;
+    if small || threads == 1 {
+        return SCRATCH.with_borrow_mut(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
+    }
+    file.session().compute(|| {
         if bands.len() >= threads.min(located.chunks.len()) {
-            bands.into_par_iter().try_for_each_init(Scratch::default, |scratch, band| job.read_band(band, scratch))
+            bands.into_par_iter().try_for_each(|band| SCRATCH.with_borrow_mut(|scratch| job.read_band(band, scratch)))
         } else {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
+}
+
+thread_local! {
+    /// Kept from read to read: fresh memory costs more than most of what is done with it.
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// One call's fixed facts.
@@ -243,7 +254,7 @@ struct DirectPlace {
 #[derive(Default)]
 struct Scratch {
     raw: Vec<u8>,
-    decoded: Vec<u8>,
+    decoded: ChunkBuffer,
 }
 
 impl Job<'_> {
@@ -293,7 +304,7 @@ impl Job<'_> {
                 };
                 let raw = part(&scratch.raw, offset - read.offset, length)?;
                 let as_stored = self.decode(location, raw, &mut scratch.decoded)?;
-                self.scatter(location, as_stored.unwrap_or(&scratch.decoded), out, &origin, &shape)?;
+                self.scatter(location, as_stored.map_or(scratch.decoded.chunk(), DecodedChunk::from), out, &origin, &shape)?;
             }
         }
         Ok(())
@@ -360,21 +371,21 @@ impl Job<'_> {
     fn read_band_in_parallel(&self, band: Band<'_>, threads: usize) -> Result<()> {
         let Band { out, origin, shape, chunks } = band;
         for group in chunks.chunks(threads.max(1) * 4) {
-            let decoded: Vec<(&ChunkLocation, Vec<u8>)> = group
+            let decoded: Vec<(&ChunkLocation, ChunkBuffer)> = group
                 .par_iter()
                 .map_init(Vec::new, |raw, location| {
                     self.cancellation.check()?;
                     let (offset, length) = stored_range(location);
                     self.fetch(raw, offset, length)?;
-                    let mut decoded = Vec::new();
+                    let mut decoded = ChunkBuffer::default();
                     if let Some(as_stored) = self.decode(location, raw, &mut decoded)? {
-                        decoded = as_stored.to_vec();
+                        decoded.bytes = as_stored.to_vec();
                     }
                     Ok((*location, decoded))
                 })
                 .collect::<Result<_>>()?;
-            for (location, bytes) in decoded {
-                self.scatter(location, &bytes, out, &origin, &shape)?;
+            for (location, chunk) in decoded {
+                self.scatter(location, chunk.chunk(), out, &origin, &shape)?;
             }
         }
         Ok(())
@@ -390,8 +401,9 @@ impl Job<'_> {
     }
 
     /// Decodes a chunk into `out`, or returns the bytes as stored where nothing has to be undone.
-    fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut Vec<u8>) -> Result<Option<&'a [u8]>> {
-        out.clear();
+    fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut ChunkBuffer) -> Result<Option<&'a [u8]>> {
+        out.bytes.clear();
+        out.arrangement = Arrangement::Elements;
         let size = self.description.datatype.size();
         let bytes = location
             .shape
@@ -404,8 +416,8 @@ impl Job<'_> {
             ChunkSource::Inline(inline) => return Ok(Some(inline)),
             ChunkSource::Fill => {
                 let element = usize::try_from(size).map_err(|_| Error::internal("element size"))?;
-                out.resize(bytes, 0);
-                fill_value(self.description.fill_value.as_deref(), element, out);
+                out.bytes.resize(bytes, 0);
+                fill_value(self.description.fill_value.as_deref(), element, &mut out.bytes);
             }
             ChunkSource::Stored { offset, .. } => {
                 if self.description.filters.is_empty() && raw.len() == bytes {
@@ -415,17 +427,17 @@ impl Job<'_> {
                     .array_file()
                     .decode(self.dataset, location, raw, out)
                     .map_err(|error| error.at_offset(*offset))?;
-                if out.len() != bytes {
-                    return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.len())));
+                if out.bytes.len() != bytes {
+                    return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
                 }
             }
         }
         Ok(None)
     }
 
-    fn scatter(&self, chunk: &ChunkLocation, bytes: &[u8], out: &mut [u8], origin: &[u64], shape: &[u64]) -> Result<()> {
+    fn scatter(&self, place: &ChunkLocation, chunk: DecodedChunk<'_>, out: &mut [u8], origin: &[u64], shape: &[u64]) -> Result<()> {
         let size = usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))?;
-        scatter(bytes, &chunk.shape, &chunk.origin, self.selection, out, origin, shape, size)
+        scatter(chunk, &place.shape, &place.origin, self.selection, out, origin, shape, size)
     }
 }
 

@@ -95,7 +95,10 @@ impl Session {
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32) -> Result<File> {
         let (storage, opened) = patiently(
             || {
-                let storage = Arc::new(LocalFile::open(path)?);
+                let mut storage = Arc::new(LocalFile::open(path)?);
+                if being_written(storage.as_ref()) {
+                    storage = Arc::new(LocalFile::open_growing(path)?);
+                }
                 let opened = hyperslab_formats::open(storage.clone(), &self.options);
                 Ok((storage, opened))
             },
@@ -133,6 +136,26 @@ impl Session {
         // A parent's pool in a forked child cannot be stopped, for its threads are not there.
         std::mem::forget(slot.replace(Started { process, pool: pool.clone() }));
         Ok(pool)
+    }
+    /// Runs `work` on the decoding threads of this process; its parallel iterators use them all.
+    ///
+    /// A thread of somebody else's rayon pool waits without taking up other work of that pool, as it
+    /// would in `install`: each such piece could read another file and wait in turn, until the stack ends.
+    pub(crate) fn compute<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        let pool = self.pool()?;
+        if pool.current_thread_index().is_some() {
+            return work();
+        }
+        let mut outcome = None;
+        pool.in_place_scope(|scope| scope.spawn(|_| outcome = Some(work())));
+        outcome.unwrap_or_else(|| Err(Error::internal("work on the decoding threads ended without a result")))
+    }
+    /// How many threads decode.
+    pub(crate) fn thread_count(&self) -> Result<usize> {
+        match self.threads {
+            Some(count) => Ok(count),
+            None => Ok(self.pool()?.current_num_threads()),
+        }
     }
     pub(crate) fn limits(&self) -> &Limits {
         &self.options.limits

@@ -27,7 +27,9 @@ mod zstd;
 
 pub use registry::{Decoder, register, unregister};
 
-use hyperslab_array::{Error, Result};
+use std::ops::RangeInclusive;
+
+use hyperslab_array::{Arrangement, ChunkBuffer, Error, Result};
 
 use crate::FilterDescription;
 
@@ -156,26 +158,54 @@ impl Pipeline {
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
     /// `out` gets exactly `chunk_bytes` bytes.
     pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
-        self.decode_at_least(raw, filter_mask, chunk_bytes, chunk_bytes, out)
+        self.undo(&self.applied(filter_mask), raw, chunk_bytes, out)?;
+        exactly(out, &(chunk_bytes..=chunk_bytes))
     }
 
-    /// As `decode`, but `least_bytes` are enough; zeros follow up to `chunk_bytes`. Some writers leave
-    /// out the end of a chunk that lies outside of its dataset.
-    pub fn decode_at_least(
+    /// As `decode`, of a chunk whose elements have `element` bytes. It has as many bytes as the end of
+    /// `bytes`, of which its start are enough: some writers leave out the end of a chunk that lies outside
+    /// of its dataset; zeros follow there. A shuffle that comes first is left to whoever copies the elements.
+    pub fn decode_chunk(
         &self,
         raw: &[u8],
         filter_mask: u32,
-        least_bytes: usize,
-        chunk_bytes: usize,
-        out: &mut Vec<u8>,
+        bytes: RangeInclusive<usize>,
+        element: usize,
+        out: &mut ChunkBuffer,
     ) -> Result<()> {
+        let mut todo = self.applied(filter_mask);
+        out.arrangement = Arrangement::Elements;
+        if let Some((_, Filter { id: id::SHUFFLE, parameters, .. })) = todo.last()
+            && element > 1
+            && parameters.first().is_some_and(|width| usize::try_from(*width) == Ok(element))
+        {
+            let shuffle = todo.pop();
+            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+            if out.bytes.len() == *bytes.end() && out.bytes.len().is_multiple_of(element) {
+                out.arrangement = Arrangement::Planes;
+                return Ok(());
+            }
+            // Another number of elements was shuffled than the chunk has.
+            let planes = std::mem::take(&mut out.bytes);
+            self.undo(shuffle.as_slice(), &planes, *bytes.end(), &mut out.bytes)?;
+        } else {
+            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+        }
+        exactly(&mut out.bytes, &bytes)
+    }
+
+    /// The filters that were not skipped, the last one first, with their numbers.
+    fn applied(&self, filter_mask: u32) -> Vec<(usize, &Filter)> {
         let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
-        let todo: Vec<(usize, &Filter)> =
-            self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect();
+        self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect()
+    }
+
+    /// Undoes `todo` one after the other; at most `chunk_bytes` are left.
+    fn undo(&self, todo: &[(usize, &Filter)], raw: &[u8], chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let Some(last) = todo.len().checked_sub(1) else {
             out.clear();
             out.extend_from_slice(raw);
-            return exactly(out, least_bytes, chunk_bytes);
+            return Ok(());
         };
         // The bytes go to and fro between two buffers that live as long as their thread: fresh memory
         // costs more than most filters.
@@ -189,9 +219,8 @@ impl Pipeline {
                     Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message()))
                 })?;
             }
-            Ok::<_, Error>(())
-        })?;
-        exactly(out, least_bytes, chunk_bytes)
+            Ok(())
+        })
     }
 }
 
@@ -199,8 +228,10 @@ thread_local! {
     static SPARE: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
-fn exactly(out: &mut Vec<u8>, least_bytes: usize, chunk_bytes: usize) -> Result<()> {
-    if (least_bytes..chunk_bytes).contains(&out.len()) {
+/// Fills `out` up with zeros to the end of `bytes`, where it has their start or more.
+fn exactly(out: &mut Vec<u8>, bytes: &RangeInclusive<usize>) -> Result<()> {
+    let chunk_bytes = *bytes.end();
+    if bytes.contains(&out.len()) {
         out.resize(chunk_bytes, 0);
     }
     if out.len() != chunk_bytes {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
+use hyperslab_array::{Arrangement, ChunkBuffer, Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
 use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
@@ -146,7 +146,7 @@ impl ArrayFile for Hdf5File {
         Ok(ChunkLocations { chunks })
     }
 
-    fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         let (dataset, stored) = self.dataset(id)?;
         let bytes = location
             .shape
@@ -172,13 +172,15 @@ impl ArrayFile for Hdf5File {
         };
         if !plain && !stored.pipeline.filters.is_empty() {
             let least = used_bytes(location, dataset).and_then(|n| usize::try_from(n).ok()).unwrap_or(bytes);
-            return stored.pipeline.decode_at_least(raw, filter_mask, least.min(bytes), bytes, out);
+            let element = usize::try_from(dataset.datatype.size()).unwrap_or(usize::MAX);
+            return stored.pipeline.decode_chunk(raw, filter_mask, least.min(bytes)..=bytes, element, out);
         }
         if raw.len() != bytes {
             return Err(Error::corrupt(format!("a chunk of {} bytes where {bytes} belong", raw.len())));
         }
-        out.clear();
-        out.extend_from_slice(raw);
+        out.arrangement = Arrangement::Elements;
+        out.bytes.clear();
+        out.bytes.extend_from_slice(raw);
         Ok(())
     }
 

@@ -103,7 +103,7 @@ impl Plan {
                 None => part.selection.element_count()?,
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
-                    self.session.pool()?.install(|| {
+                    self.session.compute(|| {
                         windows.par_bridge().map(|rows| part.matching(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
                     })?
                 }
