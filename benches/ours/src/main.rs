@@ -7,6 +7,10 @@ use std::time::Instant;
 use hyperslab::{Cancellation, Selection, Session, SessionOptions};
 use rayon::prelude::*;
 
+// The allocator of the Python package.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {

@@ -106,8 +106,7 @@ impl Storage for LocalFile {
     }
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        if let Some(kept) = start.checked_add(buffer.len()).and_then(|end| self.head.get(start..end)) {
+        if let Some(kept) = self.kept(offset, buffer.len()) {
             buffer.copy_from_slice(kept);
             return Ok(());
         }
@@ -126,6 +125,10 @@ impl Storage for LocalFile {
             }
         }
         Ok(())
+    }
+    fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.head.get(start..start.checked_add(length)?)
     }
     fn name(&self) -> &str {
         &self.name

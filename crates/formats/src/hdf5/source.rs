@@ -1,5 +1,6 @@
 //! Source: metadata reads of one HDF5 file, with its base address and sizes of offsets and lengths.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
@@ -26,7 +27,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// `length` bytes at `address` (relative to the base address).
-    pub fn read(&self, address: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let absolute = self.absolute(address)?;
         if length > self.limits.metadata_block_bytes {
             return Err(Error::limit_exceeded(format!(
@@ -44,12 +45,15 @@ impl Source {
             .at_offset(absolute));
         }
         let length = usize::try_from(length).map_err(|_| Error::limit_exceeded("a block exceeds memory"))?;
+        if let Some(kept) = self.storage.kept(absolute, length) {
+            return Ok(Cow::Borrowed(kept));
+        }
         let mut bytes = vec![0; length];
         self.storage.read_exact_at(absolute, &mut bytes)?;
-        Ok(bytes)
+        Ok(Cow::Owned(bytes))
     }
     /// Up to `length` bytes at `address`, fewer at the end of the file.
-    pub fn read_up_to(&self, address: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read_up_to(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let left = self.storage.len().saturating_sub(self.absolute(address)?);
         self.read(address, length.min(left))
     }

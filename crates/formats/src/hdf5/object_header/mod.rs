@@ -58,7 +58,7 @@ impl ObjectHeader {
     /// Reads the header at `address`.
     pub fn read(source: &Source, address: u64) -> Result<Self> {
         let start = source.read_up_to(address, 4)?;
-        let messages = match start.as_slice() {
+        let messages = match start.as_ref() {
             b"OHDR" => version2::read(source, address)?,
             [1, ..] => version1::read(source, address)?,
             _ => {
