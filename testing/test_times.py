@@ -84,11 +84,13 @@ def dates(numbers: np.ndarray, units: str, calendar: str) -> list[cftime.datetim
 REFERENCES = ["0001-01-01", "1-1-1 00:00:0.0", "1999-12-30T23:59:59Z", "1850-01-01 00:00:00.25 +01:30", "1582-10-04 12:00", "2000-02-28 06:30:00 UTC"]
 
 
-@pytest.mark.parametrize("calendar", CALENDARS)
-@pytest.mark.parametrize("unit", list(MICROSECONDS))
+# cftime has months in one calendar and years in one; the others are compared with udunits below.
+PAIRS = [(calendar, unit) for calendar in CALENDARS for unit in MICROSECONDS
+         if unit in EVERYWHERE or ("month" in unit and calendar == "360_day") or ("year" in unit and calendar in SAME_LABEL)]
+
+
+@pytest.mark.parametrize(("calendar", "unit"), PAIRS)
 def test_every_calendar_and_unit_is_cftimes(tmp_path: pathlib.Path, calendar: str, unit: str) -> None:
-    if "month" in unit and calendar != "360_day" or "year" in unit and calendar not in SAME_LABEL:
-        pytest.skip("cftime has no such unit in this calendar; udunits has it below")
     rng = np.random.default_rng(list(calendar.encode() + unit.encode()))
     for reference in REFERENCES:
         units = f"{unit} since {reference}"
@@ -118,7 +120,7 @@ def test_every_type_of_number_is_a_time(tmp_path: pathlib.Path, calendar: str, k
     value=st.one_of(st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6)),
     unit=st.sampled_from(EVERYWHERE),
     calendar=st.sampled_from(CALENDARS),
-    year=st.integers(1, 9000), month=st.integers(1, 12), day=st.integers(1, 28),
+    year=st.integers(2, 9000), month=st.integers(1, 12), day=st.integers(1, 28),
     clock=st.times(), zone=st.integers(-23 * 60, 23 * 60),
 )
 def test_a_time_is_rounded_once_from_its_exact_value(value: float, unit: str, calendar: str, year: int, month: int, day: int,
@@ -144,8 +146,7 @@ NAMES = ["day", "days", "d", "Days", "hour", "hours", "hr", "h", "HOURS", "minut
 def udunits_seconds(units: str, value: float) -> float:
     """Seconds since 1970 by udunits, whose calendar is the standard one."""
     converter = cf_units._ud.get_converter(cf_units.Unit(units).ut_unit, cf_units.Unit("seconds since 1970-01-01").ut_unit)
-    return float(cf_units._ud.convert_double(converter, value)) if hasattr(cf_units._ud, "convert_double") else float(
-        cf_units._ud.convert_doubles(converter, np.array([value]), np.empty(1))[0])
+    return float(cf_units._ud.convert_double(converter, value))
 
 
 @pytest.mark.parametrize("unit", NAMES)
@@ -270,17 +271,17 @@ def test_a_predicate_compares_times_however_they_are_written(model: pathlib.Path
     constant = cftime.datetime(2000, 2, 30, *LITERALS[literal], calendar="360_day")
     wanted = [row for row, date in enumerate(all_dates) if OPERATORS[symbol](date, constant)]
     f = hs.open(model)
-    table = f.table("/", where=f"{column} {symbol} '{literal}'", columns=["v", column])
+    table = f.table("/v" if column == "time" else "/", where=f"{column} {symbol} '{literal}'", columns=["v", column])
     assert table.to_arrow()["v"].to_pylist() == wanted
     assert table.count() == len(wanted)
     splits = pickle.loads(pickle.dumps(table.splits(3)))
-    assert pa.concat_tables([split.read() for split in splits])["v"].to_pylist() == wanted
+    assert [row for split in splits for row in split.read()["v"].to_pylist()] == wanted
 
 
 def test_a_predicate_on_model_dates_is_a_hyperslab(model: pathlib.Path) -> None:
-    table = hs.open(model).table("/", where="time >= '2000-02-29' and time < '2000-03-01'")
+    table = hs.open(model).table("/v", where="time >= '2000-02-29' and time < '2000-03-01'")
     assert "8 of 4320 rows by dimensions, no test row by row" in table.explain()
-    within = hs.open(model).table("/", where="time between '2000-02-29' and '2000-02-30' or time in ('2001-02-30T12:00', '2001-02-30')")
+    within = hs.open(model).table("/v", where="time between '2000-02-29' and '2000-02-30' or time in ('2001-02-30T12:00', '2001-02-30')")
     assert within.to_arrow()["time"].to_pylist() == [
         "2000-02-29", "2000-02-29T06:00:00", "2000-02-29T12:00:00", "2000-02-29T18:00:00", "2000-02-30", "2001-02-30", "2001-02-30T12:00:00"]
 
