@@ -142,7 +142,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
 
 /// Beside text that stands for dates of a model's calendar, a literal as the text of the same time.
 fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<'a, Literal>> {
-    let dates = schema.field_with_name(column).ok().and_then(|field| ModelDates::of_field(field));
+    let dates = schema.field_with_name(column).ok().and_then(ModelDates::of_field);
     let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
     let text = dates.literal(text).ok_or_else(|| {
         let calendar = dates.name();
