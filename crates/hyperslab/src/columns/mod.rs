@@ -14,6 +14,7 @@ use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
 
 use convention::Convention;
 
+pub(crate) use time::ModelDates;
 pub use types::{arrow_type, datatype_of};
 
 /// Which conventions decode stored values.
@@ -38,8 +39,9 @@ pub struct Column {
 impl Column {
     /// The column `name` of elements of `datatype`, with its object's attributes as field metadata.
     /// `decoding` applies netCDF conventions: fill and missing values and those out of the valid range
-    /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds). A
-    /// calendar or unit that Arrow cannot hold stays numeric, with its `units` in the metadata.
+    /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds), or text
+    /// where their calendar has days that Arrow has not. A calendar or unit that is not known stays
+    /// numeric, with its `units` in the metadata.
     pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding) -> Result<Self> {
         let stored = arrow_type(datatype)?;
         let convention = match decoding {
@@ -51,7 +53,11 @@ impl Column {
             Some(convention) => (convention.data_type(), convention.can_be_null()),
             None => (stored, false),
         };
-        let field = Field::new(name, data_type, nullable).with_metadata(attributes::metadata(attributes));
+        let mut metadata = attributes::metadata(attributes);
+        if let Some(dates) = convention.as_ref().and_then(Convention::model_dates) {
+            dates.mark(&mut metadata);
+        }
+        let field = Field::new(name, data_type, nullable).with_metadata(metadata);
         Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention })
     }
     /// Name, Arrow type, nullability and metadata.
