@@ -13,6 +13,11 @@ mod wait;
 
 use pyo3::prelude::*;
 
+/// Opening a small file is many small allocations, and a scan takes and gives back large ones: this one
+/// keeps what is given back (docs/decisions/0009-allocator.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

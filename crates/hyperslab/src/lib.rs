@@ -11,6 +11,7 @@ mod read;
 mod reference;
 pub mod scan;
 mod session;
+mod values;
 mod virtual_dataset;
 
 pub use cancellation::Cancellation;

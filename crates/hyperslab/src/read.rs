@@ -1,7 +1,7 @@
 //! Read: a hyperslab of one dataset. Chunks are fetched in coalesced reads and decoded in parallel,
 //! each once, and scattered straight into the caller's buffer.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Datatype, DecodedChunk, Elements, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
@@ -10,6 +10,7 @@ use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
 use crate::session::{being_written, patiently};
+use crate::values::{Values, zeros};
 use crate::{Cancellation, File, virtual_dataset};
 
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
@@ -46,15 +47,17 @@ pub(crate) fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &
 }
 
 /// The selected elements' bytes without what they point at in heaps.
-pub(crate) fn read_bytes(
-    file: &File,
-    dataset: ObjectId,
-    selection: &Selection,
-    cancellation: &Cancellation,
-) -> Result<Vec<u8>> {
+pub(crate) fn read_bytes(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Vec<u8>> {
     let mut bytes = zeros(selected_bytes(file.dataset(dataset)?, selection)?)?;
     fill(file, dataset, selection, &mut bytes, cancellation)?;
     Ok(bytes)
+}
+
+/// As `read_bytes`, in memory that the session uses again.
+pub(crate) fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Values> {
+    let mut values = file.session().values().take(selected_bytes(file.dataset(dataset)?, selection)?)?;
+    fill(file, dataset, selection, &mut values, cancellation)?;
+    Ok(values)
 }
 
 pub(crate) fn read_into(
@@ -96,21 +99,6 @@ pub(crate) fn fill_value(value: Option<&[u8]>, size: usize, out: &mut [u8]) {
         }
         _ => out.fill(0),
     }
-}
-
-/// A buffer for `length` bytes. A small file can promise any number of them: more than there is memory
-/// for is an error, where `vec!` would end the process.
-fn zeros(length: usize) -> Result<Vec<u8>> {
-    const SURELY_THERE: usize = 16 << 20;
-    if length > SURELY_THERE {
-        let mut probe: Vec<u8> = Vec::new();
-        probe
-            .try_reserve_exact(length)
-            .map_err(|_| Error::limit_exceeded(format!("{length} bytes exceed the memory of this machine: read them in parts")))?;
-        // Else the compiler may leave the attempt out.
-        std::hint::black_box(&mut probe);
-    }
-    Ok(vec![0; length])
 }
 
 fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
@@ -208,11 +196,11 @@ fn fill_stored(
     let bands = job.bands(&located.chunks, out)?;
     let threads = file.session().thread_count()?;
     if small || threads == 1 {
-        return SCRATCH.with_borrow_mut(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
+        return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
     }
     file.session().compute(|| {
         if bands.len() >= threads.min(located.chunks.len()) {
-            bands.into_par_iter().try_for_each(|band| SCRATCH.with_borrow_mut(|scratch| job.read_band(band, scratch)))
+            bands.into_par_iter().try_for_each(|band| with_scratch(|scratch| job.read_band(band, scratch)))
         } else {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
@@ -221,7 +209,16 @@ fn fill_stored(
 
 thread_local! {
     /// Kept from read to read: fresh memory costs more than most of what is done with it.
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+/// Calls `work` with this thread's scratch. A decoder of somebody else's may read another file meanwhile:
+/// that finds an empty one.
+fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    let outcome = work(&mut scratch);
+    SCRATCH.set(scratch);
+    outcome
 }
 
 /// One call's fixed facts.

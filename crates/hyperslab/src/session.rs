@@ -8,7 +8,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5};
 use hyperslab_storage::{LocalFile, Storage};
 
-use crate::{File, MissingSources, PathPolicy};
+use crate::{File, MissingSources, PathPolicy, values};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
 const MOST_TRIES: u32 = 50;
@@ -63,6 +63,7 @@ pub struct Session {
     options: OpenOptions,
     paths: PathPolicy,
     missing_sources: MissingSources,
+    values: Arc<values::Pool>,
 }
 
 /// Threads, and the process that they live in: a forked child has none of its parent's.
@@ -85,6 +86,7 @@ impl Session {
             options: open,
             paths: options.paths,
             missing_sources: options.missing_sources,
+            values: Arc::default(),
         })
     }
     /// Opens a local file; the bytes tell its format.
@@ -156,6 +158,10 @@ impl Session {
             Some(count) => Ok(count),
             None => Ok(self.pool()?.current_num_threads()),
         }
+    }
+    /// Memory for values, used again from read to read.
+    pub(crate) fn values(&self) -> &Arc<values::Pool> {
+        &self.values
     }
     pub(crate) fn limits(&self) -> &Limits {
         &self.options.limits

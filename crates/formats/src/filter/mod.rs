@@ -209,23 +209,27 @@ impl Pipeline {
         };
         // The bytes go to and fro between two buffers that live as long as their thread: fresh memory
         // costs more than most filters.
-        SPARE.with_borrow_mut(|spare| {
+        let mut spare = SPARE.take();
+        let mut undo = || {
             for (step, (number, filter)) in todo.iter().enumerate() {
                 // What is left to undo below may still shrink or grow the bytes a little.
                 let most = if step == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
-                std::mem::swap(out, spare);
+                std::mem::swap(out, &mut spare);
                 let input = if step == 0 { raw } else { spare.as_slice() };
                 filter.decode(input, most, out).map_err(|error| {
                     Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message()))
                 })?;
             }
             Ok(())
-        })
+        };
+        let outcome = undo();
+        SPARE.set(spare);
+        outcome
     }
 }
 
 thread_local! {
-    static SPARE: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+    static SPARE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
 }
 
 /// Fills `out` up with zeros to the end of `bytes`, where it has their start or more.

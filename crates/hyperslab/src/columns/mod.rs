@@ -9,6 +9,7 @@ mod types;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use arrow_buffer::Buffer;
 use arrow_schema::Field;
 use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
 
@@ -66,7 +67,16 @@ impl Column {
     }
     /// Converts whole elements in the file's layout.
     pub fn to_arrow(&self, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
-        let stored = convert::convert(&self.datatype, bytes, heap)?;
+        self.decode(convert::convert(&self.datatype, bytes, heap)?)
+    }
+    /// As [`Column::to_arrow`]; numbers that lie as Arrow wants them are not copied.
+    pub fn take_arrow(&self, bytes: Buffer, heap: &HeapObjects) -> Result<ArrayRef> {
+        self.decode(match convert::in_place(&self.datatype, &bytes)? {
+            Some(array) => array,
+            None => convert::convert(&self.datatype, &bytes, heap)?,
+        })
+    }
+    fn decode(&self, stored: ArrayRef) -> Result<ArrayRef> {
         match &self.convention {
             Some(convention) => convention.decode(&stored),
             None => Ok(stored),

@@ -2,6 +2,7 @@
 
 mod batches;
 mod narrow;
+mod pipeline;
 mod plan;
 pub mod predicate;
 mod request;

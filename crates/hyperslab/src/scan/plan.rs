@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
 use super::narrow;
+use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
 use super::segment::{FILE, ROW, Segment, Source};
 use super::table::segments;
@@ -182,7 +183,7 @@ impl Plan {
     pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
         let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
-        let work = parts.into_iter().flat_map(|(part, windows)| windows.map(move |rows| (part.clone(), rows)));
+        let work = parts.into_iter().flat_map(|(part, windows)| part.work(windows));
         Ok(self.read(work, cancellation))
     }
 
@@ -193,61 +194,18 @@ impl Plan {
         };
         let windows = part.windows(&part.columns_read())?;
         // The same windows as in the plan, clipped: a chunk is decoded by one split only.
-        let part = part.clone();
-        let clipped = windows.skip_while(move |window| window.end <= rows.start).take_while(move |window| window.start < rows.end).map(
-            move |window| (part.clone(), Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) }),
-        );
-        Ok(self.read(clipped, cancellation))
+        let clipped = windows
+            .skip_while(move |window| window.end <= rows.start)
+            .take_while(move |window| window.start < rows.end)
+            .map(move |window| Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) });
+        Ok(self.read(part.clone().work(clipped), cancellation))
     }
 
-    fn read(&self, work: impl Iterator<Item = (Arc<Part>, Rows)> + Send + 'static, cancellation: &Cancellation) -> Batches {
-        let mut left = self.request.limit.unwrap_or(u64::MAX);
-        let mut work = work;
-        let mut ready: std::collections::VecDeque<Result<RecordBatch>> = Default::default();
-        let mut failed = false;
-        let (session, schema, cancellation) = (self.session.clone(), self.schema.clone(), cancellation.clone());
-        let batch_rows = self.request.batch_rows;
-        let next = move || loop {
-            if failed || left == 0 {
-                return None;
-            }
-            if let Some(batch) = ready.pop_front() {
-                failed = batch.is_err();
-                return Some(batch.map(|batch| {
-                    let rows = (batch.num_rows() as u64).min(left);
-                    left -= rows;
-                    batch.slice(0, usize::try_from(rows).unwrap_or(usize::MAX))
-                }));
-            }
-            // One window a thread at a time: parallel, in order, and bounded in memory.
-            let pool = match session.pool() {
-                Ok(pool) => pool,
-                Err(error) => {
-                    failed = true;
-                    return Some(Err(error));
-                }
-            };
-            let group: Vec<_> = work.by_ref().take(pool.current_num_threads()).collect();
-            if group.is_empty() {
-                return None;
-            }
-            let read: Vec<Result<RecordBatch>> =
-                pool.install(|| group.par_iter().map(|(part, rows)| part.read(*rows, &schema, &cancellation)).collect());
-            for window in read {
-                match window {
-                    Ok(window) => {
-                        let mut start = 0;
-                        while start < window.num_rows() {
-                            let count = batch_rows.min(window.num_rows() - start);
-                            ready.push_back(Ok(window.slice(start, count)));
-                            start += count;
-                        }
-                    }
-                    Err(error) => ready.push_back(Err(error)),
-                }
-            }
-        };
-        Batches::new(self.schema.clone(), std::iter::from_fn(next))
+    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, cancellation: &Cancellation) -> Batches {
+        let limit = self.request.limit.unwrap_or(u64::MAX);
+        let (session, schema) = (self.session.clone(), self.schema.clone());
+        let pipeline = Pipeline::new(session, schema, work, limit, self.request.batch_rows, cancellation.clone());
+        Batches::new(self.schema.clone(), pipeline)
     }
 }
 
@@ -338,6 +296,12 @@ impl Part {
 
     fn windows(&self, columns: &[String]) -> Result<Windows> {
         window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES)
+    }
+
+    /// Windows as work of a pipeline.
+    fn work(self: Arc<Self>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
+        let row_bytes = self.row_bytes(&self.columns_read());
+        windows.map(move |rows| Work { part: self.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })
     }
 
     /// Bytes of a row, roughly: what a window costs.

@@ -12,6 +12,7 @@ use super::plan::Part;
 use super::segment::Source;
 use super::window::{self, Rows};
 use crate::columns::{Column, Decoding};
+use crate::values::Values;
 use crate::{Cancellation, read};
 
 impl Part {
@@ -109,7 +110,7 @@ impl<'a> Window<'a> {
             }
             Source::Variable { dataset, column, per_row } => {
                 let (bytes, heap) = self.read(*dataset, column_datatype(self.part, *dataset)?)?;
-                let values = column.to_arrow(&bytes, &heap).map_err(|e| self.part.segment.file.place(*dataset, e))?;
+                let values = column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| self.part.segment.file.place(*dataset, e))?;
                 match per_row {
                     None => Ok(values),
                     Some(length) => self.lists(name, values, *length),
@@ -161,14 +162,14 @@ impl<'a> Window<'a> {
     }
 
     /// The window's elements of a dataset; heap objects of `datatype`, which may be fewer members.
-    fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(Vec<u8>, HeapObjects)> {
+    fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
         let file = &self.part.segment.file;
         let shape = file.dataset(dataset)?.dataspace.shape();
         let mut axes = self.selection.axes().to_vec();
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
         let read = || {
             let selection = Selection::new(axes, shape)?;
-            let bytes = read::read_bytes(file, dataset, &selection, self.cancellation)?;
+            let bytes = read::read_values(file, dataset, &selection, self.cancellation)?;
             let heap = read::heap(file, dataset, datatype, &bytes)?;
             Ok((bytes, heap))
         };

@@ -7,9 +7,10 @@ mod strings;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, StringArray};
+use arrow_array::{Array, ArrayRef, make_array, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, StringArray};
 use arrow_buffer::Buffer;
-use hyperslab_array::{Datatype, EnumMember, Error, HeapObjects, Result};
+use arrow_data::ArrayData;
+use hyperslab_array::{ByteOrder, Datatype, EnumMember, Error, FloatFormat, HeapObjects, Result};
 
 /// Converts `bytes`, whole elements of `datatype`.
 pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
@@ -37,6 +38,25 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
         Datatype::Array { base, shape } => nested::array(base, shape, bytes, size, heap),
         Datatype::Unsupported { class, .. } => Err(Error::unsupported(format!("datatype class {class}"))),
     }
+}
+
+/// The array on the bytes themselves, where these are numbers in the machine's own form.
+pub(super) fn in_place(datatype: &Datatype, bytes: &Buffer) -> Result<Option<ArrayRef>> {
+    let native = if cfg!(target_endian = "little") { ByteOrder::Little } else { ByteOrder::Big };
+    let ordinary = match datatype {
+        Datatype::Integer { order, size, bit_offset: 0, bit_precision, .. } => {
+            *order == native && u64::from(*bit_precision) == u64::from(*size) * 8
+        }
+        Datatype::Float { order, format: FloatFormat::Ieee, .. } => *order == native,
+        _ => false,
+    };
+    let to = super::types::arrow_type(datatype)?;
+    let Some(width) = to.primitive_width().filter(|width| ordinary && *width as u64 == datatype.size()) else { return Ok(None) };
+    if bytes.as_ptr().align_offset(width) != 0 || !bytes.len().is_multiple_of(width) {
+        return Ok(None);
+    }
+    let data = ArrayData::try_new(to, bytes.len() / width, None, 0, vec![bytes.clone()], Vec::new()).map_err(arrow)?;
+    Ok(Some(make_array(data)))
 }
 
 /// Names by value; a value without a name is shown as its number, a byte of a boolean that is
