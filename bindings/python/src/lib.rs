@@ -8,6 +8,7 @@ mod file;
 mod heap;
 mod plan;
 mod reader;
+mod reference;
 mod session;
 mod wait;
 
@@ -18,6 +19,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;

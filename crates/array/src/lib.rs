@@ -13,6 +13,7 @@ mod elements;
 mod error;
 mod scatter;
 mod selection;
+mod stored_reference;
 mod stored_selection;
 
 pub use attribute::Attribute;
@@ -26,4 +27,5 @@ pub use elements::{Elements, HeapObjects, HeapReference};
 pub use error::{Error, ErrorKind, Result};
 pub use scatter::scatter;
 pub use selection::{Axis, Run, Selection};
+pub use stored_reference::{ReferenceTarget, ReferencedPart, StoredReference};
 pub use stored_selection::{HyperslabAxis, StoredSelection};

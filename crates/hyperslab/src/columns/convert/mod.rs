@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, StringArray};
 use arrow_buffer::Buffer;
-use hyperslab_array::{Datatype, EnumMember, Error, HeapObjects, Result};
+use hyperslab_array::{Datatype, EnumMember, Error, HeapObjects, ReferenceKind, Result};
 
 /// Converts `bytes`, whole elements of `datatype`.
 pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
@@ -26,7 +26,8 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
         Datatype::VariableString { padding, character_set, .. } => {
             strings::variable(bytes, size, *padding, *character_set, heap)
         }
-        Datatype::Opaque { .. } | Datatype::Reference { .. } => {
+        Datatype::Reference { kind, .. } => references(*kind, bytes, size, heap),
+        Datatype::Opaque { .. } => {
             let width = super::types::length(datatype.size())?;
             let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes.to_vec()), None);
             Ok(Arc::new(array.map_err(arrow)?))
@@ -37,6 +38,16 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
         Datatype::Array { base, shape } => nested::array(base, shape, bytes, size, heap),
         Datatype::Unsupported { class, .. } => Err(Error::unsupported(format!("datatype class {class}"))),
     }
+}
+
+/// The text of references that were followed; null for those that were never set.
+fn references(kind: ReferenceKind, bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
+    let texts = bytes.chunks_exact(size).map(|element| heap.name(kind, element)).collect::<Result<Vec<_>>>()?;
+    let total: usize = texts.iter().flatten().map(|text| text.len()).sum();
+    if i32::try_from(total).is_err() {
+        return Err(Error::limit_exceeded("2 GiB of text in one batch; ask for fewer rows a batch"));
+    }
+    Ok(Arc::new(StringArray::from(texts)))
 }
 
 /// Names by value; a value without a name is shown as its number, a byte of a boolean that is
