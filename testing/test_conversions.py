@@ -57,7 +57,7 @@ def converted(given: np.ndarray, dtype: np.dtype) -> np.ndarray:
         elif isinstance(value, int) and dtype.itemsize > 2:
             out[place] = given.dtype.type(value).astype(dtype)  # rounded once
         else:
-            out[place] = np.float64(value).astype(dtype)
+            out[place] = dtype.type(value)
     return out
 
 
@@ -131,7 +131,7 @@ def test_only_numbers_are_converted(tmp_path: pathlib.Path) -> None:
             f.create_virtual_dataset("v " + name, layout)
     opened = hs.open(path)
     for name in sources:
-        with pytest.raises(hs.UnsupportedError, match=f"source {name}.*another datatype.*as integers of 32 bits"):
+        with pytest.raises(hs.UnsupportedError, match=f"source /{name}.*another datatype.*as integers of 32 bits"):
             opened["v " + name][...]
 
 

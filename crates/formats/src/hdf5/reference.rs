@@ -58,7 +58,13 @@ pub(super) fn read(source: &Source, kind: ReferenceKind, size: usize, bytes: &[u
             let object = usize::try_from(size).ok().and_then(|size| object.get(..size)).ok_or_else(|| {
                 Error::corrupt(format!("a reference of {size} bytes lies in a heap object of {}", object.len())).at_offset(place.address)
             })?;
-            typed(&mut source.cursor(object, place.address), target, external).map(Some)
+            let mut cursor = source.cursor(object, place.address);
+            let reference = typed(&mut cursor, target, external)?;
+            // A selection may be shorter than the room that it was given.
+            if target != ReferenceTarget::Region && cursor.remaining() > 0 {
+                return Err(cursor.corrupt(format!("{} bytes are left of a reference", cursor.remaining())));
+            }
+            Ok(Some(reference))
         }
     } };
     elements.into_iter().map(resolve).collect()
@@ -130,7 +136,7 @@ fn typed(cursor: &mut Cursor<'_>, target: ReferenceTarget, external: bool) -> Re
         ReferenceTarget::Region => {
             let bytes = cursor.u32()?;
             let ndim = cursor.u32()?;
-            if cursor.remaining() < usize::try_from(bytes).unwrap_or(usize::MAX) {
+            if usize::try_from(bytes).ok() != Some(cursor.remaining()) {
                 return Err(cursor.corrupt(format!("a selection of {bytes} bytes in {}", cursor.remaining())));
             }
             let selection = selection::parse(cursor)?;
