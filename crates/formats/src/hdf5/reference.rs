@@ -60,7 +60,7 @@ pub(super) fn read(source: &Source, kind: ReferenceKind, size: usize, bytes: &[u
             })?;
             let mut cursor = source.cursor(object, place.address);
             let reference = typed(&mut cursor, target, external)?;
-            // A selection may be shorter than the room that it was given.
+            // The library gives selections more room than they need.
             if target != ReferenceTarget::Region && cursor.remaining() > 0 {
                 return Err(cursor.corrupt(format!("{} bytes are left of a reference", cursor.remaining())));
             }
@@ -136,10 +136,16 @@ fn typed(cursor: &mut Cursor<'_>, target: ReferenceTarget, external: bool) -> Re
         ReferenceTarget::Region => {
             let bytes = cursor.u32()?;
             let ndim = cursor.u32()?;
-            if usize::try_from(bytes).ok() != Some(cursor.remaining()) {
+            // The heap object may be longer than what is in it.
+            let end = usize::try_from(bytes).ok().and_then(|bytes| cursor.position().checked_add(bytes));
+            let room = cursor.position().saturating_add(cursor.remaining());
+            let Some(end) = end.filter(|end| *end <= room) else {
                 return Err(cursor.corrupt(format!("a selection of {bytes} bytes in {}", cursor.remaining())));
-            }
+            };
             let selection = selection::parse(cursor)?;
+            if cursor.position() > end {
+                return Err(cursor.corrupt(format!("a selection longer than its {bytes} bytes")));
+            }
             if selection.ndim().is_some_and(|own| own != u64::from(ndim)) {
                 return Err(cursor.corrupt(format!("a selection of another number of dimensions than {ndim}")));
             }

@@ -169,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(300))]
+        #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn halves_are_the_nearest(bits: u64, small in -70000.0f64..70000.0, power in -30i32..17) {
             for value in [f64::from_bits(bits), small, small * 1e-10, small * 2f64.powi(power - 17), 2f64.powi(power) * 1.5] {
