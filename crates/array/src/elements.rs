@@ -41,12 +41,15 @@ impl HeapReference {
     }
 }
 
+/// A reference of some kind and its bytes in the file.
+type StoredElement = (ReferenceKind, Box<[u8]>);
+
 /// The heap objects that some elements point at, and the names of what references among them point at:
 /// fetched before conversion so that conversion only computes.
 #[derive(Debug, Clone, Default)]
 pub struct HeapObjects {
     objects: HashMap<HeapReference, Arc<[u8]>>,
-    names: HashMap<(ReferenceKind, Box<[u8]>), Option<Arc<str>>>,
+    names: HashMap<StoredElement, Option<Arc<str>>>,
 }
 
 impl HeapObjects {
