@@ -1,13 +1,13 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, ReferenceKind, Selection};
+use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, ReferencedPart, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::raise;
 use crate::heap::Heap;
 use crate::wait::{run, wait};
-use crate::describe;
+use crate::{describe, reference};
 
 /// An open file.
 #[pyclass(frozen, eq, hash, module = "hyperslab._native")]
@@ -16,6 +16,8 @@ pub(crate) struct File(pub(crate) hyperslab::File);
 
 /// Values of a dataset that are read before anybody could press Ctrl-C.
 const SMALL_BYTES: u64 = 1 << 20;
+/// File, number and path of an object; selection; attribute.
+type Dereferenced = (File, usize, String, Option<(&'static str, Vec<Vec<Vec<u64>>>)>, Option<String>);
 
 /// One dimension of a selection: `(start, count, step)`, or increasing indexes.
 #[derive(FromPyObject)]
@@ -155,23 +157,22 @@ impl File {
         Ok(Some((shape, datatype, PyBytes::new(py, &value.bytes), Heap(value.heap.clone()))))
     }
 
-    /// What a reference (`Object` or `Region`) points at: the object's number and path, and the selection
-    /// as `(kind, parts)`; `None` for one that was never set.
-    #[expect(clippy::type_complexity, reason = "a tuple that one Python line takes apart")]
-    fn dereference(
-        &self,
-        py: Python<'_>,
-        region: bool,
-        element: Vec<u8>,
-    ) -> PyResult<Option<(usize, String, Option<(&'static str, Vec<Vec<Vec<u64>>>)>)>> {
-        let (file, kind) = (self.0.clone(), if region { ReferenceKind::Region } else { ReferenceKind::Object });
+    /// What a reference of some kind (`Object`, `Region`, `Standard`) points at: the object's file, number
+    /// and path, the selection as `(kind, parts)`, and the attribute; `None` for one that was never set.
+    fn dereference(&self, py: Python<'_>, kind: &str, element: Vec<u8>) -> PyResult<Option<Dereferenced>> {
+        let (file, kind) = (self.0.clone(), reference::kind(py, kind)?);
         let found = run(py, move || {
-            let Some(found) = file.dereference(kind, &element)? else { return Ok(None) };
-            let path = file.object(found.object)?.path.clone();
+            let Some(found) = file.dereference(kind, element.len(), &element)?.pop().flatten() else { return Ok(None) };
+            let path = found.file.object(found.object)?.path.clone();
             Ok(Some((found, path)))
         })?;
         let Some((found, path)) = found else { return Ok(None) };
-        Ok(Some((found.object.0, path, found.selection.map(describe::selection))))
+        let (selection, attribute) = match found.part {
+            ReferencedPart::Object => (None, None),
+            ReferencedPart::Region(selection) => (Some(describe::selection(selection)), None),
+            ReferencedPart::Attribute(name) => (None, Some(name)),
+        };
+        Ok(Some((File(found.file), found.object.0, path, selection, attribute)))
     }
 
     /// Bytes that the values take in the file.

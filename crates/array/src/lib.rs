@@ -15,6 +15,7 @@ mod error;
 mod planes;
 mod scatter;
 mod selection;
+mod stored_reference;
 mod stored_selection;
 
 pub use attribute::Attribute;
@@ -30,4 +31,5 @@ pub use error::{Error, ErrorKind, Result};
 pub use planes::join_planes;
 pub use scatter::scatter;
 pub use selection::{Axis, Run, Selection};
+pub use stored_reference::{ReferenceTarget, ReferencedPart, StoredReference};
 pub use stored_selection::{HyperslabAxis, StoredSelection};

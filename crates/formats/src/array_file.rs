@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
+use hyperslab_array::{
+    ChunkBuffer, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Result, Selection, StoredReference,
+};
 use hyperslab_storage::Storage;
 
 use crate::{Format, ObjectId, Tree};
@@ -61,10 +63,11 @@ pub trait ArrayFile: Send + Sync {
     /// Fetches heap objects into `objects` (those that are there already are skipped). Waits.
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()>;
 
-    /// What a region reference (its stored element) points at: the address of a dataset's object header
-    /// and a selection of it; `None` for one that was never set. Waits.
-    fn region(&self, element: &[u8]) -> Result<Option<(u64, StoredSelection)>> {
-        Err(Error::unsupported(format!("a region reference of {} bytes in this format", element.len())))
+    /// What each of some stored references (whole elements of `size` bytes in `bytes`) says, without a
+    /// look at the objects; `None` for one that was never set. Waits.
+    fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
+        let count = bytes.len().checked_div(size).unwrap_or(0);
+        Err(Error::unsupported(format!("{count} references ({kind:?}) in this format")))
     }
 
     /// Fetches all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.

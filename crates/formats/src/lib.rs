@@ -15,6 +15,7 @@ mod open;
 mod tree;
 
 pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, collect_heap_references};
+pub use hdf5::reference_target;
 pub use limits::Limits;
 pub use open::{Format, Interpretation, OpenOptions, open};
 pub use tree::{

@@ -71,7 +71,7 @@ mod id {
 }
 
 /// Names of registered filters, for people and for refusals.
-const NAMES: [(u16, &str); 23] = [
+const NAMES: [(u16, &str); 38] = [
     (id::DEFLATE, "deflate"),
     (id::SHUFFLE, "shuffle"),
     (id::FLETCHER32, "fletcher32"),
@@ -85,26 +85,42 @@ const NAMES: [(u16, &str); 23] = [
     (32002, "mafisc"),
     (32003, "snappy"),
     (id::LZ4, "lz4"),
+    (32006, "cbf"),
+    (32007, "jpeg-xr"),
     (id::BITSHUFFLE, "bitshuffle"),
+    (32009, "spdp"),
+    (32010, "lpc-rice"),
+    (32011, "ccsds-123"),
+    (32012, "jpeg-ls"),
     (32013, "zfp"),
     (32014, "fpzip"),
     (id::ZSTD, "zstd"),
+    (32016, "b3d"),
     (32017, "sz"),
+    (32018, "fcidecomp"),
+    (32019, "jpeg"),
+    (32020, "vbz"),
+    (32021, "fapec"),
     (32022, "bitgroom"),
     (32023, "granular-bitround"),
     (32024, "sz3"),
+    (32025, "delta-rice"),
     (id::BLOSC2, "blosc2"),
+    (32027, "flac"),
     (32028, "sperr"),
+    (32029, "terse-prolix"),
+    (32030, "ffmpeg"),
 ];
 
 /// What bytes after the last filter but one may be longer than the chunk: checksums and headers.
 const SLACK_BYTES: usize = 64 << 10;
 
 impl Filter {
-    /// The registered name, else the one in the file, else the number.
+    /// The registered name, else the one in the file (less a "filter" at its end), else the number.
     fn label(&self) -> String {
         let registered = NAMES.iter().find(|(id, _)| *id == self.id).map(|(_, name)| (*name).to_owned());
-        registered.or_else(|| self.name.clone()).unwrap_or_else(|| format!("filter-{}", self.id))
+        let stored = || self.name.as_deref().map(|name| name.trim_end_matches(" filter").to_owned());
+        registered.or_else(stored).unwrap_or_else(|| format!("filter-{}", self.id))
     }
     fn is_known(&self) -> bool {
         is_built_in(self.id) || registry::find(self.id).is_some()

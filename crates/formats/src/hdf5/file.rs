@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Arrangement, ChunkBuffer, Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
+use hyperslab_array::{
+    Arrangement, ChunkBuffer, Error, HeapObjects, HeapReference, ReferenceKind, Result, Selection, StoredReference,
+};
 use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
 use super::layout::Layout;
-use super::message::selection;
 use super::superblock::Superblock;
-use super::{Source, chunk_locator, tree};
+use super::{Source, chunk_locator, reference, tree};
 use crate::filter::Pipeline;
 use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
 
@@ -184,14 +185,8 @@ impl ArrayFile for Hdf5File {
         Ok(())
     }
 
-    fn region(&self, element: &[u8]) -> Result<Option<(u64, StoredSelection)>> {
-        // An address and an index of the global heap, whose object is another address and a selection.
-        let Some(place) = HeapReference::parse_place(element)? else { return Ok(None) };
-        let mut objects = HeapObjects::default();
-        GlobalHeap::fetch(&self.source, &[place], &mut objects)?;
-        let mut cursor = self.source.cursor(objects.object(place)?, place.address);
-        let object = cursor.defined_address("the dataset of a region reference")?;
-        Ok(Some((object, selection::parse(&mut cursor)?)))
+    fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
+        reference::read(&self.source, kind, size, bytes)
     }
 
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {

@@ -52,18 +52,23 @@ impl Column {
         };
         let (data_type, nullable) = match &convention {
             Some(convention) => (convention.data_type(), convention.can_be_null()),
-            None => (stored, false),
+            None => (stored, matches!(datatype, Datatype::Reference { .. })),
         };
         let mut metadata = attributes::metadata(attributes);
         if let Some(dates) = convention.as_ref().and_then(Convention::model_dates) {
             dates.mark(&mut metadata);
         }
+        metadata.extend(types::reference_metadata(datatype));
         let field = Field::new(name, data_type, nullable).with_metadata(metadata);
         Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention })
     }
     /// Name, Arrow type, nullability and metadata.
     pub fn field(&self) -> &Arc<Field> {
         &self.field
+    }
+    /// The datatype of the elements.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
     }
     /// Converts whole elements in the file's layout.
     pub fn to_arrow(&self, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Result, Selection};
+use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_formats::ObjectId;
 
 use super::plan::Part;
@@ -109,14 +109,14 @@ impl<'a> Window<'a> {
                 take(values, self.positions(*axis)?)
             }
             Source::Variable { dataset, column, per_row } => {
-                let (bytes, heap) = self.read(*dataset, column_datatype(self.part, *dataset)?)?;
+                let (bytes, heap) = self.read(*dataset, column.datatype())?;
                 let values = column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| self.part.segment.file.place(*dataset, e))?;
                 match per_row {
                     None => Ok(values),
                     Some(length) => self.lists(name, values, *length),
                 }
             }
-            Source::Member { dataset, member } => {
+            Source::Member { dataset, member, .. } => {
                 let datatype = column_datatype(self.part, *dataset)?;
                 let Datatype::Compound { members, .. } = datatype else {
                     return Err(Error::internal("a member of no compound"));
@@ -132,10 +132,10 @@ impl<'a> Window<'a> {
 
     /// The compound datasets in use, each read once with just the members in use.
     fn records(&self, names: &[String]) -> Result<HashMap<ObjectId, StructArray>> {
-        let mut wanted: HashMap<ObjectId, Vec<usize>> = HashMap::new();
+        let mut wanted: HashMap<ObjectId, HashMap<usize, &Datatype>> = HashMap::new();
         for column in names.iter().filter_map(|name| self.part.segment.column(name)) {
-            if let Source::Member { dataset, member } = &column.source {
-                wanted.entry(*dataset).or_default().push(*member);
+            if let Source::Member { dataset, member, column } = &column.source {
+                wanted.entry(*dataset).or_default().insert(*member, column.datatype());
             }
         }
         let mut records = HashMap::new();
@@ -146,8 +146,7 @@ impl<'a> Window<'a> {
             let members: Vec<_> = members
                 .iter()
                 .enumerate()
-                .filter(|(number, _)| numbers.contains(number))
-                .map(|(_, member)| member.clone())
+                .filter_map(|(number, member)| Some(Member { datatype: (*numbers.get(&number)?).clone(), ..member.clone() }))
                 .collect();
             let projected = Datatype::Compound { size: *size, members };
             let (bytes, heap) = self.read(dataset, &projected)?;
@@ -170,7 +169,8 @@ impl<'a> Window<'a> {
         let read = || {
             let selection = Selection::new(axes, shape)?;
             let bytes = read::read_values(file, dataset, &selection, self.cancellation)?;
-            let heap = read::heap(file, dataset, datatype, &bytes)?;
+            let mut heap = read::heap(file, dataset, datatype, &bytes)?;
+            file.name_references(datatype, &bytes, &mut heap)?;
             Ok((bytes, heap))
         };
         read().map_err(|error| file.place(dataset, error))

@@ -5,6 +5,7 @@
 
 mod extent;
 mod mapping;
+mod numeric;
 mod part;
 mod regular;
 
@@ -15,7 +16,9 @@ use crate::neighbours::is_missing;
 use crate::{Cancellation, File, MissingSources, heap_salt, read};
 
 pub(crate) use extent::with_present_extent;
+use numeric::Conversion;
 use part::{Part, parts};
+pub(crate) use regular::regular;
 
 /// Fills `out` with the selected elements. Heap references in it are salted: see [`resolve_heap`].
 pub(crate) fn fill(
@@ -35,18 +38,31 @@ pub(crate) fn fill(
             let Some(places) = mapping::places(&part, selection)? else { continue };
             let Some((other, id)) = open(file, &part)? else { continue };
             let theirs = other.dataset(id)?;
-            let swapped = theirs.datatype != description.datatype;
-            if swapped && !differ_in_byte_order(&theirs.datatype, &description.datatype) {
+            let conversion = if theirs.datatype == description.datatype {
+                None
+            } else {
+                Some(Conversion::between(&theirs.datatype, &description.datatype).ok_or_else(|| {
+                    Error::unsupported(format!(
+                        "a virtual dataset whose source {} in {} has another datatype: {} as {}",
+                        part.dataset,
+                        part.file,
+                        name(&theirs.datatype),
+                        name(&description.datatype)
+                    ))
+                })?)
+            };
+            // A reference means something in its own file only.
+            if theirs.datatype.has_references() && other != *file {
                 return Err(Error::unsupported(format!(
-                    "a virtual dataset whose source {} in {} has another datatype",
+                    "references in a virtual dataset: they are those of its source {} in {}, where they can be read",
                     part.dataset, part.file
                 )));
             }
             let wanted = places.of_source(theirs.dataspace.shape())?;
             let mut bytes = read::read_bytes(&other, id, &wanted.selection, cancellation)
                 .map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
-            if swapped {
-                bytes.chunks_exact_mut(size.max(1)).for_each(<[u8]>::reverse);
+            if let Some(conversion) = &conversion {
+                bytes = conversion.convert(&bytes)?;
             }
             if description.datatype.uses_heap() {
                 heap_salt::salt(&description.datatype, &mut bytes, file.neighbours().salt_of(&other)?)?;
@@ -57,21 +73,23 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// Whether two datatypes are the same number in two byte orders.
-fn differ_in_byte_order(a: &Datatype, b: &Datatype) -> bool {
-    match (a, b) {
-        (Datatype::Integer { .. }, Datatype::Integer { order, .. }) => {
-            let mut a = a.clone();
-            if let Datatype::Integer { order: own, .. } = &mut a {
-                *own = *order;
-            }
-            a == *b && matches!(a, Datatype::Integer { size, bit_offset: 0, bit_precision, .. } if u64::from(bit_precision) == size * 8)
-        }
-        (
-            Datatype::Float { size: a, format: FloatFormat::Ieee, .. },
-            Datatype::Float { size: b, format: FloatFormat::Ieee, .. },
-        ) => a == b,
-        _ => false,
+/// A datatype in a few words, for messages.
+fn name(datatype: &Datatype) -> String {
+    let size = datatype.size();
+    match datatype {
+        Datatype::Integer { bit_precision, .. } => format!("integers of {bit_precision} bits in {size} bytes"),
+        Datatype::Float { format: FloatFormat::Ieee, .. } => format!("floats of {size} bytes"),
+        Datatype::Float { .. } => format!("floats of {size} bytes that are not IEEE's"),
+        Datatype::FixedString { .. } => format!("text of {size} bytes"),
+        Datatype::VariableString { .. } => "text of variable length".to_owned(),
+        Datatype::Bitfield { .. } => "bitfields".to_owned(),
+        Datatype::Opaque { .. } => "opaque bytes".to_owned(),
+        Datatype::Compound { .. } => "compounds".to_owned(),
+        Datatype::Reference { .. } => "references".to_owned(),
+        Datatype::Enum { .. } => "enumerations".to_owned(),
+        Datatype::Sequence { .. } => "sequences".to_owned(),
+        Datatype::Array { base, .. } => format!("arrays of {}", name(base)),
+        Datatype::Unsupported { class, .. } => class.clone(),
     }
 }
 
