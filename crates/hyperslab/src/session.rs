@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5};
 use hyperslab_storage::{LocalFile, Storage};
+use rayon::prelude::*;
 
 use crate::{File, MissingSources, PathPolicy, values};
 
@@ -92,6 +93,18 @@ impl Session {
     /// Opens a local file; the bytes tell its format.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_at_depth(path.as_ref(), 0)
+    }
+    /// Opens many local files side by side, in the given order; the first error in that order names its file.
+    pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
+        let open = |path: &_| {
+            let path: &Path = AsRef::as_ref(path);
+            self.open(path).map_err(|error| error.in_file(path.display().to_string()))
+        };
+        if let [one] = paths {
+            return Ok(vec![open(one)?]);
+        }
+        let opened: Vec<Result<File>> = self.compute(|| Ok(paths.par_iter().map(open).collect()))?;
+        opened.into_iter().collect()
     }
     /// Opens a file that another one points at, `depth` files away from the first.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32) -> Result<File> {
