@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::blosclz;
+use super::blosc::blosclz;
 
 /// How one block was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

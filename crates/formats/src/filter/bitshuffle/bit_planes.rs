@@ -2,7 +2,7 @@
 
 /// Puts elements together from their bit planes. Both sides have the same length, a multiple of
 /// 8 elements.
-pub(super) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
+pub(in crate::filter) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
     let plane = planes.len() / 8 / element.max(1);
     if plane == 0 {
         return;

@@ -2,8 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::block::{BlockCodec, BlockDecoder};
-use super::{bit_planes, shuffle};
+use crate::filter::block::{BlockCodec, BlockDecoder};
+use crate::filter::{bitshuffle::bit_planes, shuffle};
 
 const HEADER_BYTES: usize = 32;
 const COPIED: u8 = 2;

@@ -3,8 +3,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::block::{BlockCodec, BlockDecoder};
-use super::{bit_planes, shuffle};
+use crate::filter::block::{BlockCodec, BlockDecoder};
+use crate::filter::{bitshuffle::bit_planes, shuffle};
 
 const HEADER_BYTES: usize = 16;
 const SHUFFLED: u8 = 1;
@@ -24,7 +24,7 @@ struct Header {
     block: usize,
 }
 
-pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
     let (header, body) = input.split_first_chunk::<HEADER_BYTES>().ok_or_else(short)?;
     let &[version, _, flags, element, header @ ..] = header;

@@ -6,7 +6,7 @@ use hyperslab_array::{Error, Result};
 const NEAR: usize = 8191;
 
 /// Fills the front of `target` and says how far.
-pub(super) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usize> {
+pub(in crate::filter) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usize> {
     let short = || Error::corrupt("an incomplete stream");
     let too_long = || Error::corrupt("a block decodes to more bytes than it has");
     let mut rest = stored;

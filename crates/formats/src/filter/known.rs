@@ -1,0 +1,65 @@
+//! The filters that there are: numbers, names, and which of them we undo ourselves.
+
+/// Registered numbers of the filters that we undo.
+pub(super) mod id {
+    pub const DEFLATE: u16 = 1;
+    pub const SHUFFLE: u16 = 2;
+    pub const FLETCHER32: u16 = 3;
+    pub const SZIP: u16 = 4;
+    pub const NBIT: u16 = 5;
+    pub const SCALEOFFSET: u16 = 6;
+    pub const BZIP2: u16 = 307;
+    pub const LZF: u16 = 32000;
+    pub const BLOSC: u16 = 32001;
+    pub const LZ4: u16 = 32004;
+    pub const BITSHUFFLE: u16 = 32008;
+    pub const ZSTD: u16 = 32015;
+    pub const BLOSC2: u16 = 32026;
+}
+
+/// Names of registered filters, for people and for refusals.
+pub(super) const NAMES: [(u16, &str); 23] = [
+    (id::DEFLATE, "deflate"),
+    (id::SHUFFLE, "shuffle"),
+    (id::FLETCHER32, "fletcher32"),
+    (id::SZIP, "szip"),
+    (id::NBIT, "nbit"),
+    (id::SCALEOFFSET, "scaleoffset"),
+    (305, "lzo"),
+    (id::BZIP2, "bzip2"),
+    (id::LZF, "lzf"),
+    (id::BLOSC, "blosc"),
+    (32002, "mafisc"),
+    (32003, "snappy"),
+    (id::LZ4, "lz4"),
+    (id::BITSHUFFLE, "bitshuffle"),
+    (32013, "zfp"),
+    (32014, "fpzip"),
+    (id::ZSTD, "zstd"),
+    (32017, "sz"),
+    (32022, "bitgroom"),
+    (32023, "granular-bitround"),
+    (32024, "sz3"),
+    (id::BLOSC2, "blosc2"),
+    (32028, "sperr"),
+];
+
+/// Whether this crate decodes the filter itself.
+pub(super) fn is_built_in(id: u16) -> bool {
+    matches!(
+        id,
+            id::DEFLATE
+                | id::SHUFFLE
+                | id::FLETCHER32
+                | id::SZIP
+                | id::NBIT
+                | id::SCALEOFFSET
+                | id::BZIP2
+                | id::LZF
+                | id::BLOSC
+                | id::LZ4
+                | id::BITSHUFFLE
+                | id::ZSTD
+                | id::BLOSC2
+    )
+}
