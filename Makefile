@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile lint clean
+.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile bench-filters lint clean
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -68,6 +68,11 @@ fuzz: $(VENV)/.requirements $(TOOLS)/bin/cargo-fuzz ## every fuzz target for SEC
 
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	$(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+
+# One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
+bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
+	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
+	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

@@ -11,6 +11,7 @@ mod blosc2;
 mod bzip2;
 mod deflate;
 mod fletcher32;
+mod interleave;
 mod known;
 mod lz4;
 mod lzf;
