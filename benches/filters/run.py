@@ -4,7 +4,7 @@ A dataset of 2 MiB chunks is read whole into an array that is there already, war
 readers in turn; the table has the medians in GB/s of decoded data, and how far the middle half of the
 rounds lies apart. `alone` is the decoding of the stored chunks without a read and without Python.
 
-    python benches/filters/run.py DECODE_CHUNKS [--mebibytes 32] [--rounds 9] [--only TEXT]
+    python benches/filters/run.py DECODE_CHUNKS [--before DECODE_CHUNKS] [--mebibytes 32] [--rounds 9] [--only TEXT]
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ def spread(seconds: list[float]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("decode_chunks")
+    parser.add_argument("--before", help="decode_chunks of another build, to be compared in the same rounds")
     parser.add_argument("--mebibytes", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", default="", help="datasets whose name has this text")
@@ -68,20 +69,23 @@ def main() -> None:
         path = pathlib.Path(folder, "filters.h5")
         names = make(path, total, lambda name: options.only in name)
         ours = hs.open(path, threads=1)
-        alone = Alone(options.decode_chunks, path)
-        print(f"{'GB/s':22}{'h5py':>8}{'hyperslab':>11}{'ratio':>7}{'alone':>8}   spread")
+        programs = {"alone": Alone(options.decode_chunks, path)}
+        if options.before:
+            programs["before"] = Alone(options.before, path)
+        print(f"{'GB/s':22}{'h5py':>8}{'hyperslab':>11}{'ratio':>7}" + "".join(f"{name:>8}" for name in programs) + "   spread")
         with h5py.File(path) as theirs:
             for name in names:
-                line(name, theirs[name], ours[name], alone, options.rounds)
-        alone.close()
+                line(name, theirs[name], ours[name], list(programs.values()), options.rounds)
+        for program in programs.values():
+            program.close()
 
 
-def line(name: str, theirs: h5py.Dataset, ours: hs.Dataset, alone: Alone, rounds: int) -> None:
+def line(name: str, theirs: h5py.Dataset, ours: hs.Dataset, programs: list[Alone], rounds: int) -> None:
     first, second = np.empty(theirs.shape, theirs.dtype), np.empty(theirs.shape, theirs.dtype)
     readers: list[Callable[[], float]] = [
         lambda: timed(lambda: theirs.read_direct(first)),
         lambda: timed(lambda: ours.read_direct(second)),
-        lambda: alone.seconds(name),
+        *(lambda program=program: program.seconds(name) for program in programs),
     ]
     seconds: list[list[float]] = [[reader() for reader in readers] for _ in range(rounds + 1)][1:]
     assert first.tobytes() == second.tobytes(), f"{name}: another value"
@@ -89,7 +93,7 @@ def line(name: str, theirs: h5py.Dataset, ours: hs.Dataset, alone: Alone, rounds
     speeds = [first.nbytes / statistics.median(column) / 1e9 for column in columns]
     ratio = statistics.median(h / o for h, o in zip(columns[0], columns[1]))
     apart = ", ".join(f"{spread(column):.0%}" for column in columns)
-    print(f"{name:22}{speeds[0]:8.2f}{speeds[1]:11.2f}{ratio:7.2f}{speeds[2]:8.2f}   {apart}", flush=True)
+    print(f"{name:22}{speeds[0]:8.2f}{speeds[1]:11.2f}{ratio:7.2f}" + "".join(f"{speed:8.2f}" for speed in speeds[2:]) + f"   {apart}", flush=True)
 
 
 if __name__ == "__main__":

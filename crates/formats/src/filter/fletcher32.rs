@@ -66,9 +66,10 @@ mod tests {
     /// As the library does it, word by word.
     fn by_word(data: &[u8]) -> u32 {
         let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
+        let byte = |word: &[u8], place: usize| word.get(place).copied().map_or(0, u32::from);
         let (mut low, mut high) = (0u32, 0u32);
         for word in data.chunks(2) {
-            low = fold(low + (u32::from(word[0]) << 8 | word.get(1).copied().map_or(0, u32::from)));
+            low = fold(low + (byte(word, 0) << 8 | byte(word, 1)));
             high = fold(high + low);
         }
         fold(high) << 16 | fold(low)
