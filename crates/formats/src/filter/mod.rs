@@ -15,6 +15,7 @@ mod interleave;
 mod known;
 mod lz4;
 mod lzf;
+mod matches;
 mod nbit;
 mod one_filter;
 mod pipeline;

@@ -32,8 +32,8 @@ impl Filter {
     /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
     pub(super) fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
         // These write all over old bytes, which then need not become zeros first.
-        const OVERWRITING: [u16; 7] =
-            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZSTD];
+        const OVERWRITING: [u16; 8] =
+            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZSTD];
         if !OVERWRITING.contains(&self.id) {
             out.clear();
         }

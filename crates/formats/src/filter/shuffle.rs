@@ -64,7 +64,7 @@ mod tests {
         fn unshuffling_gives_back_what_was_shuffled(
             (element, input) in (1usize..20).prop_flat_map(|element| {
                 // Strips, and elements and bytes left over.
-                (Just(element), proptest::collection::vec(any::<u8>(), 0..STRIP * element * 3))
+                (Just(element), proptest::collection::vec(any::<u8>(), 0..STRIP * element * if cfg!(miri) { 1 } else { 3 }))
             }),
         ) {
             let mut out = Vec::new();
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_width_up_to_33_comes_back_in_whole_strips() {
-        for element in 1..=33 {
+        for element in if cfg!(miri) { 7..=9 } else { 1..=33 } {
             let input: Vec<u8> = (0..element * (STRIP * 2 + 3)).map(|n| (n * 31 + n / 251).to_le_bytes()[0]).collect();
             let mut out = vec![9; 7];
             decode(&shuffled(&input, element), element, &mut out);
