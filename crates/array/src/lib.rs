@@ -12,6 +12,7 @@ mod dataspace;
 mod datatype;
 mod elements;
 mod error;
+pub mod interleave;
 mod planes;
 mod scatter;
 mod selection;

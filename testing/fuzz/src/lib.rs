@@ -1,5 +1,8 @@
 //! What the fuzz targets share: limits that a small file has no reason to meet, and reading all of a file.
 
+pub mod filters;
+pub mod short;
+
 use std::sync::Arc;
 
 use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Dataspace, DecodedChunk, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
