@@ -8,6 +8,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
+
+.PHONY: bench
 .PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench-filters lint clean
 
 help: ## what there is to make
@@ -91,6 +93,25 @@ hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared 
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
+
+# Jars and the environment of the peers; kept outside of the clone as the data are.
+BENCH_JARS := $(HOME)/.cache/hyperslab/bench-jars
+XARRAY_SQL := $(HOME)/.cache/hyperslab/venvs/xarray-sql
+
+$(BENCH_JARS): benches/contestants/jhdf/pom.xml
+	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$@
+	@touch $@
+
+$(XARRAY_SQL): benches/contestants/xarray-sql.txt
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters" for some, REPEATS=7
+	cargo build --release --locked -p hyperslab-bench
+	cargo build --release --locked --manifest-path benches/limit/Cargo.toml
+	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
+	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

@@ -11,6 +11,7 @@ mod reader;
 mod reference;
 mod session;
 mod wait;
+mod worker;
 
 use pyo3::prelude::*;
 

@@ -9,6 +9,7 @@ mod request;
 mod rows;
 mod segment;
 mod split;
+mod spread;
 mod table;
 mod wildcard;
 mod window;
