@@ -8,7 +8,7 @@ use hyperslab_array::{Error, Result};
 
 /// Memory that a session keeps for its next reads. The first touch of fresh memory costs as much as
 /// reading a gigabyte's values several times over.
-const KEPT_BYTES: usize = 64 << 20;
+const KEPT_BYTES: usize = 128 << 20;
 /// Less than this the allocator hands out well enough.
 const LEAST_KEPT_BYTES: usize = 256 << 10;
 

@@ -87,12 +87,12 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
         windows
     }
 
-    /// Hands out tasks until enough are under way: each thread has one and finds another.
+    /// Hands out tasks until enough are under way: each thread has one, and what comes next is there already.
     fn read_ahead(&mut self) -> Result<()> {
         // A few rows are not worth reading all around them.
         let few = self.left <= self.shared.batch_rows as u64;
         let pool = self.session.pool()?;
-        let aim = if few { 1 } else { 2 * pool.current_num_threads() };
+        let aim = if few { 1 } else { pool.current_num_threads() + 2 };
         while self.tasks.len() < aim {
             let windows = self.windows();
             if windows.is_empty() {
