@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -82,13 +83,15 @@ def races() -> dict[str, list[Race]]:
         runners = [Contestant("ours", work), Contestant("ours", work, 1, label="ours, 1 thread"), Contestant("h5py", work), *(extra or [])]
         return Race(name, path, amount, unit, runners)
 
-    peers = [Contestant("netCDF4", "dataset"), Contestant("jhdf", "dataset"), Contestant("peers", "hdf5-reader", label="hdf5-reader (Rust)")]
+    def peers() -> list[Contestant]:
+        return [Contestant("netCDF4", "dataset"), Contestant("jhdf", "dataset"), Contestant("peers", "hdf5-reader", label="hdf5-reader (Rust)")]
+
     return {
         "main": [
-            whole("contiguous f64, 1 GiB", "contiguous.h5", gigabyte, "plain", [Contestant("limit", "mapped", label="limit, mapped"), *peers]),
-            whole("gzip-4 + shuffle f32, 2 MiB chunks", "gzip.h5", gigabyte, "chunks", peers),
-            whole("chunked f32, no filter", "chunked.h5", gigabyte, "chunks", peers),
-            whole("compound table, 41-byte records", "records.h5", gigabyte, "plain", peers),
+            whole("contiguous f64, 1 GiB", "contiguous.h5", gigabyte, "plain", [Contestant("limit", "mapped", label="limit, mapped"), *peers()]),
+            whole("gzip-4 + shuffle f32, 2 MiB chunks", "gzip.h5", gigabyte, "chunks", peers()),
+            whole("chunked f32, no filter", "chunked.h5", gigabyte, "chunks", peers()),
+            whole("compound table, 41-byte records", "records.h5", gigabyte, "plain", peers()),
             Race("5,000 small files, open and read", "small", data.SMALL_FILES, "files/s", [
                 Contestant("limit", "files"), Contestant("ours (Rust)", "files"), Contestant("ours (Rust)", "files", 1, label="ours (Rust), 1 thread"),
                 Contestant("ours", "files"), Contestant("h5py", "files"), Contestant("peers", "files", label="hdf5-reader (Rust)"),
@@ -129,7 +132,7 @@ class Processes:
         else:
             python = CACHE / "venvs/xarray-sql/bin/python" if name == "xarray-sql" else sys.executable
             command = list(map(str, PROGRAMS.get(name) or [python, HERE / "contestants/python.py", name]))
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
     def ask(self, contestant: Contestant, path: pathlib.Path) -> tuple[float, str, int]:
         process = self.running.get(contestant.process) or self.running.setdefault(contestant.process, self.start(contestant.process))
@@ -143,7 +146,7 @@ class Processes:
 
     def stop(self) -> None:
         for process in self.running.values():
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with the processes that it started itself
             process.wait()
         self.running.clear()
 
