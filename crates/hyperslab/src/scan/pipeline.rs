@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use hyperslab_array::{Error, Result};
 
 use super::plan::Part;
-use super::window::{Rows, WINDOW_BYTES};
+use super::window::{self, Rows, WINDOW_BYTES};
 use crate::{Cancellation, Session};
 
 /// A window to read, and roughly the bytes that it costs.
@@ -75,8 +75,8 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
                 break;
             }
             if work.part.residual.is_none() {
-                work.rows.end = work.rows.end.min(work.rows.start.saturating_add(self.unread));
-                self.unread -= work.rows.count();
+                work.rows = window::beginning(&work.part.selection, work.rows, self.unread);
+                self.unread = self.unread.saturating_sub(work.rows.count());
             }
             rows += work.rows.count();
             bytes += work.bytes;

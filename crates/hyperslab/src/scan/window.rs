@@ -120,6 +120,22 @@ pub(super) fn select(selection: &Selection, rows: Rows) -> Selection {
     narrowed
 }
 
+/// The smallest box that begins a window and has `count` (1 or more) of its rows; the window, where it has no more.
+pub(super) fn beginning(selection: &Selection, rows: Rows, count: u64) -> Rows {
+    let shape = selection.shape();
+    let mut below: u64 = shape.iter().product();
+    for extent in shape {
+        below /= extent.max(1);
+        // Whole positions of the slowest dimension of which one is not too many. A window begins where one
+        // of them does, or is itself a part of one.
+        if below > 0 && below <= count {
+            let wanted = count.div_ceil(below).saturating_mul(below);
+            return Rows { end: rows.end.min(rows.start.saturating_add(wanted)), ..rows };
+        }
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +179,16 @@ mod tests {
                 next = rows.end;
             }
             prop_assert_eq!(Some(next), selection.element_count().ok());
+        }
+        #[test]
+        fn the_beginning_of_a_window_is_the_smallest_box((shape, chunk, axes) in axes(), aim in 1u64..400, count in 1u64..60) {
+            let selection = Selection::new(axes, &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            for rows in windows(&selection, &chunk, 8, aim).map_err(|e| TestCaseError::fail(e.to_string()))? {
+                let is_box = |part: Rows| select(&selection, part).element_count().ok() == Some(part.count());
+                let boxes = (1..=rows.count()).map(|n| Rows { end: rows.start + n, ..rows }).filter(|part| is_box(*part));
+                let smallest = boxes.filter(|part| part.count() >= count).map(|part| part.end).next();
+                prop_assert_eq!(beginning(&selection, rows, count).end, smallest.unwrap_or(rows.end));
+            }
         }
     }
 }
