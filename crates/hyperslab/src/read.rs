@@ -36,7 +36,7 @@ pub(crate) fn read(
 
 /// What `bytes`, elements of (a projection of) the dataset's datatype, point at in heaps.
 pub(crate) fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
-    let mut heap = HeapObjects::default();
+    let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
     let description = file.dataset(dataset)?;
     if description.virtual_mappings.is_empty() {
         file.array_file().resolve_heap(datatype, bytes, &mut heap)?;
