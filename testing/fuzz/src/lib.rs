@@ -118,7 +118,7 @@ fn read_dataset(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, numbers: 
     let all = Selection::all(shape);
     let whole = bytes_of(dataset, &all).and_then(|length| honest(read(file, id, dataset, &all, length)));
     if let Some(bytes) = &whole {
-        let mut heap = HeapObjects::default();
+        let mut heap = HeapObjects::limited(64 << 20);
         honest(file.resolve_heap(&dataset.datatype, bytes, &mut heap));
     }
     for _ in 0..3 {
