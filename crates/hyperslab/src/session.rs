@@ -8,7 +8,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{Interpretation, Limits, OpenOptions, hdf5};
 use hyperslab_storage::LocalFile;
 
-use crate::{File, MissingSources, PathPolicy};
+use crate::{Counters, File, MissingSources, PathPolicy};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
 const MOST_TRIES: u32 = 50;
@@ -37,6 +37,7 @@ pub struct Session {
     options: OpenOptions,
     paths: PathPolicy,
     missing_sources: MissingSources,
+    counters: Arc<Counters>,
 }
 
 /// Threads, and the process that they live in: a forked child has none of its parent's.
@@ -59,6 +60,7 @@ impl Session {
             options: open,
             paths: options.paths,
             missing_sources: options.missing_sources,
+            counters: Arc::default(),
         })
     }
     /// Opens a local file; the bytes tell its format.
@@ -78,6 +80,10 @@ impl Session {
         }
         let array_file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &self.options)?;
         Ok(File::new(self.clone(), path.to_path_buf(), array_file, depth))
+    }
+    /// What the reads of this session have cost so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.paths

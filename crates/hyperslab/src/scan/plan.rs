@@ -29,6 +29,17 @@ pub struct Plan {
     session: Session,
 }
 
+/// How much a plan will read, before any limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanExtent {
+    /// Rows that the predicate's hyperslabs leave.
+    pub rows: u64,
+    /// Bytes of the values to be read for them, decoded.
+    pub value_bytes: u64,
+    /// Whether no predicate is left to test row by row, so that `rows` is the answer.
+    pub exact: bool,
+}
+
 /// A segment with the rows that a predicate on its dimensions leaves.
 pub(super) struct Part {
     pub segment: Segment,
@@ -111,6 +122,19 @@ impl Plan {
             count = count.saturating_add(here);
         }
         Ok(count.min(limit))
+    }
+
+    /// What the plan comes to, from shapes alone.
+    pub fn extent(&self) -> Result<PlanExtent> {
+        let mut extent = PlanExtent { rows: 0, value_bytes: 0, exact: true };
+        for part in self.parts.iter() {
+            let rows = part.selection.element_count()?;
+            extent.rows = extent.rows.saturating_add(rows);
+            let row_bytes = part.row_bytes(&part.columns_read());
+            extent.value_bytes = extent.value_bytes.saturating_add(rows.saturating_mul(row_bytes));
+            extent.exact &= part.residual.is_none();
+        }
+        Ok(extent)
     }
 
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.

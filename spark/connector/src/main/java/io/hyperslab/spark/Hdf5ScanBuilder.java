@@ -1,0 +1,183 @@
+package io.hyperslab.spark;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.hyperslab.InvalidInputException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.Count;
+import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
+import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/** Takes from Spark what the reader does better: columns, predicates, limits and counts. */
+final class Hdf5ScanBuilder
+    implements ScanBuilder,
+        SupportsPushDownV2Filters,
+        SupportsPushDownRequiredColumns,
+        SupportsPushDownLimit,
+        SupportsPushDownAggregates {
+
+  private final StructType table;
+  private final ReadOptions options;
+  private final List<String> files;
+  private final PredicateText texts;
+  private StructType wanted;
+  private Predicate[] pushed = {};
+  private final List<String> predicates = new ArrayList<>();
+  private Integer limit;
+  private long[] counts;
+
+  Hdf5ScanBuilder(StructType table, ReadOptions options) {
+    this.table = table;
+    this.options = options;
+    this.wanted = table;
+    this.files = Files.of(options);
+    Map<String, DataType> types = new HashMap<>();
+    for (StructField field : table.fields()) {
+      types.put(field.name(), field.dataType());
+    }
+    types.put("_row", DataTypes.LongType);
+    types.put("_file", DataTypes.StringType);
+    this.texts = new PredicateText(types);
+  }
+
+  @Override
+  public Predicate[] pushPredicates(Predicate[] all) {
+    List<Predicate> ours = new ArrayList<>();
+    List<Predicate> left = new ArrayList<>();
+    for (Predicate predicate : all) {
+      // Where a file may lack a column, Spark tests the nulls that stand for it.
+      String text = options.nullsForMissingColumns() ? null : texts.of(predicate);
+      if (text == null) {
+        left.add(predicate);
+      } else {
+        ours.add(predicate);
+        predicates.add(text);
+      }
+    }
+    pushed = ours.toArray(new Predicate[0]);
+    return left.toArray(new Predicate[0]);
+  }
+
+  @Override
+  public Predicate[] pushedPredicates() {
+    return pushed;
+  }
+
+  @Override
+  public void pruneColumns(StructType required) {
+    wanted = required;
+  }
+
+  /** Each partition stops there; Spark stops over all of them. */
+  @Override
+  public boolean pushLimit(int most) {
+    limit = most;
+    return true;
+  }
+
+  @Override
+  public boolean isPartiallyPushed() {
+    return true;
+  }
+
+  /** Counts that shapes answer; only asked when every predicate was taken. */
+  @Override
+  public boolean pushAggregation(Aggregation aggregation) {
+    if (aggregation.groupByExpressions().length > 0) {
+      return false;
+    }
+    for (AggregateFunc function : aggregation.aggregateExpressions()) {
+      if (!(function instanceof CountStar) && !countsEveryRow(function)) {
+        return false;
+      }
+    }
+    Description described = Description.of(request(new StructType()));
+    if (!described.exact) {
+      return false;
+    }
+    counts = new long[aggregation.aggregateExpressions().length];
+    java.util.Arrays.fill(counts, described.rows);
+    return true;
+  }
+
+  @Override
+  public boolean supportCompletePushDown(Aggregation aggregation) {
+    return true;
+  }
+
+  private boolean countsEveryRow(AggregateFunc function) {
+    if (!(function instanceof Count) || ((Count) function).isDistinct() || !(((Count) function).column() instanceof NamedReference)) {
+      return false;
+    }
+    String[] name = ((NamedReference) ((Count) function).column()).fieldNames();
+    for (StructField field : table.fields()) {
+      if (name.length == 1 && field.name().equals(name[0])) {
+        return !field.nullable() && !options.nullsForMissingColumns();
+      }
+    }
+    return false;
+  }
+
+  private ObjectNode request(StructType columns) {
+    ObjectNode request = options.request(files);
+    predicates.forEach(((com.fasterxml.jackson.databind.node.ArrayNode) request.get("predicates"))::add);
+    com.fasterxml.jackson.databind.node.ArrayNode names = request.putArray("columns");
+    for (StructField field : columns.fields()) {
+      names.add(field.name());
+    }
+    return request;
+  }
+
+  @Override
+  public Scan build() {
+    if (counts != null) {
+      return new CountScan(counts);
+    }
+    ObjectNode request = request(wanted);
+    if (limit != null) {
+      request.put("limit", limit);
+    }
+    Description described = Description.of(request);
+    check(described.schema);
+    return new Hdf5Scan(wanted, request, described, options, texts);
+  }
+
+  /** The table's schema may come from a catalog or from the user, the files are what they are. */
+  private void check(StructType actual) {
+    for (StructField field : wanted.fields()) {
+      StructField there = null;
+      for (StructField candidate : actual.fields()) {
+        there = candidate.name().equals(field.name()) ? candidate : there;
+      }
+      if (there == null) {
+        if (options.nullsForMissingColumns() && field.nullable()) {
+          continue;
+        }
+        throw new InvalidInputException("the table has a column " + field.name() + ", the files have not");
+      }
+      if (!there.dataType().catalogString().equals(field.dataType().catalogString())) {
+        throw new InvalidInputException(
+            "column " + field.name() + " is " + field.dataType().catalogString() + " in the table and "
+                + there.dataType().catalogString() + " in the files");
+      }
+      if (there.nullable() && !field.nullable()) {
+        throw new InvalidInputException("column " + field.name() + " can be null in the files, but not in the table");
+      }
+    }
+  }
+}
