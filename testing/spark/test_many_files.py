@@ -70,7 +70,7 @@ def test_files_that_do_not_conform_are_named_or_have_nulls(spark: Any, tmp_path:
             for name in names:
                 f[name] = np.arange(3, dtype="f4" if path == c else "i4")
     read = spark.read.format("hdf5")
-    with pytest.raises(Exception, match=r"a\.h5 and .*b\.h5 do not make one table.*column z|a\.h5 and .*b\.h5.*column y"):
+    with pytest.raises(Exception, match=r"b\.h5 and .*a\.h5 do not make one table: the first has a column z"):
         read.load([str(a), str(b)])
     frame = spark.read.format("hdf5").option("nonconforming", "null").load([str(a), str(b)])
     assert [tuple(row) for row in frame.select("x", "y", "z").collect()] == [(n, n, None) for n in range(3)] + [(n, None, n) for n in range(3)]
@@ -99,5 +99,5 @@ def test_a_given_schema_is_checked(spark: Any, folder: pathlib.Path) -> None:
     assert rows(read.schema("x bigint").load(f"{folder}/run_3.h5")) == [30, 31, 32, 33, 34]
     with pytest.raises(Exception, match="column x is string in the table and bigint in the files"):
         read.schema("x string").load(f"{folder}/run_3.h5").collect()
-    with pytest.raises(Exception, match="has a column nothing"):
+    with pytest.raises(Exception, match="there is no column .nothing"):
         read.schema("nothing int").load(f"{folder}/run_3.h5").collect()

@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-SHAPE = (400, 500)
+SHAPE = (200, 300)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     data = np.random.default_rng(1).standard_normal(SHAPE).astype("f4")
     data[7, 3:9] = np.nan
     with h5py.File(path, "w") as f:
-        x = f.create_dataset("x", data=data, chunks=(20, 500), compression="gzip")
+        x = f.create_dataset("x", data=data, chunks=(10, 300), compression="gzip")
         lat = f.create_dataset("lat", data=np.linspace(-90, 90, SHAPE[0]))
         lat.make_scale("lat")
         x.dims[0].attach_scale(lat)
@@ -49,7 +49,8 @@ def plan(frame: Any) -> str:
 
 
 def metrics(frame: Any) -> dict[str, int]:
-    """Runs the frame, returns the metrics of its scan."""
+    """Runs the frame, returns the metrics of its scan. A plan that ran before has counted already."""
+    frame = frame.select("*")
     frame._jdf.queryExecution().executedPlan().executeCollect()
     node = frame._jdf.queryExecution().executedPlan()
     while True:
@@ -72,7 +73,7 @@ def as_array(frame: Any) -> np.ndarray:
 def test_a_coordinate_becomes_a_hyperslab(frame: Any, path: pathlib.Path) -> None:
     some = frame.where("lat > 85").select("x")
     assert "PushedPredicates" in plan(some) and '\\"lat\\" > 85' in plan(some)
-    assert "Filter" not in plan(some), "what is answered exactly is not tested again"
+    assert "Filter (" not in plan(some), "what is answered exactly is not tested again"
     with h5py.File(path) as f:
         wanted = f["x"][f["lat"][:] > 85, :]
     np.testing.assert_array_equal(np.array([row.x for row in some.collect()]).astype("f4"), wanted.reshape(-1))
@@ -82,7 +83,8 @@ def test_a_coordinate_becomes_a_hyperslab(frame: Any, path: pathlib.Path) -> Non
 
 
 def test_only_wanted_columns_are_read(frame: Any) -> None:
-    assert metrics(frame.select("lat"))["bytesRead"] == 0
+    assert metrics(frame.select("lat"))["bytesRead"] == SHAPE[0] * 8
+    assert metrics(frame.select("dim_1"))["bytesRead"] == 0
 
 
 def test_a_limit_reads_no_more_than_it_needs(frame: Any) -> None:
@@ -106,10 +108,12 @@ def test_a_count_runs_no_job(spark: Any, frame: Any) -> None:
 @pytest.mark.parametrize("where", [
     "x > 1", "x >= 1", "x < 1", "x <= 1", "x = 1", "x <> 1", "not x > 1", "not x < 1", "x > 1 or lat < 0", "x between -0.1 and 0.1",
     "isnan(x)", "x = double('nan')", "x > double('nan')", "x < double('nan')", "x in (0.5, 1.5)", "lat in (-90.0, 90.0)",
-    "x is null", "x is not null", "dim_1 % 2 = 0 and x > 0", "dim_1 = 3", "dim_1 in (1, 2, 499)", "not (dim_1 > 5 and x > 0)",
+    "x is null", "x is not null", "dim_1 % 2 = 0 and x > 0", "dim_1 = 3", "dim_1 in (1, 2, 299)", "not (dim_1 > 5 and x > 0)",
     "x > lat", "abs(x) > 2", "x > 3.0e38", "dim_1 > 3.5", "x > 0.1", "lat >= 0 and lat < 10 and x <=> 1",
 ])
 def test_the_rows_are_those_that_spark_would_keep(spark: Any, frame: Any, same_rows: str, where: str) -> None:
+    # Parquet's own statistics know no NaN, so its push-down loses rows.
+    spark.conf.set("spark.sql.parquet.filterPushdown", "false")
     ours, theirs = frame.where(where), spark.read.parquet(same_rows).where(where)
     assert ours.groupBy().count().collect()[0][0] == theirs.groupBy().count().collect()[0][0]
     assert as_array(ours).tobytes() == as_array(theirs).tobytes()
@@ -138,16 +142,18 @@ def test_rows_and_files_know_where_they_are_from(frame: Any, path: pathlib.Path)
     assert "_row" not in frame.columns
 
 
-def test_statistics_tell_spark_how_large_it_is(frame: Any) -> None:
-    statistics = frame._jdf.queryExecution().optimizedPlan().stats()
-    assert int(statistics.sizeInBytes().toString()) >= 400 * 500 * 4
-    assert int(statistics.rowCount().get().toString()) == 400 * 500
+def test_statistics_tell_spark_how_large_it_is(spark: Any, frame: Any) -> None:
+    spark.conf.set("spark.sql.cbo.enabled", "true")
+    frame = frame.select("*")
+    statistics = frame._jdf.queryExecution().optimizedPlan().collectLeaves().head().stats()
+    assert int(str(statistics.sizeInBytes())) >= SHAPE[0] * SHAPE[1] * 4
+    assert int(str(statistics.rowCount().get())) == SHAPE[0] * SHAPE[1]
 
 
 def test_a_join_prunes_the_scan_while_it_runs(spark: Any, frame: Any) -> None:
     from pyspark.sql.functions import broadcast
 
-    few = spark.createDataFrame([(3,), (499,)], "dim_1 bigint")
+    few = spark.createDataFrame([(3,), (299,)], "dim_1 bigint")
     joined = frame.join(broadcast(few), "dim_1")
     assert joined.count() == 2 * SHAPE[0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 from typing import Any
 
 from .errors import InvalidInputError, NotFoundError
@@ -30,6 +31,9 @@ def configure(builder: Any) -> Any:
     if str(jar()) not in jars:
         jars.append(str(jar()))
     builder = builder.config("spark.jars", ",".join(jars))
+    # Else the Python workers of a local session are whatever `python3` is on the path.
+    if str(builder._options.get("spark.master", "local")).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
     if "spark.sql.catalog.h5" not in builder._options:
         builder = builder.config("spark.sql.catalog.h5", "io.hyperslab.spark.Hdf5Catalog")
     return builder

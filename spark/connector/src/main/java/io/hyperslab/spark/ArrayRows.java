@@ -22,6 +22,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.unsafe.Platform;
 
 /**
  * One dataset in the rows layout, for those who want arrays and not a table: each row of the first dimension with its
@@ -85,6 +86,11 @@ public final class ArrayRows implements Serializable {
     return rows;
   }
 
+  /** Spark's name for the type of the elements. */
+  public String elementType() {
+    return element.catalogString();
+  }
+
   /** One row: its number in the dataset, and its elements. */
   public static final class Row {
     public final long number;
@@ -118,6 +124,15 @@ public final class ArrayRows implements Serializable {
         return items.toByteArray();
       }
       throw new InvalidInputException("elements of type " + element.catalogString() + " are no numbers of a Java array");
+    }
+
+    /** The elements' bytes in this machine's order. */
+    public byte[] bytes() {
+      Object values = values();
+      int first = Platform.BYTE_ARRAY_OFFSET;
+      byte[] bytes = new byte[java.lang.reflect.Array.getLength(values) * element.defaultSize()];
+      Platform.copyMemory(values, first, bytes, first, bytes.length);
+      return bytes;
     }
 
     /** The elements as doubles; missing ones are NaN, integers that a double cannot hold are an error. */

@@ -78,9 +78,17 @@ final class Hdf5ScanBuilder
     return pushed;
   }
 
+  /** Whole columns: Spark also asks for some members of a struct, and takes them from all. */
   @Override
   public void pruneColumns(StructType required) {
-    wanted = required;
+    wanted = new StructType();
+    for (StructField field : required.fields()) {
+      StructField whole = field;
+      for (StructField candidate : table.fields()) {
+        whole = candidate.name().equals(field.name()) ? candidate : whole;
+      }
+      wanted = wanted.add(whole);
+    }
   }
 
   /** Each partition stops there; Spark stops over all of them. */

@@ -37,10 +37,25 @@ public final class H5Read {
     return h5read(spark, path, dataset, partitions);
   }
 
+  /** As {@link #h5read}, the elements' bytes in this machine's order: what Python makes arrays of without a loop. */
+  public static JavaRDD<byte[]> h5read_bytes(SparkSession spark, String path, String dataset, Integer partitions) {
+    return rows(spark, path, dataset, partitions, row -> row.bytes());
+  }
+
+  /** Spark's name for the type of a dataset's elements. */
+  public static String element_type(String path, String dataset) {
+    return new ArrayRows(path, dataset, null).elementType();
+  }
+
   /** Each element with its number in the dataset: {@code (value, key)}. */
   public static JavaRDD<Tuple2<Double, Long>> h5read_point(SparkSession spark, String path, String dataset, Integer partitions) {
     ArrayRows rows = new ArrayRows(path, dataset, partitions);
     return partitions(spark, rows).mapPartitions(splits -> new Points(rows.read(splits.next())));
+  }
+
+  /** As {@link #h5read_point}, each pair as an array, which Python takes for a tuple. */
+  public static JavaRDD<Object[]> h5read_point_pairs(SparkSession spark, String path, String dataset, Integer partitions) {
+    return h5read_point(spark, path, dataset, partitions).map(point -> new Object[] {point._1(), point._2()});
   }
 
   /** Rows as dense vectors. */
