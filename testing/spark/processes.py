@@ -30,7 +30,7 @@ def cluster(folder: pathlib.Path) -> None:
     path, total = write(folder)
     os.environ.setdefault("SPARK_HOME", str(pathlib.Path(__import__("pyspark").__file__).parent))
     builder = (SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
-               .config("spark.driver.memory", "1g").config("spark.executor.memory", "512m"))
+               .config("spark.scheduler.minRegisteredResourcesRatio", "1.0").config("spark.executor.memory", "512m"))
     spark = hs.spark.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     frame = spark.read.format("hdf5").option("dataset", "/x").option("partitions", 8).load(path)

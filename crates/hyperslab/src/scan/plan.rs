@@ -155,12 +155,13 @@ impl Plan {
     /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
     /// no predicate is left to test; otherwise each split keeps to it alone.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
         for (number, part) in self.parts.iter().enumerate() {
             let columns = part.columns_read();
             let row_bytes = part.row_bytes(&columns);
-            for mut rows in part.windows(&columns)? {
+            for mut rows in part.windows_of(&columns, target)? {
                 if part.residual.is_none() {
                     rows.end = rows.end.min(rows.start.saturating_add(budget));
                     budget -= rows.count();
@@ -176,13 +177,6 @@ impl Plan {
                 cuts.push((number, rows, rows.count().saturating_mul(row_bytes)));
             }
         }
-        let total = cuts.iter().fold(0u64, |n, cut| n.saturating_add(cut.2));
-        let target = match (policy.count, policy.target_bytes) {
-            (Some(count), _) => total.div_ceil(count.max(1) as u64),
-            (None, Some(bytes)) => bytes,
-            (None, None) => 64 << 20,
-        }
-        .max(1);
         let mut groups: Vec<(usize, Rows, u64)> = Vec::new();
         for (number, rows, bytes) in cuts {
             match groups.last_mut() {
@@ -200,6 +194,22 @@ impl Plan {
                 Split::new(part, rows, &self.request)
             })
             .collect()
+    }
+
+    /// Bytes of values that a split aims for.
+    fn split_target(&self, policy: &SplitPolicy) -> Result<u64> {
+        let extent = self.extent()?;
+        // A limit of a scan that tests no rows is known to end it early.
+        let rows = self.request.limit.filter(|_| extent.exact).unwrap_or(u64::MAX).min(extent.rows);
+        let total = u128::from(extent.value_bytes) * u128::from(rows) / u128::from(extent.rows.max(1));
+        let total = u64::try_from(total).unwrap_or(u64::MAX);
+        let target = match (policy.count, policy.target_bytes) {
+            (Some(count), _) => total.div_ceil(count.max(1) as u64),
+            (None, Some(bytes)) => bytes,
+            (None, None) => 64 << 20,
+        };
+        // Finer splits than there may be windows are not what anybody means.
+        Ok(target.max(total / (MOST_WINDOWS as u64 / 8)).max(1))
     }
 
     /// Reads everything here, in row order, decoding in parallel.
@@ -361,7 +371,12 @@ impl Part {
     }
 
     fn windows(&self, columns: &[String]) -> Result<Windows> {
-        window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES)
+        self.windows_of(columns, WINDOW_BYTES)
+    }
+
+    /// Windows for splits of about `split_bytes`.
+    fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
+        window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES, split_bytes)
     }
 
     /// Bytes of a row, roughly: what a window costs.
