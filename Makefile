@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile lint clean jar test-spark test-spark-3 test-spark-4
+.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile lint clean jar test-spark demo-spark bench-spark
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -64,9 +64,16 @@ $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
 
 test-spark: test-spark-4 test-spark-3 ## Spark 4 and 3.5, in local mode and over processes
 
+WITH_JAR      := HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/python/python)
+
 test-spark-%: $(SPARK_JAR) $(SPARK_VENVS)/spark%/.installed setup
-	cd testing/spark && HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/python/python) \
-		$(SPARK_VENVS)/spark$*/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS) .
+	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark$*/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS)
+
+demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the real files and on a generated larger one
+	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python examples/spark_demo.py
+
+bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark against Parquet, h5py and a plain read (minutes)
+	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	$(BIN)/python testing/conformance/run.py hdf5
