@@ -6,6 +6,7 @@
 
 mod boundary;
 mod exported;
+mod idle_session;
 mod native_batch;
 mod native_file;
 mod native_plan;

@@ -4,21 +4,21 @@ use std::sync::Mutex;
 
 use arrow_array::RecordBatchReader;
 use hyperslab::scan::{Batches, Split};
-use hyperslab::{Cancellation, Error, Session};
+use hyperslab::{Cancellation, Error};
 use jni::JNIEnv;
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong, jlongArray};
 
 use crate::boundary::{at_border, bytes, guard, long, text};
 use crate::exported::{export_batch, export_schema};
-use crate::request::SessionRequest;
+use crate::idle_session::LentSession;
 use crate::table::Table;
 
 struct Reader {
     /// Behind a lock because Java could call from two threads; they take turns.
     batches: Mutex<Batches>,
     cancellation: Cancellation,
-    session: Session,
+    session: LentSession,
 }
 
 static READERS: Table<Reader> = Table::new("reader");
@@ -33,9 +33,9 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
 ) -> jlong {
     guard(&mut env, |env| {
         let split = Split::decode(&bytes(env, &split)?)?;
-        let session = SessionRequest::parse(&text(env, &options)?)?.session()?;
+        let session = LentSession::new(text(env, &options)?)?;
         let cancellation = Cancellation::new();
-        let batches = Mutex::new(split.read(&session, &cancellation).map_err(|error| error.in_file(split.file()))?);
+        let batches = Mutex::new(split.read(session.session(), &cancellation).map_err(|error| error.in_file(split.file()))?);
         Ok(READERS.insert(Reader { batches, cancellation, session }))
     })
 }
@@ -91,8 +91,8 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(
 ) -> jlongArray {
     let array = guard(&mut env, |env| {
         let reader = READERS.find(reader)?;
-        let counters = reader.session.counters();
-        let numbers = [long(counters.bytes_read())?, long(counters.chunks_decoded())?, long(counters.decode_nanoseconds())?];
+        let [bytes, chunks, nanoseconds] = reader.session.counters();
+        let numbers = [long(bytes)?, long(chunks)?, long(nanoseconds)?];
         let array = env.new_long_array(3).map_err(at_border)?;
         env.set_long_array_region(&array, 0, &numbers).map_err(at_border)?;
         Ok(array)

@@ -92,9 +92,9 @@ impl Plan {
         })
     }
 
-    /// Length of the first object's file.
-    pub(super) fn file_bytes(&self) -> Option<u64> {
-        self.parts.first().map(|part| part.segment.file.array_file().storage().len())
+    /// The file that holds the first object.
+    pub(super) fn first_file(&self) -> Option<&File> {
+        self.parts.first().map(|part| &part.segment.file)
     }
 
     /// Schema of the batches.

@@ -56,6 +56,19 @@ public class ArchitectureTest {
   }
 
   @Test
+  public void connectorKnowsNoMllib() throws IOException {
+    assertEquals(Collections.emptySet(), importsOf("connector", "io.hyperslab.spark.mllib"));
+    assertEquals(Collections.emptySet(), importsOf("connector", "org.apache.spark.mllib"));
+  }
+
+  @Test
+  public void mllibKnowsTheConnectorAndOnlyErrorsOfNative() throws IOException {
+    TreeSet<String> ours = importsOf("mllib", "io.hyperslab.");
+    ours.removeIf(name -> name.endsWith("Exception") || name.contains("io.hyperslab.spark."));
+    assertEquals(Collections.emptySet(), ours);
+  }
+
+  @Test
   public void connectorUsesNoScalaInItsSignatures() throws IOException {
     assertEquals(Collections.emptySet(), importsOf("connector", "scala."));
   }
