@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile lint clean jar test-spark demo-spark bench-spark
+.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile lint clean jar wheel test-spark demo-spark bench-spark
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -55,7 +55,11 @@ $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so: $(JNI_SOURCES)
 $(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
 	@command -v mvn >/dev/null || { echo "Maven is missing: install Maven 3.8 or newer and a JDK 17"; exit 1; }
 	mvn -q -B -f spark/pom.xml package -Dnative.folder=$(CARGO_TARGET_DIR)/release -Dout.folder=$(SPARK_OUT)
+	@mkdir -p bindings/python/python/hyperslab/jars && cp $@ bindings/python/python/hyperslab/jars/hyperslab-spark.jar
 	@touch $@
+
+wheel: $(SPARK_JAR) setup ## the Python package with the jar for Spark, in build/
+	$(BIN)/maturin build --release --locked --out build
 
 $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
 	$(PYTHON) -m venv $(SPARK_VENVS)/spark$*
@@ -112,4 +116,4 @@ lint: setup ## clippy on the crates, mypy on the Python package: no warning is l
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
 
 clean: ## removes what was made in the clone
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build bindings/python/python/hyperslab/jars

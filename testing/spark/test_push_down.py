@@ -150,12 +150,18 @@ def test_statistics_tell_spark_how_large_it_is(spark: Any, frame: Any) -> None:
     assert int(str(statistics.rowCount().get())) == SHAPE[0] * SHAPE[1]
 
 
-def test_a_join_prunes_the_scan_while_it_runs(spark: Any, frame: Any) -> None:
-    from pyspark.sql.functions import broadcast
+def test_a_join_prunes_the_scan_while_it_runs(spark: Any, path: pathlib.Path, frame: Any, tmp_path: pathlib.Path) -> None:
+    from pyspark.sql.functions import broadcast, col
 
-    few = spark.createDataFrame([(3,), (299,)], "dim_1 bigint")
-    joined = frame.join(broadcast(few), "dim_1")
-    assert joined.count() == 2 * SHAPE[0]
+    spark.range(SHAPE[0]).write.parquet(str(tmp_path / "numbers"))
+    few = spark.read.parquet(str(tmp_path / "numbers")).where("id % 100 = 7")
+    with h5py.File(path) as f:
+        data = f["x"][...]
+    wanted = np.nansum(data[:, [7, 107]].astype("f8"))
+    joined = frame.join(broadcast(few), col("dim_1") == col("id")).where("not isnan(x)").selectExpr("sum(x)")
+    text = plan(joined)
+    assert "dynamicpruning" in text, text
+    np.testing.assert_allclose(joined.collect()[0][0], wanted, rtol=1e-9)
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 1000])
