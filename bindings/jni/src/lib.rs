@@ -4,6 +4,7 @@
 //! Data structures, errors and panics as exceptions. A handle is a number in a table, so that a
 //! handle of something closed is an exception and never a wild pointer.
 
+mod aggregate;
 mod boundary;
 mod exported;
 mod idle_session;

@@ -1,4 +1,4 @@
-//! `NativeReader`: the batches of one split.
+//! `NativeReader`: the batches of one split, or one row of aggregates over them.
 
 use std::sync::Mutex;
 
@@ -9,6 +9,7 @@ use jni::JNIEnv;
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong, jlongArray};
 
+use crate::aggregate::{Aggregate, aggregate, schema_of};
 use crate::boundary::{at_border, bytes, guard, long, text};
 use crate::exported::{export_batch, export_schema};
 use crate::idle_session::LentSession;
@@ -16,27 +17,38 @@ use crate::table::Table;
 
 struct Reader {
     /// Behind a lock because Java could call from two threads; they take turns.
-    batches: Mutex<Batches>,
+    source: Mutex<Source>,
     cancellation: Cancellation,
     session: LentSession,
+}
+
+struct Source {
+    batches: Batches,
+    /// Asked for instead of the rows, until they are answered.
+    aggregates: Vec<Aggregate>,
+    answered: bool,
 }
 
 static READERS: Table<Reader> = Table::new("reader");
 
 /// Opens the split of these bytes with the session that `options` (JSON) describe; returns a handle.
+/// `aggregates` is a JSON list; an empty one asks for the rows.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     mut env: JNIEnv<'local>,
     _: JClass<'local>,
     split: JByteArray<'local>,
     options: JString<'local>,
+    aggregates: JString<'local>,
 ) -> jlong {
     guard(&mut env, |env| {
         let split = Split::decode(&bytes(env, &split)?)?;
         let session = LentSession::new(text(env, &options)?)?;
+        let aggregates = Aggregate::parse(&text(env, &aggregates)?)?;
         let cancellation = Cancellation::new();
-        let batches = Mutex::new(split.read(session.session(), &cancellation).map_err(|error| error.in_file(split.file()))?);
-        Ok(READERS.insert(Reader { batches, cancellation, session }))
+        let batches = split.read(session.session(), &cancellation).map_err(|error| error.in_file(split.file()))?;
+        let source = Mutex::new(Source { batches, aggregates, answered: false });
+        Ok(READERS.insert(Reader { source, cancellation, session }))
     })
 }
 
@@ -49,8 +61,9 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(
 ) -> jlong {
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
-        let batches = reader.batches.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
-        export_schema(&batches.schema())
+        let source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
+        let schema = source.batches.schema();
+        if source.aggregates.is_empty() { export_schema(&schema) } else { export_schema(schema_of(&source.aggregates, &schema)?.as_ref()) }
     })
 }
 
@@ -63,8 +76,17 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(
 ) -> jlong {
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
-        let mut batches = reader.batches.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
-        match batches.next_batch().transpose()? {
+        let mut source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
+        let Source { batches, aggregates, answered } = &mut *source;
+        let next = if aggregates.is_empty() {
+            batches.next_batch().transpose()?
+        } else if std::mem::replace(answered, true) {
+            None
+        } else {
+            let schema = batches.schema();
+            Some(aggregate(batches, aggregates, &schema)?)
+        };
+        match next {
             Some(batch) => export_batch(batch),
             None => Ok(0),
         }

@@ -13,9 +13,11 @@ public final class SplitReader implements AutoCloseable {
   /**
    * @param split one of the splits of {@link NativePlan#split}
    * @param sessionOptions JSON: threads, limits, path policy
+   * @param aggregates JSON: a list of {@code {"function": …, "column": …}}, whose answers are one row; an empty list asks
+   *     for the rows
    */
-  public SplitReader(byte[] split, String sessionOptions) {
-    reader = NativeReader.open(split, sessionOptions);
+  public SplitReader(byte[] split, String sessionOptions, String aggregates) {
+    reader = NativeReader.open(split, sessionOptions, aggregates);
     try {
       schema = NativeReader.schema(reader);
     } catch (RuntimeException error) {

@@ -178,7 +178,7 @@ public final class ArrayRows implements Serializable {
 
   /** Reads one partition, inside of a task or outside. Values must be taken from a row before the next one. */
   public Iterator<Row> read(byte[][] splits) {
-    BatchReader reader = new BatchReader(splits, wanted, session, false, false);
+    BatchReader reader = new BatchReader(splits, wanted, session, "[]", false, false);
     TaskContext task = TaskContext.get();
     if (task != null) {
       task.addTaskCompletionListener((org.apache.spark.util.TaskCompletionListener) context -> reader.close());

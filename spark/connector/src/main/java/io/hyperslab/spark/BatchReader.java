@@ -20,6 +20,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final byte[][] splits;
   private final StructType wanted;
   private final String session;
+  private final String aggregates;
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
   private final TaskContext task = TaskContext.get();
@@ -32,10 +33,11 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final long[] counters = new long[3];
   private long batches;
 
-  BatchReader(byte[][] splits, StructType wanted, String session, boolean ignoreCorrupt, boolean ignoreMissing) {
+  BatchReader(byte[][] splits, StructType wanted, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
     this.splits = splits;
     this.wanted = wanted;
     this.session = session;
+    this.aggregates = aggregates;
     this.ignoreCorrupt = ignoreCorrupt;
     this.ignoreMissing = ignoreMissing;
   }
@@ -65,7 +67,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   }
 
   private void open(byte[] split) {
-    SplitReader opened = new SplitReader(split, session);
+    SplitReader opened = new SplitReader(split, session, aggregates);
     TaskWatch.add(opened, task);
     reader = opened;
     vectors = new Vectors(opened.schema(), wanted);

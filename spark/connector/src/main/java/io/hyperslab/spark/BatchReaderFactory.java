@@ -13,12 +13,14 @@ final class BatchReaderFactory implements PartitionReaderFactory {
 
   private final StructType wanted;
   private final String session;
+  private final String aggregates;
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
 
-  BatchReaderFactory(StructType wanted, String session, boolean ignoreCorrupt, boolean ignoreMissing) {
+  BatchReaderFactory(StructType wanted, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
     this.wanted = wanted;
     this.session = session;
+    this.aggregates = aggregates;
     this.ignoreCorrupt = ignoreCorrupt;
     this.ignoreMissing = ignoreMissing;
   }
@@ -30,7 +32,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
-    return new BatchReader(((SplitPartition) partition).splits, wanted, session, ignoreCorrupt, ignoreMissing);
+    return new BatchReader(((SplitPartition) partition).splits, wanted, session, aggregates, ignoreCorrupt, ignoreMissing);
   }
 
   @Override

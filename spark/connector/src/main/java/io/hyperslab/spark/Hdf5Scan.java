@@ -37,14 +37,16 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   private final Description described;
   private final ReadOptions options;
   private final PredicateText texts;
+  private final Aggregates aggregates;
   private InputPartition[] partitions;
 
-  Hdf5Scan(StructType wanted, ObjectNode request, Description described, ReadOptions options, PredicateText texts) {
+  Hdf5Scan(StructType wanted, ObjectNode request, Description described, ReadOptions options, PredicateText texts, Aggregates aggregates) {
     this.wanted = wanted;
     this.request = request;
     this.described = described;
     this.options = options;
     this.texts = texts;
+    this.aggregates = aggregates;
   }
 
   @Override
@@ -56,7 +58,7 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   public String description() {
     return "hdf5 " + request.get("dataset").asText() + " of " + request.get("files").size() + " files, PushedPredicates: "
         + request.get("predicates") + ", PushedLimit: " + (request.has("limit") ? request.get("limit").asText() : "none")
-        + ", Columns: " + request.get("columns");
+        + ", Columns: " + request.get("columns") + ", PushedAggregates: " + aggregates.request();
   }
 
   @Override
@@ -87,7 +89,7 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   @Override
   public NamedReference[] filterAttributes() {
     // With columns that a file may lack, only Spark can test.
-    if (options.nullsForMissingColumns()) {
+    if (options.nullsForMissingColumns() || !aggregates.isEmpty()) {
       return new NamedReference[0];
     }
     return Arrays.stream(wanted.fields()).map(StructField::name).map(name -> Expressions.column("`" + name.replace("`", "``") + "`")).toArray(NamedReference[]::new);
@@ -139,7 +141,7 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new BatchReaderFactory(wanted, options.taskSession(), options.ignoreCorruptFiles(), options.ignoreMissingFiles());
+    return new BatchReaderFactory(wanted, options.taskSession(), aggregates.request(), options.ignoreCorruptFiles(), options.ignoreMissingFiles());
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.hyperslab.spark;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InvalidInputException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,18 +36,20 @@ final class Hdf5ScanBuilder
   private final ReadOptions options;
   private final List<String> files;
   private final PredicateText texts;
+  private final Map<String, DataType> types = new HashMap<>();
   private StructType wanted;
   private Predicate[] pushed = {};
   private final List<String> predicates = new ArrayList<>();
   private Integer limit;
+  private Description counted;
   private long[] counts;
+  private Aggregates aggregates = Aggregates.none();
 
   Hdf5ScanBuilder(StructType table, ReadOptions options) {
     this.table = table;
     this.options = options;
     this.wanted = table;
     this.files = Files.of(options);
-    Map<String, DataType> types = new HashMap<>();
     for (StructField field : table.fields()) {
       types.put(field.name(), field.dataType());
     }
@@ -103,9 +106,26 @@ final class Hdf5ScanBuilder
     return true;
   }
 
-  /** Counts that shapes answer; only asked when every predicate was taken. */
+  /** Only asked when every predicate was taken. */
   @Override
   public boolean pushAggregation(Aggregation aggregation) {
+    if (supportCompletePushDown(aggregation)) {
+      counts = new long[aggregation.aggregateExpressions().length];
+      Arrays.fill(counts, counted.rows);
+      return true;
+    }
+    // A file that lacks a column has nothing to take a minimum of.
+    Aggregates pushable = options.nullsForMissingColumns() ? null : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
+    if (pushable == null) {
+      return false;
+    }
+    aggregates = pushable;
+    return true;
+  }
+
+  /** Whether it is counts alone, and shapes tell them. */
+  @Override
+  public boolean supportCompletePushDown(Aggregation aggregation) {
     if (aggregation.groupByExpressions().length > 0) {
       return false;
     }
@@ -114,18 +134,10 @@ final class Hdf5ScanBuilder
         return false;
       }
     }
-    Description described = Description.of(request(new StructType()));
-    if (!described.exact) {
-      return false;
+    if (counted == null) {
+      counted = Description.of(request(new StructType()));
     }
-    counts = new long[aggregation.aggregateExpressions().length];
-    java.util.Arrays.fill(counts, described.rows);
-    return true;
-  }
-
-  @Override
-  public boolean supportCompletePushDown(Aggregation aggregation) {
-    return true;
+    return counted.exact;
   }
 
   private boolean countsEveryRow(AggregateFunc function) {
@@ -156,13 +168,20 @@ final class Hdf5ScanBuilder
     if (counts != null) {
       return new CountScan(counts);
     }
+    if (!aggregates.isEmpty()) {
+      wanted = aggregates.columns();
+      ObjectNode request = request(wanted);
+      Description described = Description.of(request);
+      check(described.schema);
+      return new Hdf5Scan(aggregates.answer(), request, described, options, texts, aggregates);
+    }
     ObjectNode request = request(wanted);
     if (limit != null) {
       request.put("limit", limit);
     }
     Description described = Description.of(request);
     check(described.schema);
-    return new Hdf5Scan(wanted, request, described, options, texts);
+    return new Hdf5Scan(wanted, request, described, options, texts, aggregates);
   }
 
   /** The table's schema may come from a catalog or from the user, the files are what they are. */

@@ -24,7 +24,7 @@ final class ReadOptions {
       Arrays.asList(
           "path", "paths", "dataset", "layout", "where", "decode", "partitions", "targetpartitionbytes", "batchrows",
           "recursivefilelookup", "pathglobfilter", "nonconforming", "ignorecorruptfiles", "ignoremissingfiles",
-          "links", "missingsources", "format", "limits", "readthreads", "sumfloats", "list");
+          "links", "missingsources", "format", "limits", "readthreads", "sumfloats");
 
   /** What Spark itself puts among a table's properties. */
   private static final List<String> SPARKS = Arrays.asList("provider", "owner", "location", "external", "is_managed_location", "comment", "collation");
