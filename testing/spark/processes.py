@@ -1,4 +1,4 @@
-"""Run by test_processes.py in processes of their own, because a process has one Spark: `processes.py WHAT FOLDER`."""
+"""Run by test_spark_processes.py in processes of their own, because a process has one Spark: `processes.py WHAT FOLDER`."""
 
 from __future__ import annotations
 

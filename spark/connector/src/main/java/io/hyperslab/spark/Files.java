@@ -52,7 +52,16 @@ final class Files {
       throw new UnsupportedException(
           "the file system of " + path + ": only local paths (and what is mounted on every node) are read");
     }
-    return Paths.get(uri.group(2).replaceFirst("^//+", "/")).toAbsolutePath().normalize();
+    String raw = uri.group(2).replaceFirst("^//+", "/");
+    if (java.nio.file.Files.exists(Paths.get(raw)) || !raw.contains("%")) {
+      return Paths.get(raw).toAbsolutePath().normalize();
+    }
+    try {
+      // What Spark makes of a path has %20 for a space.
+      return Paths.get(new java.net.URI("file:" + raw)).toAbsolutePath().normalize();
+    } catch (java.net.URISyntaxException | IllegalArgumentException error) {
+      return Paths.get(raw).toAbsolutePath().normalize();
+    }
   }
 
   private List<String> expand(Path path) {

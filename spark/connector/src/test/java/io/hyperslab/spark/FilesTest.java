@@ -17,6 +17,8 @@ public class FilesTest {
   public void fileUrisAreLocalPaths() {
     assertEquals("/a/b", Files.local("file:///a/b").toString());
     assertEquals("/a/b", Files.local("file:/a/./b").toString());
+    assertEquals("/a/b c", Files.local("file:/a/b%20c").toString());
+    assertEquals("/a/100%", Files.local("file:/a/100%").toString());
     assertEquals("/a/b:c", Files.local("/a/b:c").toString());
   }
 }
