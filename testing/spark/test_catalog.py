@@ -52,3 +52,13 @@ def test_what_is_not_there_and_what_is_not_allowed(spark: Any, catalog: str, tmp
             spark.table(name).collect()
     with pytest.raises(Exception, match="only reads"):
         spark.sql(f"drop table {catalog}.`b.h5`.x")
+
+
+def test_objects_and_attributes_are_tables_too(spark: Any, catalog: str) -> None:
+    objects = {row.path: row for row in spark.table(f"{catalog}.`era 5.h5`._objects").collect()}
+    assert set(objects) == {"/", "/t2m", "/deep", "/deep/down", "/deep/down/x", "/deep/name.with.dots"}
+    assert (objects["/t2m"].kind, objects["/t2m"].shape, objects["/t2m"].type) == ("dataset", [3, 4], "Float64")
+    assert (objects["/deep"].kind, objects["/deep"].shape) == ("group", None)
+    found = spark.sql(f"select * from {catalog}.`era 5.h5`._attributes where name = 'units'").collect()
+    assert [tuple(row) for row in found] == [("/t2m", "units", "K")]
+    assert spark.sql(f"select count(*) from {catalog}.`era 5.h5`._objects where kind = 'dataset'").collect()[0][0] == 3

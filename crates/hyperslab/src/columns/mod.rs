@@ -14,6 +14,7 @@ use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
 
 use convention::Convention;
 
+pub use attributes::text as attribute_text;
 pub use types::{arrow_type, datatype_of};
 
 /// Which conventions decode stored values.

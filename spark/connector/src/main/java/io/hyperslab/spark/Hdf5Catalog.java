@@ -142,6 +142,14 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
       StructType schema = Description.of(options.request(Files.of(options))).schema;
       return new Hdf5Table(schema, properties);
     } catch (NotFoundException error) {
+      // A dataset of such a name comes first.
+      String session = new ReadOptions(defaults).session().toString();
+      boolean inFile = table.namespace().length == 1 && java.nio.file.Files.isRegularFile(root.resolve(table.namespace()[0]));
+      if (inFile && table.name().equals(VirtualTable.OBJECTS)) {
+        return VirtualTable.objects(file(table.namespace()), session);
+      } else if (inFile && table.name().equals(VirtualTable.ATTRIBUTES)) {
+        return VirtualTable.attributes(file(table.namespace()), session);
+      }
       throw new NoSuchTableException(table);
     }
   }
