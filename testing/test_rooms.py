@@ -15,6 +15,7 @@ ARROWS = {
     "hyperslab-storage": {"hyperslab-array"},
     "hyperslab-formats": {"hyperslab-array", "hyperslab-storage"},
     "hyperslab": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats"},
+    "hyperslab-jni": {"hyperslab"},
     "hyperslab-python": {"hyperslab"},
 }
 

@@ -326,6 +326,7 @@ impl Job<'_> {
         for place in places {
             self.cancellation.check()?;
             let (here, later) = rest.split_at_mut_checked(place.length).ok_or_else(|| Error::internal("a run beyond its band"))?;
+            self.file.session().counters().add_bytes_read(here.len() as u64);
             self.storage.read_exact_at(place.offset, here)?;
             rest = later;
         }
@@ -396,6 +397,7 @@ impl Job<'_> {
         if length == 0 {
             return Ok(());
         }
+        self.file.session().counters().add_bytes_read(raw.len() as u64);
         self.storage.read_exact_at(offset, raw)
     }
 
@@ -422,10 +424,12 @@ impl Job<'_> {
                 if self.description.filters.is_empty() && raw.len() == bytes {
                     return Ok(Some(raw));
                 }
+                let start = std::time::Instant::now();
                 self.file
                     .array_file()
                     .decode(self.dataset, location, raw, out)
                     .map_err(|error| error.at_offset(*offset))?;
+                self.file.session().counters().add_decoded_chunk(start);
                 if out.bytes.len() != bytes {
                     return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
                 }

@@ -21,6 +21,8 @@ pub fn limits() -> Limits {
         metadata_block_bytes: 1 << 20,
         chunk_bytes: 1 << 20,
         attribute_bytes: 1 << 20,
+        heap_bytes: 4 << 20,
+        metadata_bytes: 4 << 20,
         depth: 16,
         chunks: 4096,
         links_followed: 8,

@@ -268,6 +268,12 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 
+@app.command("spark-jar")
+def spark_jar() -> None:
+    """Print the path of the jar for Spark, as in: spark-submit --jars $(hyperslab spark-jar)"""
+    print(hs.spark.jar())
+
+
 def main() -> None:
     """Entry point; errors are one line."""
     try:

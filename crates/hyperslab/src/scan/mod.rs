@@ -15,6 +15,6 @@ mod wildcard;
 mod window;
 
 pub use batches::Batches;
-pub use plan::Plan;
+pub use plan::{Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};
