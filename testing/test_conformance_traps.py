@@ -85,3 +85,18 @@ def test_a_hyperslab_that_is_stored_as_blocks_maps_by_axes(tmp_path: pathlib.Pat
     with h5py.File(path) as theirs:
         assert hs.open(path)["d"][:, :5].tolist() == theirs["d"][:, :5].tolist()
         assert hs.open(path)["d"][::2, width - 2:].tolist() == theirs["d"][::2, width - 2:].tolist()
+
+
+@pytest.mark.parametrize("maxshape", [(None,), (700_000,), (None, None)], ids=["extensible array", "fixed array", "B-tree"])
+def test_hundreds_of_thousands_of_chunks_are_all_found(tmp_path: pathlib.Path, maxshape: tuple[int | None, ...]) -> None:
+    count = 300_000
+    shape = (count,) if len(maxshape) == 1 else (count // 1000, 1000)
+    values = (np.arange(count) % 251 + 1).astype("u1").reshape(shape)
+    with h5py.File(tmp_path / "a.h5", "w", libver="latest") as f:
+        # Pages of a chunk locator that were never written lie between others.
+        d = f.create_dataset("x", shape, "u1", chunks=(1,) * len(shape), maxshape=maxshape)
+        for start in (0, 2, 5, 7, 8):
+            part = slice(start * shape[0] // 10, (start + 1) * shape[0] // 10)
+            d[part] = values[part]
+    with h5py.File(tmp_path / "a.h5") as f:
+        np.testing.assert_array_equal(hs.open(tmp_path / "a.h5")["x"][...], f["x"][...])
