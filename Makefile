@@ -8,7 +8,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz hostile lint clean jar wheel test-spark demo-spark bench-spark
+.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean
+.PHONY: jar wheel test-spark demo-spark bench-spark
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -29,7 +30,7 @@ $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
 demo: setup ## the main job on the real files of examples/data
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
-test: test-rust test-python ## every test
+test: test-rust test-python fuzz-short ## every test
 
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
@@ -92,6 +93,8 @@ TOOLS       := $(HOME)/.cache/hyperslab/tools
 FUZZ_FOLDER := $(HOME)/.cache/hyperslab/fuzz
 FUZZ_TARGETS ?= whole_file filters read_sizes
 SECONDS     ?= 60
+SHORT_SECONDS ?= 20
+MIRI_CASES  ?= 4
 COUNT       ?= 100000
 
 $(TOOLS)/bin/cargo-fuzz:
@@ -109,8 +112,48 @@ fuzz: $(VENV)/.requirements $(TOOLS)/bin/cargo-fuzz ## every fuzz target for SEC
 			-rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1 -artifact_prefix=$(FUZZ_FOLDER)/findings/$$target- || exit 1; \
 	done
 
+# The same targets on stable Rust without a fuzzer: SHORT_SECONDS each, the same inputs in the same order.
+# Built as for fuzzing, so that checksums hold for every input; the core crate's target runs in test-rust.
+fuzz-short: $(VENV)/.requirements ## the fuzz targets of the formats for SHORT_SECONDS=20 each (stable Rust)
+	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
+	HYPERSLAB_FUZZ_SEEDS=$(FUZZ_FOLDER)/seeds HYPERSLAB_FUZZ_SECONDS=$(SHORT_SECONDS) RUSTFLAGS="--cfg fuzzing" \
+		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz-short cargo test --locked --quiet -p hyperslab-formats --test fuzz_short -- --nocapture
+
+# Few cases each, for Miri is some hundred times slower. What calls C (zstd, bzip2) has no tests there.
+miri: ## the array crate and the filter kernels under Miri (nightly Rust with its component miri)
+	@rustup component list --toolchain nightly --installed 2>/dev/null | grep -q miri \
+		|| { echo "Miri is missing: rustup toolchain install nightly --component miri,rust-src"; exit 1; }
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=$(MIRI_CASES) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/miri \
+		cargo +nightly miri test --locked --quiet -p hyperslab-array --lib
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=$(MIRI_CASES) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/miri \
+		cargo +nightly miri test --locked --quiet -p hyperslab-formats --lib filter::
+
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	$(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+
+# One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
+bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
+	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
+	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
+
+# Jars and the environment of the peers; kept outside of the clone as the data are.
+BENCH_JARS := $(HOME)/.cache/hyperslab/bench-jars
+XARRAY_SQL := $(HOME)/.cache/hyperslab/venvs/xarray-sql
+
+$(BENCH_JARS): benches/contestants/jhdf/pom.xml
+	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$@
+	@touch $@
+
+$(XARRAY_SQL): benches/contestants/xarray-sql.txt
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters" for some, REPEATS=7
+	cargo build --release --locked -p hyperslab-bench
+	cargo build --release --locked --manifest-path benches/limit/Cargo.toml
+	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
+	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

@@ -201,30 +201,6 @@ def test_a_table_has_nulls_where_netcdf4_masks(tmp_path: pathlib.Path, model: st
             assert f.table(f"/{name}").to_arrow()[name].to_pylist() == wanted, name
 
 
-@pytest.mark.parametrize("calendar", ["standard", "gregorian", "proleptic_gregorian", "noleap", "365_day", "all_leap", "366_day", "360_day", "julian"])
-@pytest.mark.parametrize("units", ["days since 1999-12-31", "hours since 2000-02-28 06:30:00", "seconds since 1970-01-01T00:00:00Z",
-                                   "milliseconds since 2000-1-1", "minutes since 1900-01-01 00:00:0.0 +02:00"])
-def test_times_are_cftimes(tmp_path: pathlib.Path, calendar: str, units: str) -> None:
-    path = tmp_path / "a.nc"
-    numbers = np.array([0, 1, 59, 60, 365, 366.25, 100000])
-    with netCDF4.Dataset(path, "w") as f:
-        f.createDimension("time", len(numbers))
-        time = f.createVariable("time", "f8", ("time",))
-        time.units, time.calendar = units, calendar
-        time[:] = numbers
-    field = hs.open(path).table("/time").schema.field("time")
-    found = hs.open(path).table("/time").to_arrow()["time"]
-    if calendar in ("standard", "gregorian", "proleptic_gregorian"):
-        assert pa.types.is_timestamp(field.type)
-        wanted = netCDF4.num2date(numbers, units, calendar, only_use_cftime_datetimes=False, only_use_python_datetimes=True)
-        assert [t.replace(tzinfo=None) for t in found.to_pylist()] == list(wanted)
-    else:
-        assert field.type == pa.float64()
-        assert field.metadata[b"units"].decode() == units
-        assert field.metadata[b"calendar"].decode() == calendar
-        assert found.to_pylist() == numbers.tolist()
-
-
 def large_header(version: int, x: int, y: int) -> tuple[bytes, dict[str, int]]:
     """The header of `first(x)` f8, `record(t, y)` f4 and `other(t)` i2 with 2 records (NetCDF classic format
     specification), and where each variable begins: the library would write gigabytes to make such a file."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hyperslab as hs
+from standard_references import Made, told
 
 
 @pytest.fixture(params=["earliest", "latest"])
@@ -68,6 +69,58 @@ def test_a_reference_to_an_object_that_is_gone_is_an_error(path: pathlib.Path) -
         _ = hs.open(path)["objects"][2].path
 
 
+def test_references_are_text_in_tables(path: pathlib.Path) -> None:
+    f = hs.open(path)
+    with h5py.File(path) as theirs:
+        names = [h5py.h5r.get_name(ref, theirs.id).decode() if ref else None for ref in theirs["objects"][...]]
+        regions = [h5py.h5r.get_name(ref, theirs.id).decode() for ref in theirs["regions"][...]]
+    objects = f.table("/objects").to_arrow()
+    assert objects["objects"].to_pylist() == names == ["/g/x", "/g", "/type", "/", None]
+    field = objects.schema.field("objects")
+    assert (str(field.type), field.nullable, field.metadata[b"hdf5.reference"]) == ("string", True, b"object: path")
+    found = f.table("/regions").to_arrow()
+    assert [text.partition("[")[0] for text in found["regions"].to_pylist()] == regions
+    assert found["regions"].to_pylist() == [
+        "/g/x[2:5, 3:7]", "/g/x[0:7:3, 1:2]", "/g/x[...]" if f["regions"][2].selection[0] == "all" else "/g/x[0:7, 0:10]",
+        "/g/x[0:1, 2:4; 4:6, 2:4]", "/g/x[(6, 1); (0, 0); (3, 9); (3, 1)]", "/g/x[1:6:3:2, 0:10:4:2]"]
+    records = f.table("/records").to_arrow()
+    assert records["to"].to_pylist() == ["/g/x", "/g"] and records["n"].to_pylist() == [1, 2]
+    assert f.table("/records", where="to = '/g'").to_arrow()["n"].to_pylist() == [2]
+
+
+def test_undecoded_references_are_their_bytes(path: pathlib.Path) -> None:
+    with h5py.File(path) as theirs:
+        dataset = theirs["objects"]
+        offset, size = dataset.id.get_offset(), dataset.id.get_storage_size()
+    stored = path.read_bytes()[offset:offset + size]
+    raw = hs.open(path).table("/objects", decode=False).to_arrow()
+    assert str(raw.schema.field("objects").type) == "fixed_size_binary[8]"
+    assert b"".join(raw["objects"].to_pylist()) == stored
+    records = hs.open(path).table("/records", decode=False).to_arrow()
+    assert [value[:8] for value in records["to"].to_pylist()] == [stored[:8], stored[8:16]]
+
+
+def test_references_within_sequences_arrays_and_structs_are_text(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"], f["g/y"] = 1, 2
+        refs = [f["x"].ref, f["g/y"].ref, h5py.Reference()]
+        lists = f.create_dataset("lists", (2,), dtype=h5py.vlen_dtype(h5py.ref_dtype))
+        lists[0], lists[1] = np.array(refs, h5py.ref_dtype), np.array(refs[1:2], h5py.ref_dtype)
+        f.create_dataset("pairs", (1,), dtype=np.dtype((h5py.ref_dtype, (2, 3))))[0] = np.array([refs, refs[::-1]], h5py.ref_dtype)
+    f = hs.open(tmp_path / "a.h5")
+    assert f.table("/lists").to_arrow()["lists"].to_pylist() == [["/x", "/g/y", None], ["/g/y"]]
+    assert f.table("/pairs").to_arrow()["pairs"].to_pylist() == [[["/x", "/g/y", None], [None, "/g/y", "/x"]]]
+    assert [[ref.path for ref in values] for values in f["lists"][...]] == [["/x", "/g/y", None], ["/g/y"]]
+
+
+def test_a_reference_to_nothing_any_more_stops_a_table_unless_undecoded(path: pathlib.Path) -> None:
+    with h5py.File(path, "a") as f:
+        del f["type"]
+    with pytest.raises(hs.NotFoundError, match="decode=False"):
+        hs.open(path).table("/objects").to_arrow()
+    assert hs.open(path).table("/objects", decode=False).to_arrow().num_rows == 5
+
+
 @pytest.mark.parametrize("kind", ["COMPLEX_IEEE_F32LE", "COMPLEX_IEEE_F64LE", "COMPLEX_IEEE_F64BE", "NATIVE_LDOUBLE_COMPLEX"])
 def test_complex_numbers_of_hdf5_2(tmp_path: pathlib.Path, kind: str) -> None:
     values = np.array([1 + 2j, -1.5j, complex(np.inf, 0), complex(0, -np.inf)])
@@ -80,3 +133,132 @@ def test_complex_numbers_of_hdf5_2(tmp_path: pathlib.Path, kind: str) -> None:
         assert found.dtype == theirs["x"].dtype
         np.testing.assert_array_equal(found[...], theirs["x"][...])
     np.testing.assert_array_equal(found[...], values)
+
+
+@pytest.fixture(params=["earliest", "latest"])
+def standard(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> pathlib.Path:
+    """References of HDF5 1.12 to objects, regions and attributes of this file and of another."""
+    (tmp_path / "below").mkdir()
+    with h5py.File(tmp_path / "below" / "other.h5", "w", libver=request.param) as other:
+        other["deep/y"] = np.arange(12).reshape(3, 4)
+        other["deep/y"].attrs["unit"] = "K"
+    with h5py.File(tmp_path / "a.h5", "w", libver=request.param) as f, h5py.File(tmp_path / "below" / "other.h5") as other:
+        f.create_dataset("g/x", data=np.arange(70).reshape(7, 10), chunks=(3, 4)).attrs["größe"] = 5
+        f["type"] = np.dtype("i4")
+        blocks, points, box = (h5py.h5s.create_simple(shape) for shape in [(7, 10), (7, 10), (3, 4)])
+        blocks.select_hyperslab((1, 0), (2, 3), (3, 4), (2, 2))
+        points.select_elements([(6, 1), (0, 0), (3, 9), (3, 1)])
+        box.select_hyperslab((1, 0), (1, 1), (1, 1), (2, 2))
+        everything, nothing = h5py.h5s.create_simple((7, 10)), h5py.h5s.create_simple((7, 10))
+        nothing.select_none()
+        with Made() as made:
+            made.object(f, "/g/x").null().object(f, "/g").object(f, "/type").object(f, "/").object(other, "/deep/y")
+            for space in [blocks, points, everything, nothing]:
+                made.region(f, "/g/x", space)
+            made.region(other, "/deep/y", box).attribute(f, "/g/x", "größe").attribute(other, "/deep/y", "unit").null()
+            made.write(f, "refs")
+            made.write_attribute(f, "/g", "refs")
+            made.write_records(f, "records")
+    return tmp_path / "a.h5"
+
+
+def test_references_of_hdf5_1_12_lead_where_the_library_says(standard: pathlib.Path) -> None:
+    f = hs.open(standard)
+    found = f["refs"][...]
+    classes = {0: hs.Reference, 2: hs.Reference, 3: hs.RegionReference, 4: hs.AttributeReference}
+    with h5py.File(standard, "r+") as theirs:
+        wanted = told(theirs, "refs")
+    assert [answer.kind for answer in wanted] == [2, 0, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 0]
+    for ours, answer in zip(found, wanted, strict=True):
+        assert type(ours) is classes[answer.kind]
+        assert bool(ours) is (answer.kind != 0)
+        assert ours.path == answer.path
+        assert ours.filename == answer.file
+        if answer.kind == 4:
+            assert ours.attribute == answer.attribute
+            assert f[ours].attrs[ours.attribute] == (5 if ours.attribute == "größe" else "K")
+        if answer.kind == 3:
+            elements = f[ours][ours]
+            assert elements.dtype == answer.elements.dtype
+            np.testing.assert_array_equal(elements.reshape(-1), answer.elements)
+        if answer.kind == 0:
+            with pytest.raises(hs.InvalidInputError, match="nothing"):
+                f[ours]
+    assert [ref.path for ref in f["g"].attrs["refs"]] == [answer.path for answer in wanted]
+    records = f["records"][...]
+    assert records["n"].tolist() == list(range(len(wanted)))
+    assert [ref.path for ref in records["to"]] == [answer.path for answer in wanted]
+
+
+def test_references_of_hdf5_1_12_are_text_in_tables(standard: pathlib.Path) -> None:
+    with h5py.File(standard, "r+") as theirs:
+        wanted = told(theirs, "refs")
+    f = hs.open(standard)
+    for table, column in [("/refs", "refs"), ("/records", "to")]:
+        found = f.table(table).to_arrow()
+        field = found.schema.field(column)
+        assert b"attribute" in field.metadata[b"hdf5.reference"] and str(field.type) == "string"
+        for text, answer in zip(found[column].to_pylist(), wanted, strict=True):
+            if answer.kind == 0:
+                assert text is None
+                continue
+            where = answer.path if answer.file == str(standard) else f"{answer.file}:{answer.path}"
+            if answer.kind == 3:
+                assert text.partition("[")[0] == where
+            else:
+                assert text == (where if answer.kind == 2 else f"{where}@{answer.attribute}")
+    texts = [text for text in f.table("/refs").to_arrow()["refs"].to_pylist() if text and "[" in text]
+    assert [text[text.index("["):] for text in texts] == [
+        "[1:6:3:2, 0:10:4:2]", "[(6, 1); (0, 0); (3, 9); (3, 1)]", "[...]", "[]", "[1:3, 0:2]"]
+    raw = f.table("/refs", decode=False).to_arrow()["refs"]
+    assert str(raw.type).startswith("fixed_size_binary") and raw.null_count == 0
+
+
+def test_references_into_files_elsewhere_follow_the_path_policy(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "here").mkdir()
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other["y"] = [1, 2, 3]
+    with h5py.File(tmp_path / "here" / "a.h5", "w") as f, h5py.File(tmp_path / "other.h5") as other, Made() as made:
+        made.object(other, "/y").write(f, "refs")
+    with pytest.raises(hs.UnsupportedError, match="other.h5.*paths="):
+        _ = hs.open(tmp_path / "here" / "a.h5")["refs"][0].path
+    f = hs.open(tmp_path / "here" / "a.h5", paths="anywhere")
+    assert f["refs"][0].path == "/y"
+    assert f[f["refs"][0]][...].tolist() == [1, 2, 3]
+    (tmp_path / "other.h5").unlink()
+    with pytest.raises(hs.NotFoundError, match="other.h5"):
+        _ = hs.open(tmp_path / "here" / "a.h5", paths="anywhere")["refs"][0].path
+
+
+def test_references_of_hdf5_1_12_that_are_damaged_are_refused(standard: pathlib.Path) -> None:
+    with h5py.File(standard) as f:
+        offset, size = f["refs"].id.get_offset(), f["refs"].id.get_storage_size()
+    data = bytearray(standard.read_bytes())
+    width = size // 14
+    region = offset + 6 * width
+    for at, byte, error, match in [
+        (offset, 9, hs.CorruptError, "type"),
+        (offset + 1, 0x80, hs.CorruptError, "flags"),
+        (offset + 2, 16, hs.UnsupportedError, "token of 16 bytes"),
+        (offset + 3, data[offset + 3] ^ 1, hs.NotFoundError, "object at address"),
+        (region + 2, 250, hs.CorruptError, "heap object"),
+        (region + 2, 12, hs.CorruptError, "too early"),
+        (region + 14, 200, hs.CorruptError, "no object"),
+        (region, 4, hs.CorruptError, "bytes are left"),
+    ]:
+        changed = data.copy()
+        changed[at] = byte
+        standard.write_bytes(changed)
+        with pytest.raises(error, match=match):
+            _ = [ref.path for ref in hs.open(standard)["refs"][...]]
+
+
+def test_a_region_beyond_its_dataset_is_an_error(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        x = f.create_dataset("x", data=np.arange(10), maxshape=(None,), chunks=(4,))
+        f.create_dataset("regions", data=[x.regionref[6:9], x.regionref[::5]], dtype=h5py.regionref_dtype)
+        x.resize((5,))
+    f = hs.open(tmp_path / "a.h5")
+    for region in f["regions"][...]:
+        with pytest.raises(hs.InvalidInputError, match="shape"):
+            f["x"][region]

@@ -1,18 +1,23 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, ReferenceKind, Selection};
+use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, ReferencedPart, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::raise;
 use crate::heap::Heap;
-use crate::wait::wait;
-use crate::describe;
+use crate::wait::{run, wait};
+use crate::{describe, reference};
 
 /// An open file.
 #[pyclass(frozen, eq, hash, module = "hyperslab._native")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct File(pub(crate) hyperslab::File);
+
+/// Values of a dataset that are read before anybody could press Ctrl-C.
+const SMALL_BYTES: u64 = 1 << 20;
+/// File, number and path of an object; selection; attribute.
+type Dereferenced = (File, usize, String, Option<(&'static str, Vec<Vec<Vec<u64>>>)>, Option<String>);
 
 /// One dimension of a selection: `(start, count, step)`, or increasing indexes.
 #[derive(FromPyObject)]
@@ -55,13 +60,13 @@ impl File {
     /// The same file, opened anew.
     fn reopen(&self, py: Python<'_>) -> PyResult<File> {
         let file = self.0.clone();
-        wait(py, &Cancellation::new(), move || file.reopen().map_err(|error| error.in_file(file.name()))).map(File)
+        run(py, move || file.reopen().map_err(|error| error.in_file(file.name()))).map(File)
     }
 
     /// The file and number of the object at `path`.
     fn find(&self, py: Python<'_>, path: &str) -> PyResult<(File, usize)> {
         let (file, path) = (self.0.clone(), path.to_owned());
-        let found = wait(py, &Cancellation::new(), move || file.find(&path))?;
+        let found = run(py, move || file.find(&path))?;
         Ok((File(found.file), found.object.0))
     }
 
@@ -95,7 +100,7 @@ impl File {
             Content::Dataset(_) => {
                 // A virtual dataset's extent may be asked of its sources, which are other files.
                 let (file, id) = (self.0.clone(), ObjectId(object));
-                let dataset = wait(py, &Cancellation::new(), move || file.dataset(id).cloned())?;
+                let dataset = run(py, move || file.dataset(id).cloned())?;
                 describe::dataset(py, &dict, &dataset)?;
                 "dataset"
             }
@@ -152,29 +157,28 @@ impl File {
         Ok(Some((shape, datatype, PyBytes::new(py, &value.bytes), Heap(value.heap.clone()))))
     }
 
-    /// What a reference (`Object` or `Region`) points at: the object's number and path, and the selection
-    /// as `(kind, parts)`; `None` for one that was never set.
-    #[expect(clippy::type_complexity, reason = "a tuple that one Python line takes apart")]
-    fn dereference(
-        &self,
-        py: Python<'_>,
-        region: bool,
-        element: Vec<u8>,
-    ) -> PyResult<Option<(usize, String, Option<(&'static str, Vec<Vec<Vec<u64>>>)>)>> {
-        let (file, kind) = (self.0.clone(), if region { ReferenceKind::Region } else { ReferenceKind::Object });
-        let found = wait(py, &Cancellation::new(), move || {
-            let Some(found) = file.dereference(kind, &element)? else { return Ok(None) };
-            let path = file.object(found.object)?.path.clone();
+    /// What a reference of some kind (`Object`, `Region`, `Standard`) points at: the object's file, number
+    /// and path, the selection as `(kind, parts)`, and the attribute; `None` for one that was never set.
+    fn dereference(&self, py: Python<'_>, kind: &str, element: Vec<u8>) -> PyResult<Option<Dereferenced>> {
+        let (file, kind) = (self.0.clone(), reference::kind(py, kind)?);
+        let found = run(py, move || {
+            let Some(found) = file.dereference(kind, element.len(), &element)?.pop().flatten() else { return Ok(None) };
+            let path = found.file.object(found.object)?.path.clone();
             Ok(Some((found, path)))
         })?;
         let Some((found, path)) = found else { return Ok(None) };
-        Ok(Some((found.object.0, path, found.selection.map(describe::selection))))
+        let (selection, attribute) = match found.part {
+            ReferencedPart::Object => (None, None),
+            ReferencedPart::Region(selection) => (Some(describe::selection(selection)), None),
+            ReferencedPart::Attribute(name) => (None, Some(name)),
+        };
+        Ok(Some((File(found.file), found.object.0, path, selection, attribute)))
     }
 
     /// Bytes that the values take in the file.
     fn stored_bytes(&self, py: Python<'_>, dataset: usize) -> PyResult<u64> {
         let file = self.0.clone();
-        wait(py, &Cancellation::new(), move || file.stored_bytes(ObjectId(dataset)))
+        run(py, move || file.stored_bytes(ObjectId(dataset)))
     }
 
     /// Reads a selection into the `length` bytes of memory at `address`; gives the heap.
@@ -185,7 +189,8 @@ impl File {
         let file = self.0.clone();
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
-        wait(py, &cancellation, move || {
+        let is_small = self.0.dataset(ObjectId(dataset)).is_ok_and(|d| d.value_bytes().is_some_and(|bytes| bytes <= SMALL_BYTES));
+        let read = move || {
             let dataset = ObjectId(dataset);
             let selection = selection(&file, dataset, axes).map_err(|e| e.in_file(file.name()))?;
             if length == 0 || address == 0 {
@@ -196,7 +201,8 @@ impl File {
             // alone, and `wait` does not return before this closure has ended.
             let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
             file.read_into(dataset, &selection, out, &shared)
-        })
-        .map(Heap)
+        };
+        let heap = if is_small { run(py, read) } else { wait(py, &cancellation, read) };
+        heap.map(Heap)
     }
 }

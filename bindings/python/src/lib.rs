@@ -8,16 +8,24 @@ mod file;
 mod heap;
 mod plan;
 mod reader;
+mod reference;
 mod session;
 mod wait;
+mod worker;
 
 use pyo3::prelude::*;
+
+/// Opening a small file is many small allocations, and a scan takes and gives back large ones: this one
+/// keeps what is given back (docs/decisions/0011-allocator.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;

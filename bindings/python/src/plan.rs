@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 use crate::error::raise;
 use crate::file::File;
 use crate::reader::{Reader, schema_capsule};
-use crate::wait::wait;
+use crate::wait::{run, wait};
 
 /// A planned scan.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -63,7 +63,7 @@ impl Plan {
         request.limit = limit;
         request.batch_rows = batch_rows;
         request.decode = decode;
-        let plan = wait(py, &Cancellation::new(), move || hyperslab::scan::Plan::new(&files, &request))?;
+        let plan = run(py, move || hyperslab::scan::Plan::new(&files, &request))?;
         Ok(Self(std::sync::Arc::new(plan)))
     }
 
@@ -89,7 +89,7 @@ impl Plan {
     fn split<'py>(&self, py: Python<'py>, count: Option<usize>, target_bytes: Option<u64>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let plan = self.0.clone();
         let policy = SplitPolicy { target_bytes, count };
-        let encoded = wait(py, &Cancellation::new(), move || {
+        let encoded = run(py, move || {
             plan.split(&policy)?.iter().map(|split| split.encode()).collect::<hyperslab::Result<Vec<_>>>()
         })?;
         Ok(encoded.iter().map(|bytes| PyBytes::new(py, bytes)).collect())

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::error::raise;
 use crate::file::File;
 use crate::reader::Reader;
-use crate::wait::wait;
+use crate::wait::{run, wait};
 
 /// Threads and limits.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -53,13 +53,11 @@ impl Session {
         hyperslab::Session::new(options).map(Self).map_err(|error| raise(py, &error))
     }
 
-    /// Opens a local file.
-    fn open(&self, py: Python<'_>, path: PathBuf) -> PyResult<File> {
+    /// Opens local files, side by side.
+    fn open(&self, py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<File>> {
         let session = self.0.clone();
-        wait(py, &Cancellation::new(), move || {
-            session.open(&path).map_err(|error| error.in_file(path.display().to_string()))
-        })
-        .map(File)
+        let files = run(py, move || session.open_all(&paths))?;
+        Ok(files.into_iter().map(File).collect())
     }
 
     /// Reads the split of these bytes.

@@ -1,4 +1,4 @@
-//! Wait: long work on a thread of its own while Python looks for Ctrl-C.
+//! Wait: work without the interpreter. Long work goes to another thread while Python looks for Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -8,11 +8,23 @@ use hyperslab::{Cancellation, Error, Result};
 use pyo3::prelude::*;
 
 use crate::error::raise;
+use crate::worker::Worker;
 
 /// How often Python's signal handlers get their turn.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs `work` without the interpreter. A signal cancels it; this returns only when `work` has ended,
+/// Runs `work` on this thread, without the interpreter: for what cannot be cancelled or is short. A panic
+/// becomes an `Internal` error.
+pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    py.detach(|| caught(work)).map_err(|error| raise(py, &error))
+}
+
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")))
+}
+
+/// Runs `work` on another thread, without the interpreter. A signal cancels it; this returns only when `work` has ended,
 /// so what it borrows from Python stays alive. A panic becomes an `Internal` error.
 pub(crate) fn wait<T: Send + 'static>(
     py: Python<'_>,
@@ -20,15 +32,13 @@ pub(crate) fn wait<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
-    std::thread::Builder::new()
-        .name("hyperslab-call".to_owned())
-        .spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(work))
-                .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")));
+    let worker = Worker::idle().map_err(|error| raise(py, &error))?;
+    worker
+        .start(move || {
             // The receiver waits until this arrives, so sending does not fail.
-            let _ = sender.send(result);
+            let _ = sender.send(caught(work));
         })
-        .map_err(|e| raise(py, &Error::from(e)))?;
+        .map_err(|error| raise(py, &error))?;
     // A Receiver may be moved to but not shared between threads, so it travels through `detach`.
     let mut receiver = receiver;
     let mut interrupted: Option<PyErr> = None;
@@ -40,6 +50,7 @@ pub(crate) fn wait<T: Send + 'static>(
         receiver = back;
         match message {
             Ok(result) => {
+                worker.give_back();
                 return match interrupted {
                     Some(interrupt) => Err(interrupt),
                     None => result.map_err(|error| raise(py, &error)),

@@ -163,7 +163,7 @@ pub enum Datatype {
         /// Members in the file's order.
         members: Vec<Member>,
     },
-    /// Object or region reference, kept as its raw bytes.
+    /// Reference to an object, elements of a dataset, or an attribute.
     Reference {
         /// Bytes.
         size: u64,
@@ -248,6 +248,28 @@ impl Datatype {
             Self::Compound { members, .. } => members.iter().any(|m| m.datatype.uses_heap()),
             Self::Array { base, .. } => base.uses_heap(),
             _ => false,
+        }
+    }
+    /// Whether some part of an element is a reference.
+    pub fn has_references(&self) -> bool {
+        match self {
+            Self::Reference { .. } => true,
+            Self::Compound { members, .. } => members.iter().any(|m| m.datatype.has_references()),
+            Self::Array { base, .. } | Self::Sequence { base, .. } => base.has_references(),
+            _ => false,
+        }
+    }
+    /// The same with plain bytes in place of references.
+    pub fn with_references_as_bytes(&self) -> Self {
+        match self {
+            Self::Reference { size, .. } => Self::Opaque { size: *size, tag: String::new() },
+            Self::Compound { size, members } => {
+                let member = |m: &Member| Member { datatype: m.datatype.with_references_as_bytes(), ..m.clone() };
+                Self::Compound { size: *size, members: members.iter().map(member).collect() }
+            }
+            Self::Array { base, shape } => Self::Array { base: Box::new(base.with_references_as_bytes()), shape: shape.clone() },
+            Self::Sequence { size, base } => Self::Sequence { size: *size, base: Box::new(base.with_references_as_bytes()) },
+            other => other.clone(),
         }
     }
     /// The name of an unsupported class within, if any.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::{Datatype, Error, Result};
+use crate::{Datatype, Error, ReferenceKind, Result};
 
 /// Where a variable-length value lives: a global heap collection and an object in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,23 +41,51 @@ impl HeapReference {
     }
 }
 
-/// The heap objects that some elements point at, fetched before conversion so that conversion
-/// only computes.
+/// A reference of some kind and its bytes in the file.
+type StoredElement = (ReferenceKind, Box<[u8]>);
+
+/// The heap objects that some elements point at, and the names of what references among them point at:
+/// fetched before conversion so that conversion only computes.
 #[derive(Debug, Clone, Default)]
-pub struct HeapObjects(HashMap<HeapReference, Arc<[u8]>>);
+pub struct HeapObjects {
+    objects: HashMap<HeapReference, Arc<[u8]>>,
+    names: HashMap<StoredElement, Option<Arc<str>>>,
+    /// Bytes that may still be fetched or made of what was fetched.
+    left: u64,
+}
 
 impl HeapObjects {
+    /// None yet, and at most `most_bytes` of them (see [`Self::charge`]). The default has no room for any.
+    pub fn limited(most_bytes: u64) -> Self {
+        Self { left: most_bytes, ..Self::default() }
+    }
+    /// Makes room for more.
+    pub fn allow(&mut self, more_bytes: u64) {
+        self.left = self.left.saturating_add(more_bytes);
+    }
+    /// Bytes that are left of the room for them.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+    /// Pays for bytes that are fetched, or that a value will have: a few bytes of a file can point at one
+    /// object any number of times. `LimitExceeded` where too little is left.
+    pub fn charge(&mut self, bytes: u64) -> Result<()> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            Error::limit_exceeded("the variable-length values of this read are larger than its file justifies (limit heap_bytes): read fewer at a time")
+        })?;
+        Ok(())
+    }
     /// Adds an object.
     pub fn insert(&mut self, reference: HeapReference, bytes: Arc<[u8]>) {
-        self.0.insert(reference, bytes);
+        self.objects.insert(reference, bytes);
     }
     /// Whether the object is already here.
     pub fn contains(&self, reference: HeapReference) -> bool {
-        self.0.contains_key(&reference)
+        self.objects.contains_key(&reference)
     }
     /// The bytes of an object; `Corrupt` when the file has no such object.
     pub fn object(&self, reference: HeapReference) -> Result<&[u8]> {
-        self.0.get(&reference).map(AsRef::as_ref).ok_or_else(|| {
+        self.objects.get(&reference).map(AsRef::as_ref).ok_or_else(|| {
             Error::corrupt(format!("no object {} in this global heap collection", reference.index))
                 .at_offset(reference.address)
         })
@@ -80,13 +108,27 @@ impl HeapObjects {
                 .at_offset(reference.address)
             })
     }
+    /// Adds the name of what a stored reference points at, `None` for nothing.
+    pub fn insert_name(&mut self, kind: ReferenceKind, element: &[u8], name: Option<Arc<str>>) {
+        self.names.insert((kind, element.into()), name);
+    }
+    /// Whether the name of what a stored reference points at is here.
+    pub fn has_name(&self, kind: ReferenceKind, element: &[u8]) -> bool {
+        self.names.contains_key(&(kind, Box::<[u8]>::from(element)))
+    }
+    /// The name of what a stored reference points at, `None` for nothing.
+    pub fn name(&self, kind: ReferenceKind, element: &[u8]) -> Result<Option<&str>> {
+        let name = self.names.get(&(kind, Box::<[u8]>::from(element))).ok_or_else(|| Error::internal("a reference that was not followed"))?;
+        Ok(name.as_deref())
+    }
     /// All objects.
     pub fn iter(&self) -> impl Iterator<Item = (HeapReference, &Arc<[u8]>)> {
-        self.0.iter().map(|(reference, bytes)| (*reference, bytes))
+        self.objects.iter().map(|(reference, bytes)| (*reference, bytes))
     }
     /// Takes over all objects of `other`.
     pub fn extend(&mut self, other: Self) {
-        self.0.extend(other.0);
+        self.objects.extend(other.objects);
+        self.names.extend(other.names);
     }
 }
 

@@ -6,16 +6,21 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod chunk_buffer;
 mod chunk_grid;
 mod dataspace;
 mod datatype;
 mod elements;
 mod error;
+pub mod interleave;
+mod planes;
 mod scatter;
 mod selection;
+mod stored_reference;
 mod stored_selection;
 
 pub use attribute::Attribute;
+pub use chunk_buffer::{Arrangement, ChunkBuffer, DecodedChunk};
 pub use chunk_grid::ChunkGrid;
 pub use dataspace::Dataspace;
 pub use datatype::{
@@ -24,6 +29,8 @@ pub use datatype::{
 };
 pub use elements::{Elements, HeapObjects, HeapReference};
 pub use error::{Error, ErrorKind, Result};
+pub use planes::join_planes;
 pub use scatter::scatter;
 pub use selection::{Axis, Run, Selection};
+pub use stored_reference::{ReferenceTarget, ReferencedPart, StoredReference};
 pub use stored_selection::{HyperslabAxis, StoredSelection};

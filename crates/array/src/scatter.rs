@@ -1,18 +1,18 @@
 //! Scatter: the wanted elements of one decoded chunk go to their places in the output.
 
 use crate::selection::Run;
-use crate::{Error, Result, Selection};
+use crate::{Arrangement, DecodedChunk, Error, Result, Selection, join_planes};
 
 /// Copies what `selection` wants of a chunk into `out`.
 ///
-/// * `chunk`: decoded bytes of a box of `chunk_shape` (row-major) whose first element has the
+/// * `chunk`: the decoded elements of a box of `chunk_shape` (row-major) whose first element has the
 ///   dataset coordinates `origin`;
 /// * `out`: row-major bytes of `selection.shape()`, or of the part of it that starts at position
 ///   `target_origin` and has extent `target_shape`; what lies outside of `out` is left alone;
 /// * `element_size`: bytes of one element.
 #[expect(clippy::too_many_arguments, reason = "two boxes and what lies between them")]
 pub fn scatter(
-    chunk: &[u8],
+    chunk: DecodedChunk<'_>,
     chunk_shape: &[u64],
     origin: &[u64],
     selection: &Selection,
@@ -57,17 +57,26 @@ pub fn scatter(
         source_shape.pop();
         wanted_shape.pop();
     }
-    copy(chunk, &source_shape, out, &wanted_shape, &runs, element, 0, 0)
+    let row = Row { bytes: element, element: element_size };
+    copy(chunk, &source_shape, out, &wanted_shape, &runs, row, 0, 0)
+}
+
+/// What is copied as one: an element, or several that lie together on both sides.
+#[derive(Clone, Copy)]
+struct Row {
+    bytes: usize,
+    /// Bytes of one element.
+    element: usize,
 }
 
 #[expect(clippy::too_many_arguments, reason = "the state of a recursion over dimensions")]
 fn copy(
-    chunk: &[u8],
+    chunk: DecodedChunk<'_>,
     source_shape: &[u64],
     out: &mut [u8],
     target_shape: &[u64],
     runs: &[Vec<Run>],
-    element: usize,
+    row: Row,
     source_row: u64,
     target_row: u64,
 ) -> Result<()> {
@@ -75,30 +84,33 @@ fn copy(
     let (Some((runs, deeper)), Some((&extent, source_deeper)), Some((&target_extent, target_deeper))) =
         (runs.split_first(), source_shape.split_first(), target_shape.split_first())
     else {
-        return copy_bytes(chunk, out, source_row, target_row, 1, element).ok_or_else(outside);
+        return copy_rows(chunk, out, source_row, target_row, 1, row).ok_or_else(outside);
     };
     for run in runs {
         let source = source_row * extent + run.source;
         let target = target_row * target_extent + run.target;
         if deeper.is_empty() {
-            copy_bytes(chunk, out, source, target, run.count, element).ok_or_else(outside)?;
+            copy_rows(chunk, out, source, target, run.count, row).ok_or_else(outside)?;
         } else {
             for k in 0..run.count {
-                copy(chunk, source_deeper, out, target_deeper, deeper, element, source + k, target + k)?;
+                copy(chunk, source_deeper, out, target_deeper, deeper, row, source + k, target + k)?;
             }
         }
     }
     Ok(())
 }
 
-fn copy_bytes(chunk: &[u8], out: &mut [u8], source: u64, target: u64, count: u64, element: usize) -> Option<()> {
+fn copy_rows(chunk: DecodedChunk<'_>, out: &mut [u8], source: u64, target: u64, count: u64, row: Row) -> Option<()> {
     let (source, target, count) =
         (usize::try_from(source).ok()?, usize::try_from(target).ok()?, usize::try_from(count).ok()?);
-    let length = count.checked_mul(element)?;
-    let source = source.checked_mul(element)?;
-    let target = target.checked_mul(element)?;
-    let from = chunk.get(source..source.checked_add(length)?)?;
-    out.get_mut(target..target.checked_add(length)?)?.copy_from_slice(from);
+    let length = count.checked_mul(row.bytes)?;
+    let source = source.checked_mul(row.bytes)?;
+    let target = target.checked_mul(row.bytes)?;
+    let to = out.get_mut(target..target.checked_add(length)?)?;
+    match chunk.arrangement {
+        Arrangement::Elements => to.copy_from_slice(chunk.bytes.get(source..source.checked_add(length)?)?),
+        Arrangement::Planes => join_planes(chunk.bytes, row.element, source / row.element, to)?,
+    }
     Some(())
 }
 
@@ -146,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_scattered_into_a_hyperslab_equal_nested_loops((shape, chunk_shape, axes) in case()) {
+        fn chunks_scattered_into_a_hyperslab_equal_nested_loops((shape, chunk_shape, axes) in case(), shuffled in any::<bool>()) {
             let selection = Selection::new(axes.clone(), &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
             let grid = ChunkGrid::new(shape.clone(), chunk_shape.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
             let wanted = selection.shape();
@@ -160,7 +172,12 @@ mod tests {
                         (number(&global, &shape) as u16).to_le_bytes()
                     })
                     .collect();
-                scatter(&chunk, &chunk_shape, &origin, &selection, &mut out, &vec![0; shape.len()], &wanted, 2)
+                let planes: Vec<u8> = [0, 1].iter().flat_map(|byte| chunk.iter().skip(*byte).step_by(2).copied()).collect();
+                let decoded = match shuffled {
+                    true => DecodedChunk { bytes: &planes, arrangement: Arrangement::Planes },
+                    false => DecodedChunk::from(chunk.as_slice()),
+                };
+                scatter(decoded, &chunk_shape, &origin, &selection, &mut out, &vec![0; shape.len()], &wanted, 2)
                     .map_err(|e| TestCaseError::fail(e.to_string()))?;
             }
             let expected: Vec<u8> = every_index(&wanted)

@@ -18,6 +18,19 @@ pub enum StoredSelection {
     Blocks(Vec<(Vec<u64>, Vec<u64>)>),
 }
 
+impl StoredSelection {
+    /// How many dimensions its coordinates have; `None` where it has no coordinates.
+    pub fn ndim(&self) -> Option<u64> {
+        let ndim = match self {
+            Self::None | Self::All => None,
+            Self::Points(points) => points.first().map(Vec::len),
+            Self::Hyperslab(axes) => Some(axes.len()),
+            Self::Blocks(blocks) => blocks.first().map(|(first, _)| first.len()),
+        };
+        ndim.map(|ndim| ndim as u64)
+    }
+}
+
 /// One dimension of a regular hyperslab: `count` blocks of `block` indexes, `stride` apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HyperslabAxis {

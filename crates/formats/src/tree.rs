@@ -209,6 +209,10 @@ impl Tree {
 }
 
 impl Dataset {
+    /// Bytes of all elements, without what they point at in heaps; `None` beyond 64 bits.
+    pub fn value_bytes(&self) -> Option<u64> {
+        self.dataspace.shape().iter().try_fold(self.datatype.size(), |bytes, extent| bytes.checked_mul(*extent))
+    }
     /// The same dataset with another extent (of the same ndim), as it has after growing.
     pub fn with_shape(&self, shape: Vec<u64>) -> Result<Self> {
         let Dataspace::Simple { max_shape, .. } = &self.dataspace else {

@@ -11,7 +11,9 @@ use hyperslab_storage::Memory;
 
 #[path = "../../../testing/fuzz/src/lib.rs"]
 #[expect(
+    dead_code,
     clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     reason = "the fuzz targets' own checks, which fail by panic"

@@ -10,8 +10,10 @@ mod heap_salt;
 mod neighbours;
 mod read;
 mod reference;
+mod reference_text;
 pub mod scan;
 mod session;
+mod values;
 mod virtual_dataset;
 
 pub use cancellation::Cancellation;
@@ -19,13 +21,14 @@ pub use counters::Counters;
 pub use file::{File, Found};
 pub use hyperslab_array::{
     Attribute, Axis, ByteOrder, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind,
-    FloatFormat, HeapObjects, HeapReference, Member, HyperslabAxis, ReferenceKind, Result, Selection, StoredSelection, StringPadding,
+    FloatFormat, HeapObjects, HeapReference, Member, HyperslabAxis, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection,
+    StringPadding,
 };
 pub use hyperslab_formats::{
     Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Format, Group, Interpretation, Limits, Link,
     LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
 };
 pub use hyperslab_formats::filter;
-pub use reference::Referenced;
+pub use reference::{Referenced, reference_target};
 pub use neighbours::{MissingSources, PathPolicy};
 pub use session::{Session, SessionOptions};

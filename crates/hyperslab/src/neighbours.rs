@@ -103,7 +103,7 @@ impl File {
         let mut pieces = Vec::with_capacity(files.len());
         for file in files {
             let path = self.neighbour_path(&file.file)?;
-            let storage: Arc<dyn Storage> = Arc::new(LocalFile::open(&path)?);
+            let storage: Arc<dyn Storage> = Arc::new(LocalFile::open_growing(&path)?);
             let length = file.length.unwrap_or(u64::MAX - start);
             pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });
             start = start.checked_add(length).ok_or_else(|| Error::corrupt("external files beyond 64 bits"))?;

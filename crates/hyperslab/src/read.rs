@@ -1,19 +1,24 @@
 //! Read: a hyperslab of one dataset. Chunks are fetched in coalesced reads and decoded in parallel,
 //! each once, and scattered straight into the caller's buffer.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use hyperslab_array::{Axis, Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
-use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
+use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Datatype, DecodedChunk, Elements, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout, poison};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
+use crate::session::{being_written, patiently};
+use crate::values::{Values, zeros};
 use crate::{Cancellation, File, virtual_dataset};
 
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
 /// Runs shorter than this are fetched together and copied: a call costs more than a copy.
 const LEAST_DIRECT_BYTES: usize = 64 << 10;
+/// Less than this is read by the calling thread: waking others costs more.
+const LEAST_PARALLEL_BYTES: usize = 256 << 10;
 /// Longest coalesced read; bounds a worker's scratch.
 const COALESCE_BYTES: u64 = 4 << 20;
 
@@ -31,7 +36,7 @@ pub(crate) fn read(
 
 /// What `bytes`, elements of (a projection of) the dataset's datatype, point at in heaps.
 pub(crate) fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
-    let mut heap = HeapObjects::default();
+    let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
     let description = file.dataset(dataset)?;
     if description.virtual_mappings.is_empty() {
         file.array_file().resolve_heap(datatype, bytes, &mut heap)?;
@@ -42,15 +47,17 @@ pub(crate) fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &
 }
 
 /// The selected elements' bytes without what they point at in heaps.
-pub(crate) fn read_bytes(
-    file: &File,
-    dataset: ObjectId,
-    selection: &Selection,
-    cancellation: &Cancellation,
-) -> Result<Vec<u8>> {
+pub(crate) fn read_bytes(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Vec<u8>> {
     let mut bytes = zeros(selected_bytes(file.dataset(dataset)?, selection)?)?;
     fill(file, dataset, selection, &mut bytes, cancellation)?;
     Ok(bytes)
+}
+
+/// As `read_bytes`, in memory that the session uses again.
+pub(crate) fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Values> {
+    let mut values = file.session().values().take(selected_bytes(file.dataset(dataset)?, selection)?)?;
+    fill(file, dataset, selection, &mut values, cancellation)?;
+    Ok(values)
 }
 
 pub(crate) fn read_into(
@@ -94,21 +101,6 @@ pub(crate) fn fill_value(value: Option<&[u8]>, size: usize, out: &mut [u8]) {
     }
 }
 
-/// A buffer for `length` bytes. A small file can promise any number of them: more than there is memory
-/// for is an error, where `vec!` would end the process.
-fn zeros(length: usize) -> Result<Vec<u8>> {
-    const SURELY_THERE: usize = 16 << 20;
-    if length > SURELY_THERE {
-        let mut probe: Vec<u8> = Vec::new();
-        probe
-            .try_reserve_exact(length)
-            .map_err(|_| Error::limit_exceeded(format!("{length} bytes exceed the memory of this machine: read them in parts")))?;
-        // Else the compiler may leave the attempt out.
-        std::hint::black_box(&mut probe);
-    }
-    Ok(vec![0; length])
-}
-
 fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
     let count = match &dataset.dataspace {
         hyperslab_array::Dataspace::Null => 0,
@@ -137,6 +129,7 @@ fn fill(
     if out.is_empty() {
         return Ok(());
     }
+    poison(out);
     if let Some(written) = &description.written_shape {
         return fill_beyond(file, dataset, description, written, &selection, out, cancellation);
     }
@@ -170,11 +163,12 @@ fn fill_beyond(
         return fill_stored(file, dataset, description, &inside, stored, cancellation);
     }
     let mut stored = zeros(selected_bytes(description, &inside)?)?;
+    poison(&mut stored);
     fill_stored(file, dataset, description, &inside, &mut stored, cancellation)?;
     fill_value(description.fill_value.as_deref(), size, out);
     let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();
     let origin = vec![0; part.len()];
-    scatter(&stored, &part, &origin, &Selection::new(positions, &whole)?, out, &origin, &whole, size)
+    scatter(stored.as_slice().into(), &part, &origin, &Selection::new(positions, &whole)?, out, &origin, &whole, size)
 }
 
 /// Fills `out` from what the file stores.
@@ -194,18 +188,39 @@ fn fill_stored(
         _ => None,
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
-    let located = file.array_file().locate(dataset, selection)?;
+    // A chunk locator may be in the middle of a writer's change.
+    let located = patiently(
+        || Ok(file.array_file().locate(dataset, selection)),
+        |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
+    )??;
     let job = Job { file, storage, dataset, description, selection, cancellation };
+    let small = out.len() < LEAST_PARALLEL_BYTES;
     let bands = job.bands(&located.chunks, out)?;
-    let pool = file.session().pool()?;
-    let threads = pool.current_num_threads();
-    pool.install(|| {
+    let threads = file.session().thread_count()?;
+    if small || threads == 1 {
+        return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
+    }
+    file.session().compute(|| {
         if bands.len() >= threads.min(located.chunks.len()) {
-            bands.into_par_iter().try_for_each_init(Scratch::default, |scratch, band| job.read_band(band, scratch))
+            bands.into_par_iter().try_for_each(|band| with_scratch(|scratch| job.read_band(band, scratch)))
         } else {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
+}
+
+thread_local! {
+    /// Kept from read to read: fresh memory costs more than most of what is done with it.
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+/// Calls `work` with this thread's scratch. A decoder of somebody else's may read another file meanwhile:
+/// that finds an empty one.
+fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    let outcome = work(&mut scratch);
+    SCRATCH.set(scratch);
+    outcome
 }
 
 /// One call's fixed facts.
@@ -238,7 +253,7 @@ struct DirectPlace {
 #[derive(Default)]
 struct Scratch {
     raw: Vec<u8>,
-    decoded: Vec<u8>,
+    decoded: ChunkBuffer,
 }
 
 impl Job<'_> {
@@ -288,7 +303,7 @@ impl Job<'_> {
                 };
                 let raw = part(&scratch.raw, offset - read.offset, length)?;
                 let as_stored = self.decode(location, raw, &mut scratch.decoded)?;
-                self.scatter(location, as_stored.unwrap_or(&scratch.decoded), out, &origin, &shape)?;
+                self.scatter(location, as_stored.map_or(scratch.decoded.chunk(), DecodedChunk::from), out, &origin, &shape)?;
             }
         }
         Ok(())
@@ -356,21 +371,21 @@ impl Job<'_> {
     fn read_band_in_parallel(&self, band: Band<'_>, threads: usize) -> Result<()> {
         let Band { out, origin, shape, chunks } = band;
         for group in chunks.chunks(threads.max(1) * 4) {
-            let decoded: Vec<(&ChunkLocation, Vec<u8>)> = group
+            let decoded: Vec<(&ChunkLocation, ChunkBuffer)> = group
                 .par_iter()
                 .map_init(Vec::new, |raw, location| {
                     self.cancellation.check()?;
                     let (offset, length) = stored_range(location);
                     self.fetch(raw, offset, length)?;
-                    let mut decoded = Vec::new();
+                    let mut decoded = ChunkBuffer::default();
                     if let Some(as_stored) = self.decode(location, raw, &mut decoded)? {
-                        decoded = as_stored.to_vec();
+                        decoded.bytes = as_stored.to_vec();
                     }
                     Ok((*location, decoded))
                 })
                 .collect::<Result<_>>()?;
-            for (location, bytes) in decoded {
-                self.scatter(location, &bytes, out, &origin, &shape)?;
+            for (location, chunk) in decoded {
+                self.scatter(location, chunk.chunk(), out, &origin, &shape)?;
             }
         }
         Ok(())
@@ -387,8 +402,9 @@ impl Job<'_> {
     }
 
     /// Decodes a chunk into `out`, or returns the bytes as stored where nothing has to be undone.
-    fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut Vec<u8>) -> Result<Option<&'a [u8]>> {
-        out.clear();
+    fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut ChunkBuffer) -> Result<Option<&'a [u8]>> {
+        out.bytes.clear();
+        out.arrangement = Arrangement::Elements;
         let size = self.description.datatype.size();
         let bytes = location
             .shape
@@ -401,8 +417,8 @@ impl Job<'_> {
             ChunkSource::Inline(inline) => return Ok(Some(inline)),
             ChunkSource::Fill => {
                 let element = usize::try_from(size).map_err(|_| Error::internal("element size"))?;
-                out.resize(bytes, 0);
-                fill_value(self.description.fill_value.as_deref(), element, out);
+                out.bytes.resize(bytes, 0);
+                fill_value(self.description.fill_value.as_deref(), element, &mut out.bytes);
             }
             ChunkSource::Stored { offset, .. } => {
                 if self.description.filters.is_empty() && raw.len() == bytes {
@@ -414,17 +430,17 @@ impl Job<'_> {
                     .decode(self.dataset, location, raw, out)
                     .map_err(|error| error.at_offset(*offset))?;
                 self.file.session().counters().add_decoded_chunk(start);
-                if out.len() != bytes {
-                    return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.len())));
+                if out.bytes.len() != bytes {
+                    return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
                 }
             }
         }
         Ok(None)
     }
 
-    fn scatter(&self, chunk: &ChunkLocation, bytes: &[u8], out: &mut [u8], origin: &[u64], shape: &[u64]) -> Result<()> {
+    fn scatter(&self, place: &ChunkLocation, chunk: DecodedChunk<'_>, out: &mut [u8], origin: &[u64], shape: &[u64]) -> Result<()> {
         let size = usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))?;
-        scatter(bytes, &chunk.shape, &chunk.origin, self.selection, out, origin, shape, size)
+        scatter(chunk, &place.shape, &place.origin, self.selection, out, origin, shape, size)
     }
 }
 

@@ -1,43 +1,56 @@
-//! References: stored addresses of objects, and of selections of datasets (specification IV.A.2.d,
-//! class 7; `H5R_OBJECT1` and `H5R_DATASET_REGION1`).
+//! References: values that point at objects, at elements of datasets, or at attributes, followed to the
+//! object they mean, be it in another file.
 
-use hyperslab_array::{Error, ReferenceKind, Result, StoredSelection};
+use hyperslab_array::{Error, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference};
 use hyperslab_formats::ObjectId;
 
 use crate::File;
 
 /// What a reference points at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Referenced {
+    /// The file that the object is in.
+    pub file: File,
     /// The object.
     pub object: ObjectId,
-    /// The elements of it, for a region reference.
-    pub selection: Option<StoredSelection>,
+    /// What of it is meant.
+    pub part: ReferencedPart,
 }
 
 impl File {
-    /// What a stored reference points at; `None` for one that was never set. `NotFound` where no hard
-    /// link leads to the object any more.
-    pub fn dereference(&self, kind: ReferenceKind, element: &[u8]) -> Result<Option<Referenced>> {
-        let (address, selection) = match kind {
-            ReferenceKind::Object => {
-                let address = element.iter().rev().try_fold(0u64, |n, &byte| Some(n.checked_mul(256)? | u64::from(byte)));
-                match address.filter(|address| *address != u64::MAX) {
-                    Some(0) | None => return Ok(None),
-                    Some(address) => (address, None),
-                }
-            }
-            ReferenceKind::Region => match self.array_file().region(element)? {
-                None => return Ok(None),
-                Some((address, selection)) => (address, Some(selection)),
-            },
-            ReferenceKind::Standard => {
-                return Err(Error::unsupported("a reference of HDF5 1.12 (H5T_STD_REF)").in_file(self.name()));
-            }
-        };
-        let object = self.at_address(address).ok_or_else(|| {
-            Error::not_found(format!("the object at address {address:#x} that a reference points at")).in_file(self.name())
-        })?;
-        Ok(Some(Referenced { object, selection }))
+    /// What each of some stored references (whole elements of `size` bytes) points at; `None` for one that
+    /// was never set. `NotFound` where no hard link leads to an object any more, `Unsupported` where the
+    /// path policy forbids the file that the object is in.
+    pub fn dereference(&self, kind: ReferenceKind, size: usize, elements: &[u8]) -> Result<Vec<Option<Referenced>>> {
+        let stored = self.array_file().references(kind, size, elements);
+        let follow = |reference: Option<StoredReference>| reference.map(|reference| self.follow(reference)).transpose();
+        let followed = stored.and_then(|stored| stored.into_iter().map(follow).collect());
+        followed.map_err(|error: Error| error.in_file(self.name()))
     }
+
+    fn follow(&self, reference: StoredReference) -> Result<Referenced> {
+        let file = match &reference.file {
+            None => self.clone(),
+            Some(name) => self.neighbour(name).map_err(|error| {
+                Error::new(error.kind(), format!("the file {name:?} that a reference points into: {}", error.message()))
+            })?,
+        };
+        let address = reference.address;
+        let object = file.at_address(address).ok_or_else(|| {
+            Error::not_found(format!("the object at address {address:#x} that a reference points at")).in_file(file.name())
+        })?;
+        if let ReferencedPart::Region(selection) = &reference.part {
+            let ndim = file.dataset(object)?.dataspace.shape().len() as u64;
+            if selection.ndim().is_some_and(|own| own != ndim) {
+                let message = format!("a reference selects in {:?} dimensions of a dataset of {ndim}", selection.ndim().unwrap_or(0));
+                return Err(file.place(object, Error::corrupt(message)));
+            }
+        }
+        Ok(Referenced { file, object, part: reference.part })
+    }
+}
+
+/// What a stored reference means, without following it; `None` for one that was never set.
+pub fn reference_target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTarget>> {
+    hyperslab_formats::reference_target(kind, element)
 }

@@ -5,14 +5,41 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::{Interpretation, Limits, OpenOptions, hdf5};
-use hyperslab_storage::LocalFile;
+use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5};
+use hyperslab_storage::{LocalFile, Storage};
+use rayon::prelude::*;
 
-use crate::{Counters, File, MissingSources, PathPolicy};
+use crate::{Counters, File, MissingSources, PathPolicy, values};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
 const MOST_TRIES: u32 = 50;
 const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+
+/// The outcome of `attempt`, made anew as long as it `is_torn`: seen in the middle of a writer's change.
+pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T>, is_torn: impl Fn(&T) -> bool) -> Result<T> {
+    for _ in 1..MOST_TRIES {
+        let outcome = attempt()?;
+        if !is_torn(&outcome) {
+            return Ok(outcome);
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    attempt()
+}
+
+/// Whether a writer has the file open; what cannot tell is not being written.
+pub(crate) fn being_written(storage: &dyn Storage) -> bool {
+    hdf5::is_being_written(storage).unwrap_or(false)
+}
+
+/// Whether some object was unreadable for damage.
+fn has_damage(tree: &Tree) -> bool {
+    let corrupt = |error: &Error| error.kind() == ErrorKind::Corrupt;
+    tree.objects.iter().any(|object| {
+        matches!(&object.content, Content::Unreadable(error) if corrupt(error))
+            || object.attributes_error.as_ref().is_some_and(corrupt)
+    })
+}
 
 /// What a session may use.
 #[derive(Debug, Clone, Default)]
@@ -37,6 +64,7 @@ pub struct Session {
     options: OpenOptions,
     paths: PathPolicy,
     missing_sources: MissingSources,
+    values: Arc<values::Pool>,
     counters: Arc<Counters>,
 }
 
@@ -60,6 +88,7 @@ impl Session {
             options: open,
             paths: options.paths,
             missing_sources: options.missing_sources,
+            values: Arc::default(),
             counters: Arc::default(),
         })
     }
@@ -67,19 +96,36 @@ impl Session {
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_at_depth(path.as_ref(), 0)
     }
+    /// Opens many local files side by side, in the given order; the first error in that order names its file.
+    pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
+        let open = |path: &_| {
+            let path: &Path = AsRef::as_ref(path);
+            self.open(path).map_err(|error| error.in_file(path.display().to_string()))
+        };
+        if let [one] = paths {
+            return Ok(vec![open(one)?]);
+        }
+        let opened: Vec<Result<File>> = self.compute(|| Ok(paths.par_iter().map(open).collect()))?;
+        opened.into_iter().collect()
+    }
     /// Opens a file that another one points at, `depth` files away from the first.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32) -> Result<File> {
-        for _ in 0..MOST_TRIES {
-            let storage = Arc::new(LocalFile::open(path)?);
-            match hyperslab_formats::open(storage.clone(), &self.options) {
-                Err(error) if error.kind() == ErrorKind::Corrupt && hdf5::is_being_written(storage.as_ref())? => {
-                    std::thread::sleep(BETWEEN_TRIES);
+        let (storage, opened) = patiently(
+            || {
+                let mut storage = Arc::new(LocalFile::open(path)?);
+                if being_written(storage.as_ref()) {
+                    storage = Arc::new(LocalFile::open_growing(path)?);
                 }
-                array_file => return Ok(File::new(self.clone(), path.to_path_buf(), array_file?, depth)),
-            }
-        }
-        let array_file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &self.options)?;
-        Ok(File::new(self.clone(), path.to_path_buf(), array_file, depth))
+                let opened = hyperslab_formats::open(storage.clone(), &self.options);
+                Ok((storage, opened))
+            },
+            |(storage, opened)| match opened {
+                Err(error) => error.kind() == ErrorKind::Corrupt && being_written(storage.as_ref()),
+                Ok(array_file) => has_damage(array_file.tree()) && being_written(storage.as_ref()),
+            },
+        )?;
+        drop(storage);
+        Ok(File::new(self.clone(), path.to_path_buf(), opened?, depth))
     }
     /// What the reads of this session have cost so far.
     pub fn counters(&self) -> &Counters {
@@ -111,6 +157,30 @@ impl Session {
         // A parent's pool in a forked child cannot be stopped, for its threads are not there.
         std::mem::forget(slot.replace(Started { process, pool: pool.clone() }));
         Ok(pool)
+    }
+    /// Runs `work` on the decoding threads of this process; its parallel iterators use them all.
+    ///
+    /// A thread of somebody else's rayon pool waits without taking up other work of that pool, as it
+    /// would in `install`: each such piece could read another file and wait in turn, until the stack ends.
+    pub(crate) fn compute<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        let pool = self.pool()?;
+        if pool.current_thread_index().is_some() {
+            return work();
+        }
+        let mut outcome = None;
+        pool.in_place_scope(|scope| scope.spawn(|_| outcome = Some(work())));
+        outcome.unwrap_or_else(|| Err(Error::internal("work on the decoding threads ended without a result")))
+    }
+    /// How many threads decode.
+    pub(crate) fn thread_count(&self) -> Result<usize> {
+        match self.threads {
+            Some(count) => Ok(count),
+            None => Ok(self.pool()?.current_num_threads()),
+        }
+    }
+    /// Memory for values, used again from read to read.
+    pub(crate) fn values(&self) -> &Arc<values::Pool> {
+        &self.values
     }
     pub(crate) fn limits(&self) -> &Limits {
         &self.options.limits

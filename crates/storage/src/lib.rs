@@ -34,6 +34,11 @@ pub trait Storage: Send + Sync {
     /// Fills `buffer` from `offset` on. Reading past the end is `Corrupt` (a truncated file) and
     /// names the offset; an operating-system failure is `Io`.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
+    /// `length` bytes from `offset` on where they are in memory already; `None` elsewhere.
+    fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let _ = (offset, length);
+        None
+    }
     /// What to call it in messages: a path or URL.
     fn name(&self) -> &str;
     /// Opens the file called `name` in the same folder; `NotFound` where there is none. A name that

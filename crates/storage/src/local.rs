@@ -1,5 +1,6 @@
 //! A file of the local file system, read with `pread`.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -9,27 +10,85 @@ use hyperslab_array::{Error, Result};
 
 use crate::{Storage, check_range};
 
+/// Bytes at the beginning that are read when a file is opened: its metadata, or all of a small file.
+const HEAD_BYTES: usize = 16 << 10;
+
 /// An open local file.
 #[derive(Debug)]
 pub struct LocalFile {
-    file: File,
+    /// None where `head` is the whole file: a hundred thousand small files need no open descriptors.
+    file: Option<File>,
+    head: Box<[u8]>,
     /// Known so far: a file that is being written grows.
     length: AtomicU64,
     name: String,
 }
 
 impl LocalFile {
-    /// Opens `path` for reading; `NotFound` or `Io` with the path otherwise.
+    /// Opens `path` for reading, and reads its beginning; `NotFound` or `Io` with the path otherwise.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        Self::open_with_head(path.as_ref(), HEAD_BYTES)
+    }
+
+    /// Opens `path`, whose bytes may change under way: none are kept.
+    pub fn open_growing(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with_head(path.as_ref(), 0)
+    }
+
+    fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|e| Error::from(e).in_file(&name))?;
-        let metadata = file.metadata().map_err(|e| Error::from(e).in_file(&name))?;
+        let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
+        let file = File::open(path).map_err(in_file)?;
+        let head = HEAD.with_borrow_mut(|scratch| {
+            scratch.resize(head_bytes, 0);
+            let there = read_head(&file, scratch)?;
+            Ok::<_, std::io::Error>(Box::from(scratch.get(..there).unwrap_or_default()))
+        });
+        let head: Box<[u8]> = match head {
+            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
+                return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
+            }
+            head => head.map_err(in_file)?,
+        };
+        if head.len() < head_bytes {
+            let length = AtomicU64::new(head.len() as u64);
+            return Ok(Self { file: None, head, length, name });
+        }
+        let metadata = file.metadata().map_err(in_file)?;
         if metadata.is_dir() {
             return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
         }
-        Ok(Self { file, length: AtomicU64::new(metadata.len()), name })
+        Ok(Self { file: Some(file), head, length: AtomicU64::new(metadata.len()), name })
     }
+}
+
+thread_local! {
+    /// Where the beginnings of files are read to before it is known how long they are.
+    static HEAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Fills `head` from the start of a file; how many bytes there were.
+fn read_head(file: &File, head: &mut [u8]) -> std::io::Result<usize> {
+    let mut there = 0;
+    while let Some(rest) = head.get_mut(there..).filter(|rest| !rest.is_empty()) {
+        match read_at(file, rest, there as u64) {
+            Ok(0) => break,
+            Ok(count) => there += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(there)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(not(unix))]
+fn read_at(_: &File, _: &mut [u8], _: u64) -> std::io::Result<usize> {
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "positional reads"))
 }
 
 impl Storage for LocalFile {
@@ -40,17 +99,36 @@ impl Storage for LocalFile {
         if end <= self.len() {
             return true;
         }
-        let now = self.file.metadata().map_or(0, |metadata| metadata.len());
+        let Some(file) = &self.file else { return false };
+        let now = file.metadata().map_or(0, |metadata| metadata.len());
         self.length.fetch_max(now, Ordering::Relaxed);
         end <= now
     }
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
-        #[cfg(unix)]
-        let read = std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset);
-        #[cfg(not(unix))]
-        let read = Err(std::io::Error::new(std::io::ErrorKind::Unsupported, "positional reads"));
-        read.map_err(|e| Error::from(e).in_file(&self.name).at_offset(offset))
+        if let Some(kept) = self.kept(offset, buffer.len()) {
+            buffer.copy_from_slice(kept);
+            return Ok(());
+        }
+        let Some(file) = &self.file else { return Err(Error::internal("a range beyond a whole file")) };
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            match read_at(file, rest, offset + done as u64) {
+                Ok(0) => {
+                    let end = offset + done as u64;
+                    let cut = format!("the file ends at byte {end} now: it was cut while it was being read");
+                    return Err(Error::corrupt(cut).in_file(&self.name).at_offset(offset));
+                }
+                Ok(count) => done += count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::from(error).in_file(&self.name).at_offset(offset)),
+            }
+        }
+        Ok(())
+    }
+    fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.head.get(start..start.checked_add(length)?)
     }
     fn name(&self) -> &str {
         &self.name
@@ -60,6 +138,7 @@ impl Storage for LocalFile {
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
             return Err(Error::invalid_input(format!("{name:?} is no name of a file beside this one")).in_file(&self.name));
         }
-        Ok(Arc::new(Self::open(Path::new(&self.name).with_file_name(name))?))
+        // Values, which their writer may still add to.
+        Ok(Arc::new(Self::open_growing(Path::new(&self.name).with_file_name(name))?))
     }
 }

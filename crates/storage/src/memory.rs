@@ -24,10 +24,13 @@ impl Storage for Memory {
     }
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
         check_range(self, offset, buffer.len())?;
-        let start = usize::try_from(offset).map_err(|_| Error::internal("offset exceeds memory"))?;
-        let source = self.bytes.get(start..start + buffer.len());
-        buffer.copy_from_slice(source.ok_or_else(|| Error::internal("range was checked"))?);
+        let kept = self.kept(offset, buffer.len());
+        buffer.copy_from_slice(kept.ok_or_else(|| Error::internal("range was checked"))?);
         Ok(())
+    }
+    fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset).ok()?;
+        self.bytes.get(start..start.checked_add(length)?)
     }
     fn name(&self) -> &str {
         &self.name

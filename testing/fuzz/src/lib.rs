@@ -1,8 +1,11 @@
 //! What the fuzz targets share: limits that a small file has no reason to meet, and reading all of a file.
 
+pub mod filters;
+pub mod short;
+
 use std::sync::Arc;
 
-use hyperslab_array::{Axis, Dataspace, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
+use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Dataspace, DecodedChunk, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
 use hyperslab_formats::{ArrayFile, ChunkSource, Content, Dataset, Interpretation, Limits, ObjectId, OpenOptions, StorageLayout, open};
 use hyperslab_storage::Memory;
 
@@ -18,6 +21,8 @@ pub fn limits() -> Limits {
         metadata_block_bytes: 1 << 20,
         chunk_bytes: 1 << 20,
         attribute_bytes: 1 << 20,
+        heap_bytes: 4 << 20,
+        metadata_bytes: 4 << 20,
         depth: 16,
         chunks: 4096,
         links_followed: 8,
@@ -115,7 +120,7 @@ fn read_dataset(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, numbers: 
     let all = Selection::all(shape);
     let whole = bytes_of(dataset, &all).and_then(|length| honest(read(file, id, dataset, &all, length)));
     if let Some(bytes) = &whole {
-        let mut heap = HeapObjects::default();
+        let mut heap = HeapObjects::limited(64 << 20);
         honest(file.resolve_heap(&dataset.datatype, bytes, &mut heap));
     }
     for _ in 0..3 {
@@ -148,22 +153,24 @@ pub fn pick(whole: &[u8], shape: &[u64], part: &Selection, size: usize) -> Vec<u
 fn read(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, selection: &Selection, length: usize) -> Result<Vec<u8>> {
     let size = usize::try_from(dataset.datatype.size()).map_err(|_| Error::limit_exceeded("an element"))?;
     let mut out = vec![0; length];
-    let (mut raw, mut decoded) = (Vec::new(), Vec::new());
+    let (mut raw, mut buffer) = (Vec::new(), ChunkBuffer::default());
     let target = selection.shape();
     for location in file.locate(id, selection)?.chunks {
-        let bytes: &[u8] = match &location.source {
+        let chunk: DecodedChunk<'_> = match &location.source {
             ChunkSource::Fill => {
                 let bytes = location.shape.iter().try_fold(dataset.datatype.size(), |n, &extent| n.checked_mul(extent));
                 // Contiguous blocks and clipped chunks: never more than a block.
                 let Some(bytes) = bytes.filter(|n| *n <= 4 * DATASET_BYTES) else { continue };
+                let decoded = &mut buffer.bytes;
+                buffer.arrangement = Arrangement::Elements;
                 decoded.clear();
                 decoded.resize(bytes as usize, 0);
                 if let Some(value) = dataset.fill_value.as_deref().filter(|value| value.len() == size && size > 0) {
                     decoded.chunks_exact_mut(size).for_each(|element| element.copy_from_slice(value));
                 }
-                &decoded
+                buffer.chunk()
             }
-            ChunkSource::Inline(bytes) => bytes,
+            ChunkSource::Inline(bytes) => bytes.as_ref().into(),
             ChunkSource::Stored { offset, length, .. } => {
                 let length = usize::try_from(*length).map_err(|_| Error::limit_exceeded("a chunk"))?;
                 if length as u64 > file.storage().len() {
@@ -171,12 +178,12 @@ fn read(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, selection: &Selec
                 }
                 raw.resize(length, 0);
                 file.storage().read_exact_at(*offset, &mut raw)?;
-                file.decode(id, &location, &raw, &mut decoded)?;
-                &decoded
+                file.decode(id, &location, &raw, &mut buffer)?;
+                buffer.chunk()
             }
         };
         let origin = vec![0; target.len()];
-        scatter(bytes, &location.shape, &location.origin, selection, &mut out, &origin, &target, size)?;
+        scatter(chunk, &location.shape, &location.origin, selection, &mut out, &origin, &target, size)?;
     }
     Ok(out)
 }

@@ -1,68 +1,10 @@
-//! The core crate's reads of every size: a dataset whole and in hyperslabs gives the same bytes.
+//! The core crate's reads of every size.
 #![no_main]
 
-use std::cell::RefCell;
-use std::io::Write;
-
-use hyperslab::{Cancellation, Content, Dataspace, File, Interpretation, ObjectId, Selection, Session, SessionOptions};
-use hyperslab_fuzz::{Numbers, honest, hyperslab, limits, pick};
+use hyperslab_fuzz as fuzz;
 use libfuzzer_sys::fuzz_target;
 
-thread_local! {
-    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
-}
+#[path = "../src/read_sizes.rs"]
+mod read_sizes;
 
-fn session() -> Session {
-    SESSION.with_borrow_mut(|slot| {
-        let options = || SessionOptions { threads: Some(1), limits: limits(), interpretation: Interpretation::Automatic, ..SessionOptions::default() };
-        slot.get_or_insert_with(|| Session::new(options()).expect("a session")).clone()
-    })
-}
-
-fuzz_target!(|data: &[u8]| {
-    let folder = std::env::var_os("HYPERSLAB_FUZZ_SCRATCH").map_or_else(std::env::temp_dir, Into::into);
-    let path = folder.join(format!("hyperslab-fuzz-{}", std::process::id()));
-    std::fs::File::create(&path).and_then(|mut file| file.write_all(data)).expect("a scratch file");
-    let file = honest(session().open(&path));
-    // What is open stays readable.
-    std::fs::remove_file(&path).expect("the scratch file");
-    let Some(file) = file else { return };
-    let mut numbers = Numbers::new(data);
-    for number in 0..file.tree().objects.len() {
-        if matches!(file.tree().objects[number].content, Content::Dataset(_)) {
-            read(&file, ObjectId(number), &mut numbers);
-        }
-    }
-});
-
-fn read(file: &File, id: ObjectId, numbers: &mut Numbers) {
-    let Some(dataset) = honest(file.dataset(id)) else { return };
-    if dataset.dataspace == Dataspace::Null {
-        return;
-    }
-    let shape = dataset.dataspace.shape().to_vec();
-    let size = dataset.datatype.size();
-    let few = |selection: &Selection| {
-        let bytes = honest(selection.element_count()).and_then(|n| n.checked_mul(size));
-        bytes.is_some_and(|n| n <= 1 << 20)
-    };
-    let never = Cancellation::default();
-    let all = Selection::all(&shape);
-    let whole = if few(&all) { honest(file.read(id, &all, &never)) } else { None };
-    for _ in 0..3 {
-        let part = hyperslab(numbers, &shape, 64);
-        if !few(&part) {
-            continue;
-        }
-        let found = file.read(id, &part, &never);
-        match &whole {
-            None => {
-                honest(found);
-            }
-            Some(whole) => {
-                let found = found.expect("a part of what could be read");
-                assert_eq!(found.bytes, pick(&whole.bytes, &shape, &part, size as usize), "{part:?} of {shape:?}");
-            }
-        }
-    }
-}
+fuzz_target!(|data: &[u8]| read_sizes::read_file(data));

@@ -6,11 +6,11 @@ from .errors import (CancelledError, ConflictError, CorruptError, Error, Interna
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
 from .objects import Dataset, Group
-from .references import Reference, RegionReference
+from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
 from .sql import sql
 from .table import Split, Table
 
-__all__ = ["Attributes", "CancelledError", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "File", "FileSet",
+__all__ = ["AttributeReference", "Attributes", "CancelledError", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "File", "FileSet",
            "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NotFoundError", "Reference", "RegionReference", "Split",
            "Table", "UnsupportedError", "__version__", "open", "register_filter", "spark", "sql", "unregister_filter"]

@@ -65,8 +65,8 @@ def is_plain(datatype: dict[str, Any]) -> bool:
 
 
 def is_reference(datatype: dict[str, Any]) -> bool:
-    """Whether it is a reference that we follow; those of HDF5 1.12 stay bytes."""
-    return datatype["class"] == "reference" and datatype["kind"] in ("Object", "Region")
+    """Whether its values are references."""
+    return bool(datatype["class"] == "reference")
 
 
 def _memory_size(datatype: dict[str, Any]) -> int:

@@ -91,7 +91,7 @@ def open(path: Any, *, threads: int | None = None, format: str | None = None, pa
         names, pattern = (sorted(globbing.glob(name), key=_natural), name) if wild else ([name], None)
     if not names:
         raise MissingFileError(f"no file matches {path}", "NotFound")
-    natives = [opener.open(name) for name in names]
+    natives = opener.open(names)
     for native in natives:
         if wanted is not None and native.format.lower() != wanted:
             raise InvalidInputError(f"this file is {native.format}, not {format}", "InvalidInput", native.path)

@@ -92,8 +92,9 @@ class Group(Node):
             found = path._found()
             if found is None:
                 raise InvalidInputError("this reference points at nothing", "InvalidInput")
-            path._file.check(found[0])
-            return make(path._file, found[0], found[1])
+            file, number, name = found[:3]
+            file.check(number)
+            return make(file, number, name)
         if not isinstance(path, str):
             raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
         absolute = self._absolute(path)
@@ -182,9 +183,9 @@ class Dataset(Node):
             return Empty(self.dtype)
         if isinstance(key, RegionReference):
             found = key._found()
-            if found is None or found[0] != self._number or key._file != self._file:
-                raise InvalidInputError(f"this reference points at {found[1] if found else 'nothing'}, not at {self.name}", "InvalidInput")
-            return references.elements(self, found[2])
+            if found is None or found[1] != self._number or found[0] != self._file:
+                raise InvalidInputError(f"this reference points at {found[2] if found else 'nothing'}, not at {self.name}", "InvalidInput")
+            return references.elements(self, found[3])
         keys = key if isinstance(key, tuple) else (key,)
         fields = [k for k in keys if isinstance(k, str)]
         rest = tuple(k for k in keys if not isinstance(k, str))

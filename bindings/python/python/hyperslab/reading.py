@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, odd_numbers
+from . import _native, odd_numbers, references
 from .dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
 from .errors import LimitExceededError
-from .references import Reference, RegionReference
 
 Axis = "tuple[int, int, int] | list[int]"
 
@@ -87,9 +86,8 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[in
             out[name] = convert(part, member, (len(records),), heap, file)
         return out.reshape(shape)
     if is_reference(datatype):
-        kind = RegionReference if datatype["kind"] == "Region" else Reference
         out = np.empty(raw.size // size, dtype=object)
-        out[:] = [kind(file, element.tobytes()) for element in raw.reshape(-1, size)]
+        out[:] = references.of_elements(file, datatype, raw.tobytes())
         return out.reshape(shape)
     out = np.empty(raw.size // size, dtype=object)
     if datatype["class"] == "variable string":

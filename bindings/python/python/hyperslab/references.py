@@ -7,30 +7,35 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from .errors import InvalidInputError
 
 
 class Reference:
     """Points at an object: `file[reference]` is that object. False when it was never set."""
 
-    _region = False
+    def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
+        self._file, self._kind, self._raw, self._null = file, kind, raw, null
 
-    def __init__(self, file: _native.File, raw: bytes) -> None:
-        self._file, self._raw = file, raw
-
-    def _found(self) -> tuple[int, str, Any] | None:
-        return self._file.dereference(self._region, self._raw)
+    def _found(self) -> tuple[_native.File, int, str, Any, str | None] | None:
+        return self._file.dereference(self._kind, self._raw)
 
     def __bool__(self) -> bool:
-        return any(self._raw) and any(byte != 255 for byte in self._raw)
+        return not self._null
 
     @property
     def path(self) -> str | None:
-        """A path of the object."""
+        """A path of the object, `None` where this points at nothing."""
         found = self._found()
-        return found[1] if found is not None else None
+        return found[2] if found is not None else None
+
+    @property
+    def filename(self) -> str | None:
+        """The path of the file that the object is in, `None` where this points at nothing."""
+        found = self._found()
+        return found[0].path if found is not None else None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and (self._region, self._file, self._raw) == (other._region, other._file, other._raw)
+        return isinstance(other, Reference) and (self._kind, self._file, self._raw) == (other._kind, other._file, other._raw)
 
     def __hash__(self) -> int:
         return hash((self._file, self._raw))
@@ -42,22 +47,48 @@ class Reference:
 class RegionReference(Reference):
     """Points at elements of a dataset: `file[reference]` is the dataset, `dataset[reference]` the elements."""
 
-    _region = True
-
-    def __bool__(self) -> bool:
-        return any(self._raw)
-
     @property
     def selection(self) -> tuple[str, list[list[list[int]]]] | None:
         """The selection: `("points", [coordinates of each])`, `("blocks", [[first, last], …])`,
         `("hyperslab", [[[start, stride, count, block] of each dimension]])`, `("all", [])` or `("none", [])`."""
         found = self._found()
-        return found[2] if found is not None else None
+        return found[3] if found is not None else None
+
+
+class AttributeReference(Reference):
+    """Points at an attribute: `file[reference]` is the object that has it, `file[reference].attrs[reference.attribute]`
+    its value."""
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute's name."""
+        found = self._found()
+        return found[4] if found is not None else None
+
+
+def of_elements(file: _native.File, datatype: dict[str, Any], raw: bytes) -> list[Reference]:
+    """The references in `raw`, whole elements of a reference datatype."""
+    kind, size = datatype["kind"], datatype["size"]
+    classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference,
+               None: RegionReference if kind == "Region" else Reference}
+    targets = _native.reference_targets(kind, raw, size)
+    return [classes[target](file, kind, raw[i * size:(i + 1) * size], target is None) for i, target in enumerate(targets)]
+
+
+def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None:
+    if kind == "hyperslab":
+        ends = [start + (count - 1) * stride + block if count and block else 0 for start, stride, count, block in parts[0]]
+    else:
+        ends = [max(along) + 1 for along in zip(*(point for part in parts for point in part))]
+    if any(end > extent for end, extent in zip(ends, dataset.shape)):
+        raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}", "InvalidInput")
 
 
 def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.ndarray[Any, Any]:
     """The selected elements of a dataset: in their shape where each row has the same columns, else in one dimension."""
     kind, parts = selection
+    if kind in ("hyperslab", "points", "blocks"):
+        _check_extent(dataset, kind, parts)
     if kind == "none":
         return np.empty(0, dataset.dtype)
     if kind == "all":

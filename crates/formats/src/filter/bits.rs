@@ -78,6 +78,42 @@ impl<'a> BitReader<'a> {
     }
 }
 
+/// Fills `out`, numbers of `N` bytes, with what `restore` makes of numbers of `bits` bits that lie side by side
+/// in `bytes`. `None` if those are too few.
+pub(super) fn unpack<const N: usize>(
+    bytes: &[u8],
+    bits: u32,
+    big_endian: bool,
+    out: &mut [u8],
+    restore: impl Fn(u64) -> u64,
+) -> Option<()> {
+    let put = |number: &mut [u8; N], value: u64| -> Option<()> {
+        *number = *restore(value).to_le_bytes().first_chunk()?;
+        if big_endian {
+            number.reverse();
+        }
+        Some(())
+    };
+    let (numbers, _) = out.as_chunks_mut::<N>();
+    let width = usize::try_from(bits).ok()?;
+    // A number that begins anywhere in a byte is in the eight bytes from there on: no state to wait for.
+    let words = bytes.len().checked_sub(8).filter(|_| (1..=57).contains(&bits));
+    let count = words.map_or(0, |last| last.saturating_mul(8) / width + 1).min(numbers.len());
+    let (fast, rest) = numbers.split_at_mut_checked(count)?;
+    let mut at = 0;
+    for number in fast {
+        let word = u64::from_be_bytes(*bytes.get(at / 8..)?.first_chunk()?);
+        put(number, word << (at % 8) >> (64 - bits))?;
+        at += width;
+    }
+    let mut reader = BitReader::new(bytes.get(at / 8..)?);
+    reader.take(u32::try_from(at % 8).ok()?)?;
+    for number in rest {
+        put(number, reader.take(bits)?)?;
+    }
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +133,24 @@ mod tests {
                 if expected.is_none() {
                     break;
                 }
+            }
+        }
+
+        #[test]
+        fn unpacked_numbers_are_those_that_are_read_one_by_one(
+            bytes in proptest::collection::vec(any::<u8>(), 0..80),
+            bits in 0u32..=64,
+            count in 0usize..40,
+            big_endian in any::<bool>(),
+        ) {
+            let mut reader = BitReader::new(&bytes);
+            let expected: Option<Vec<u64>> = (0..count).map(|_| Some(reader.take(bits)?.wrapping_add(3))).collect();
+            let mut out = vec![9; count * 8];
+            let unpacked = unpack::<8>(&bytes, bits, big_endian, &mut out, |number| number.wrapping_add(3));
+            prop_assert_eq!(unpacked.is_some(), expected.is_some());
+            let number = if big_endian { u64::from_be_bytes } else { u64::from_le_bytes };
+            if let Some(expected) = expected {
+                prop_assert_eq!(out.as_chunks().0.iter().map(|bytes| number(*bytes)).collect::<Vec<_>>(), expected);
             }
         }
 

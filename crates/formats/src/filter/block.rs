@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::blosclz;
+use super::blosc::blosclz;
 
 /// How one block was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +29,13 @@ impl BlockCodec {
 /// Decodes blocks one after the other, with the memory that this needs.
 pub(super) struct BlockDecoder {
     codec: BlockCodec,
+    zlib: Option<flate2::Decompress>,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 impl BlockDecoder {
     pub(super) fn new(codec: BlockCodec) -> Self {
-        Self { codec, zstd: None }
+        Self { codec, zlib: None, zstd: None }
     }
 
     /// Fills `target` with what `stored` decodes to.
@@ -52,7 +53,8 @@ impl BlockDecoder {
                 snap::raw::Decoder::new().decompress(stored, target).map_err(|error| damaged(&error))?
             }
             BlockCodec::Zlib => {
-                let mut state = flate2::Decompress::new(true);
+                let state = self.zlib.get_or_insert_with(|| flate2::Decompress::new(true));
+                state.reset(true);
                 state.decompress(stored, target, flate2::FlushDecompress::Finish).map_err(|error| damaged(&error))?;
                 usize::try_from(state.total_out()).unwrap_or(usize::MAX)
             }

@@ -6,14 +6,21 @@ use hyperslab_array::{Error, Result};
 /// Deflate never makes more bytes of one than this, so a small lie cannot ask for a large buffer.
 const MOST_EXPANSION: usize = 1040;
 
+thread_local! {
+    // Its memory is more than a small chunk's, so each thread keeps one.
+    static INFLATE: std::cell::RefCell<Option<Decompress>> = const { std::cell::RefCell::new(None) };
+}
+
 pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let most = most.min(input.len().saturating_mul(MOST_EXPANSION));
-    let mut inflate = Decompress::new(true);
     out.resize(most, 0);
-    let status = inflate
-        .decompress(input, out, FlushDecompress::Finish)
-        .map_err(|error| Error::corrupt(format!("the compressed bytes are damaged: {error}")))?;
-    let written = usize::try_from(inflate.total_out()).unwrap_or(usize::MAX);
+    let (status, written) = INFLATE.with_borrow_mut(|inflate| {
+        let inflate = inflate.get_or_insert_with(|| Decompress::new(true));
+        inflate.reset(true);
+        let status = inflate.decompress(input, out, FlushDecompress::Finish);
+        (status, usize::try_from(inflate.total_out()).unwrap_or(usize::MAX))
+    });
+    let status = status.map_err(|error| Error::corrupt(format!("the compressed bytes are damaged: {error}")))?;
     if status != Status::StreamEnd {
         let why = if written >= most { "more bytes than the chunk holds" } else { "an incomplete stream" };
         return Err(Error::corrupt(why));

@@ -2,8 +2,16 @@
 
 use hyperslab_array::{Error, Result};
 
+use super::matches;
+
+/// A match of 264 bytes takes three, so a small lie cannot ask for a large buffer.
+const MOST_EXPANSION: usize = 88;
+
 pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
+    let too_long = || Error::corrupt("more bytes than the chunk holds");
+    out.resize(most.min(input.len().saturating_mul(MOST_EXPANSION)), 0);
+    let mut filled = 0;
     let mut bytes = input;
     let mut next = |count: usize| -> Option<&[u8]> {
         let (taken, rest) = bytes.split_at_checked(count)?;
@@ -15,10 +23,9 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
         if control < 32 {
             // A run of literals.
             let literals = next(control + 1).ok_or_else(short)?;
-            if out.len() + literals.len() > most {
-                return Err(Error::corrupt("more bytes than the chunk holds"));
-            }
-            out.extend_from_slice(literals);
+            let place = out.get_mut(filled..filled + literals.len()).ok_or_else(too_long)?;
+            place.copy_from_slice(literals);
+            filled += literals.len();
             continue;
         }
         let mut length = (control >> 5) + 2;
@@ -27,14 +34,12 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
         }
         let low = next(1).and_then(|b| b.first()).map(|b| usize::from(*b)).ok_or_else(short)?;
         let distance = ((control & 0x1f) << 8) + low + 1;
-        let start = out.len().checked_sub(distance).ok_or_else(|| Error::corrupt("a match before the beginning"))?;
-        if out.len() + length > most {
-            return Err(Error::corrupt("more bytes than the chunk holds"));
+        if distance > filled {
+            return Err(Error::corrupt("a match before the beginning"));
         }
-        // A match may overlap what it writes, so it is copied byte by byte.
-        for at in start..start + length {
-            out.push(out.get(at).copied().ok_or_else(short)?);
-        }
+        matches::repeat(out, filled, distance, length).ok_or_else(too_long)?;
+        filled += length;
     }
+    out.truncate(filled);
     Ok(())
 }

@@ -6,7 +6,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::bits::BitReader;
+use super::bits::{BitReader, unpack};
 
 /// Arrays and compounds within each other; the HDF5 library writes a few at most.
 const MAX_DEPTH: usize = 32;
@@ -42,6 +42,9 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Ve
         total.ok_or_else(|| Error::corrupt(format!("{elements} elements of {size} bytes where {most} belong")))?;
     // Each number has a bit at least, but a compound may be mostly padding.
     out.resize(total, 0);
+    if let Some(unpacked) = layout.unpack_all(input, out) {
+        return unpacked.ok_or_else(|| Error::corrupt("an incomplete stream"));
+    }
     let mut bits = BitReader::new(input);
     for element in out.chunks_exact_mut(size) {
         layout.unpack(&mut bits, element).ok_or_else(|| Error::corrupt("an incomplete stream"))?;
@@ -124,6 +127,19 @@ impl Parameters<'_> {
 }
 
 impl Layout {
+    /// Fills all elements where they are numbers of a machine's size, `None` where they are not.
+    fn unpack_all(&self, input: &[u8], out: &mut [u8]) -> Option<Option<()>> {
+        let Self::Number { size, big_endian, precision, offset } = *self else { return None };
+        let restore = |number| number << offset;
+        match size {
+            1 => Some(unpack::<1>(input, precision, big_endian, out, restore)),
+            2 => Some(unpack::<2>(input, precision, big_endian, out, restore)),
+            4 => Some(unpack::<4>(input, precision, big_endian, out, restore)),
+            8 => Some(unpack::<8>(input, precision, big_endian, out, restore)),
+            _ => None,
+        }
+    }
+
     /// Fills `element`, which is zeros, or `None` if the bits run out.
     fn unpack(&self, bits: &mut BitReader<'_>, element: &mut [u8]) -> Option<()> {
         match self {

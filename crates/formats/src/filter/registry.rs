@@ -18,7 +18,7 @@ static DECODERS: RwLock<Option<HashMap<u16, Arc<dyn Decoder>>>> = RwLock::new(No
 /// Registers the decoder of a filter, for files that are opened from now on; a second one takes the place
 /// of the first. A filter that this crate decodes itself is `InvalidInput`.
 pub fn register(id: u16, decoder: Arc<dyn Decoder>) -> Result<()> {
-    if super::is_built_in(id) {
+    if super::known::is_built_in(id) {
         return Err(Error::invalid_input(format!("filter {id} is decoded already")));
     }
     DECODERS.write().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, decoder);

@@ -6,7 +6,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::bits::BitReader;
+use super::bits::unpack;
 
 /// Bits, size of the minimum, minimum.
 const HEADER_BYTES: usize = 4 + 1 + 16;
@@ -49,6 +49,7 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Ve
         if input.len() > most {
             return Err(Error::corrupt("more bytes than the chunk holds"));
         }
+        out.clear();
         out.extend_from_slice(input);
         return Ok(());
     }
@@ -111,28 +112,13 @@ impl Numbers {
             }
             return Ok(());
         }
-        let mut reader = BitReader::new(packed);
-        let mut fill_with = |restore: &dyn Fn(u64) -> u64| -> Option<()> {
-            for number in out.chunks_exact_mut(size) {
-                let distance = reader.take(bits)?;
-                let restored = match self.fill {
-                    Some(fill) if distance == mask(bits) => fill,
-                    _ => restore(distance),
-                };
-                number.copy_from_slice(restored.to_le_bytes().get(..size)?);
-                if self.big_endian {
-                    number.reverse();
-                }
-            }
-            Some(())
-        };
         match self.kind {
-            Kind::Integer => fill_with(&|distance| distance.wrapping_add(minimum)),
+            Kind::Integer => self.restore(packed, bits, out, |distance| distance.wrapping_add(minimum)),
             Kind::Float { digits } if size == 4 => {
                 let [a, b, c, d, ..] = minimum.to_le_bytes();
                 let minimum = f32::from_le_bytes([a, b, c, d]);
                 let scale = 10f32.powf(digits as f32);
-                fill_with(&|distance| {
+                self.restore(packed, bits, out, |distance| {
                     // The library computes in the dataset's own precision; to be equal, so do we.
                     (distance.cast_signed() as f32 / scale + minimum).to_bits().into()
                 })
@@ -140,9 +126,24 @@ impl Numbers {
             Kind::Float { digits } => {
                 let minimum = f64::from_bits(minimum);
                 let scale = 10f64.powf(f64::from(digits));
-                fill_with(&|distance| (distance.cast_signed() as f64 / scale + minimum).to_bits())
+                self.restore(packed, bits, out, |distance| (distance.cast_signed() as f64 / scale + minimum).to_bits())
             }
         }
         .ok_or_else(short)
+    }
+
+    /// Fills `out` with what `number` makes of distances.
+    fn restore(&self, packed: &[u8], bits: u32, out: &mut [u8], number: impl Fn(u64) -> u64) -> Option<()> {
+        let highest = mask(bits);
+        let with_fill = |distance| match self.fill {
+            Some(fill) if distance == highest => fill,
+            _ => number(distance),
+        };
+        match self.size {
+            1 => unpack::<1>(packed, bits, self.big_endian, out, with_fill),
+            2 => unpack::<2>(packed, bits, self.big_endian, out, with_fill),
+            4 => unpack::<4>(packed, bits, self.big_endian, out, with_fill),
+            _ => unpack::<8>(packed, bits, self.big_endian, out, with_fill),
+        }
     }
 }

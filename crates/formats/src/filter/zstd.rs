@@ -12,6 +12,7 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
     let damaged =
         |error: std::io::Error| Error::corrupt(format!("the compressed bytes are damaged or too long: {error}"));
     if most / TRUSTED_EXPANSION > input.len() {
+        out.clear();
         let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
         zstd::Decoder::new(input).map_err(damaged)?.take(limit).read_to_end(out).map_err(damaged)?;
         return if out.len() > most { Err(Error::corrupt("more bytes than the chunk holds")) } else { Ok(()) };

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, HeapObjects, HeapReference, Result, Selection, StoredSelection};
+use hyperslab_array::{
+    Arrangement, ChunkBuffer, Error, HeapObjects, HeapReference, ReferenceKind, Result, Selection, StoredReference,
+};
 use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
 use super::layout::Layout;
-use super::message::selection;
 use super::superblock::Superblock;
-use super::{Source, chunk_locator, tree};
+use super::{Source, chunk_locator, reference, tree};
 use crate::filter::Pipeline;
 use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
 
@@ -146,7 +147,7 @@ impl ArrayFile for Hdf5File {
         Ok(ChunkLocations { chunks })
     }
 
-    fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         let (dataset, stored) = self.dataset(id)?;
         let bytes = location
             .shape
@@ -172,24 +173,20 @@ impl ArrayFile for Hdf5File {
         };
         if !plain && !stored.pipeline.filters.is_empty() {
             let least = used_bytes(location, dataset).and_then(|n| usize::try_from(n).ok()).unwrap_or(bytes);
-            return stored.pipeline.decode_at_least(raw, filter_mask, least.min(bytes), bytes, out);
+            let element = usize::try_from(dataset.datatype.size()).unwrap_or(usize::MAX);
+            return stored.pipeline.decode_chunk(raw, filter_mask, least.min(bytes)..=bytes, element, out);
         }
         if raw.len() != bytes {
             return Err(Error::corrupt(format!("a chunk of {} bytes where {bytes} belong", raw.len())));
         }
-        out.clear();
-        out.extend_from_slice(raw);
+        out.arrangement = Arrangement::Elements;
+        out.bytes.clear();
+        out.bytes.extend_from_slice(raw);
         Ok(())
     }
 
-    fn region(&self, element: &[u8]) -> Result<Option<(u64, StoredSelection)>> {
-        // An address and an index of the global heap, whose object is another address and a selection.
-        let Some(place) = HeapReference::parse_place(element)? else { return Ok(None) };
-        let mut objects = HeapObjects::default();
-        GlobalHeap::fetch(&self.source, &[place], &mut objects)?;
-        let mut cursor = self.source.cursor(objects.object(place)?, place.address);
-        let object = cursor.defined_address("the dataset of a region reference")?;
-        Ok(Some((object, selection::parse(&mut cursor)?)))
+    fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
+        reference::read(&self.source, kind, size, bytes)
     }
 
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {

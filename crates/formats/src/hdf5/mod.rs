@@ -4,6 +4,7 @@
 //! takes fields from them; nothing else touches raw bytes.
 
 mod btree;
+mod budget;
 mod cache_image;
 mod checksum;
 mod chunk_locator;
@@ -16,6 +17,7 @@ mod heap;
 mod layout;
 mod message;
 mod object_header;
+mod reference;
 mod shared_messages;
 mod source;
 mod superblock;
@@ -23,6 +25,7 @@ mod tree;
 mod virtual_dataset;
 
 pub use file::Hdf5File;
+pub use reference::target as reference_target;
 pub use superblock::{find_superblock, is_being_written};
 pub(crate) use cursor::Cursor;
 pub(crate) use source::Source;

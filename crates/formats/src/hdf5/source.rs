@@ -1,13 +1,17 @@
 //! Source: metadata reads of one HDF5 file, with its base address and sizes of offsets and lengths.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Datatype, Error, HeapObjects, Result};
 use hyperslab_storage::Storage;
 
 use super::Cursor;
+use super::budget::Budget;
+use super::heap::GlobalHeap;
 use super::shared_messages::SharedMessages;
 use crate::Limits;
+use crate::array_file::resolve_heap;
 
 /// What every HDF5 parser needs: the bytes, where addresses count from, and how wide they are.
 #[derive(Clone)]
@@ -22,11 +26,13 @@ pub(crate) struct Source {
     pub limits: Limits,
     /// Where messages are that objects share; empty in most files.
     pub shared_messages: Arc<[SharedMessages]>,
+    /// Pays for all that describes the file.
+    pub budget: Arc<Budget>,
 }
 
 impl Source {
     /// `length` bytes at `address` (relative to the base address).
-    pub fn read(&self, address: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let absolute = self.absolute(address)?;
         if length > self.limits.metadata_block_bytes {
             return Err(Error::limit_exceeded(format!(
@@ -44,14 +50,29 @@ impl Source {
             .at_offset(absolute));
         }
         let length = usize::try_from(length).map_err(|_| Error::limit_exceeded("a block exceeds memory"))?;
+        if let Some(kept) = self.storage.kept(absolute, length) {
+            return Ok(Cow::Borrowed(kept));
+        }
         let mut bytes = vec![0; length];
         self.storage.read_exact_at(absolute, &mut bytes)?;
-        Ok(bytes)
+        Ok(Cow::Owned(bytes))
     }
     /// Up to `length` bytes at `address`, fewer at the end of the file.
-    pub fn read_up_to(&self, address: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn read_up_to(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let left = self.storage.len().saturating_sub(self.absolute(address)?);
         self.read(address, length.min(left))
+    }
+    /// The heap objects that `bytes`, elements of `datatype` that describe the file, point at.
+    pub fn heap_values(&self, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+        let before = self.limits.heap_budget(self.storage.len()).min(self.budget.left());
+        let mut objects = HeapObjects::limited(before);
+        resolve_heap(datatype, bytes, &mut objects, &mut |references, objects| GlobalHeap::fetch(self, references, objects))?;
+        self.budget.charge(before.saturating_sub(objects.left()))?;
+        Ok(objects)
+    }
+    /// Room for what one read fetches from the heap.
+    pub fn heap_objects(&self) -> HeapObjects {
+        HeapObjects::limited(self.limits.heap_budget(self.storage.len()))
     }
     /// The absolute byte offset of `address`.
     pub fn absolute(&self, address: u64) -> Result<u64> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_array::{Arrangement, ChunkBuffer, ChunkGrid, Dataspace, Error, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_storage::Storage;
 
 use super::header::{self, Header, Variable};
@@ -210,11 +210,12 @@ impl ArrayFile for Netcdf3File {
         Ok(ChunkLocations { chunks })
     }
 
-    fn decode(&self, _: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn decode(&self, _: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
         match location.source {
             ChunkSource::Stored { length, .. } if length == raw.len() as u64 => {
-                out.clear();
-                out.extend_from_slice(raw);
+                out.arrangement = Arrangement::Elements;
+                out.bytes.clear();
+                out.bytes.extend_from_slice(raw);
                 Ok(())
             }
             _ => Err(Error::internal("these are not the bytes of the block")),

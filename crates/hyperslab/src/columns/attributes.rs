@@ -13,7 +13,7 @@ pub(super) fn metadata(attributes: &[Attribute]) -> HashMap<String, String> {
 /// An attribute's value for people; `None` where it cannot be read or shown.
 pub fn text(attribute: &Attribute) -> Option<String> {
     let value = attribute.value.as_ref().ok()?;
-    let array = super::convert::convert(&value.datatype, &value.bytes, &value.heap).ok()?;
+    let array = super::convert::convert(&value.datatype.with_references_as_bytes(), &value.bytes, &value.heap).ok()?;
     let options = FormatOptions::default();
     let shown = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
     let mut all = (0..array.len()).map(|i| shown.value(i).to_string());

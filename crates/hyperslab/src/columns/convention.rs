@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, TimestampMicrosecondArray};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::DataType;
 use hyperslab_array::{Attribute, Error, Result};
 
 use super::convert::{arrow, convert};
-use super::time::TimeUnits;
+use super::time::{ModelDates, TimeUnits};
 
 /// What a variable's attributes say of its stored values.
 #[derive(Debug, Clone)]
@@ -89,10 +89,12 @@ impl Convention {
             );
             if single && short { DataType::Float32 } else { DataType::Float64 }
         });
-        let time = match find("units").and_then(text) {
-            Some(units) => TimeUnits::parse(&units, find("calendar").and_then(text).as_deref()),
-            None => None,
-        };
+        let time = find("units").and_then(text).and_then(|units| match (find("month_lengths"), find("calendar")) {
+            // A calendar of the file's own (CF 4.4.2), or one that cannot be read, is not the standard one.
+            (Some(_), _) => None,
+            (None, Some(calendar)) => TimeUnits::parse(&units, Some(&text(calendar)?)),
+            (None, None) => TimeUnits::parse(&units, None),
+        });
         let convention = Self {
             valid_min: low.or(one("valid_min")?),
             valid_max: high.or(one("valid_max")?),
@@ -111,10 +113,15 @@ impl Convention {
     /// Type of the decoded values.
     pub fn data_type(&self) -> DataType {
         match (&self.time, &self.unpacked) {
-            (Some(_), _) => DataType::Timestamp(TimeUnit::Microsecond, None),
+            (Some(time), _) => time.data_type(),
             (None, Some(unpacked)) => unpacked.clone(),
             (None, None) => self.stored.clone(),
         }
+    }
+
+    /// How a column of text that stands for dates is marked.
+    pub fn model_dates(&self) -> Option<ModelDates> {
+        self.time.and_then(|time| time.model_dates())
     }
 
     /// Whether a value can be missing.
@@ -137,21 +144,14 @@ impl Convention {
             let data = array.to_data().into_builder().nulls(nulls).build().map_err(arrow)?;
             return Ok(arrow_array::make_array(data));
         };
-        let values = if array.data_type().is_floating() {
-            let floats = cast(&array, &DataType::Float64)?;
-            let floats = floats.as_primitive::<Float64Type>().values().clone();
-            let known: BooleanBuffer = floats.iter().map(|value| !value.is_nan()).collect();
-            nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(known)));
-            let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            let convert = |(row, value): (usize, &f64)| if valid(row) { time.instant_of_float(*value) } else { Ok(0) };
-            floats.iter().enumerate().map(convert).collect::<Result<Vec<i64>>>()?
-        } else {
-            let integers = wide(&array)?;
-            let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
-            let convert = |(row, value): (usize, &i128)| if valid(row) { time.instant_of_integer(*value) } else { Ok(0) };
-            integers.iter().enumerate().map(convert).collect::<Result<Vec<i64>>>()?
-        };
-        Ok(Arc::new(TimestampMicrosecondArray::new(values.into(), nulls)))
+        if !array.data_type().is_floating() {
+            return time.of_integers(&wide(&array)?, nulls);
+        }
+        let floats = cast(&array, &DataType::Float64)?;
+        let floats = floats.as_primitive::<Float64Type>().values();
+        let known: BooleanBuffer = floats.iter().map(|value| !value.is_nan()).collect();
+        nulls = NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(known)));
+        time.of_floats(floats, nulls)
     }
 
     fn unpack(&self, array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields};
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, Result, StringPadding};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, Mantissa, Member, ReferenceKind, Result, StringPadding};
 
 pub(super) fn length(size: u64) -> Result<i32> {
     i32::try_from(size).map_err(|_| Error::unsupported(format!("an element of {size} bytes or items in Arrow")))
@@ -16,7 +16,8 @@ pub fn arrow_type(datatype: &Datatype) -> Result<DataType> {
         Datatype::Bitfield { size, .. } => integer(false, size.saturating_mul(8))?,
         Datatype::Float { size, format, .. } => float(*size, format)?,
         Datatype::FixedString { .. } | Datatype::VariableString { .. } => DataType::Utf8,
-        Datatype::Opaque { size, .. } | Datatype::Reference { size, .. } => DataType::FixedSizeBinary(length(*size)?),
+        Datatype::Opaque { size, .. } => DataType::FixedSizeBinary(length(*size)?),
+        Datatype::Reference { .. } => DataType::Utf8,
         Datatype::Enum { .. } if datatype.is_boolean() => DataType::Boolean,
         Datatype::Enum { base, .. } => {
             arrow_type(base)?;
@@ -25,19 +26,44 @@ pub fn arrow_type(datatype: &Datatype) -> Result<DataType> {
         Datatype::Compound { members, .. } => DataType::Struct(
             members
                 .iter()
-                .map(|m| Ok(Field::new(&m.name, arrow_type(&m.datatype)?, false)))
+                .map(|m| Ok(field(&m.name, &m.datatype, arrow_type(&m.datatype)?)))
                 .collect::<Result<Fields>>()?,
         ),
-        Datatype::Sequence { base, .. } => DataType::List(Arc::new(Field::new("item", arrow_type(base)?, false))),
+        Datatype::Sequence { base, .. } => DataType::List(Arc::new(field("item", base, arrow_type(base)?))),
         Datatype::Array { base, shape } => {
             let mut inner = arrow_type(base)?;
-            for &extent in shape.iter().rev() {
-                inner = DataType::FixedSizeList(Arc::new(Field::new("item", inner, false)), length(extent)?);
+            for (depth, &extent) in shape.iter().rev().enumerate() {
+                inner = DataType::FixedSizeList(Arc::new(array_item(base, inner, depth)), length(extent)?);
             }
             inner
         }
         Datatype::Unsupported { class, .. } => return Err(Error::unsupported(format!("datatype class {class}"))),
     })
+}
+
+/// The field of a column's part: what was never set is null, and what a reference means is in the metadata.
+pub(super) fn field(name: &str, datatype: &Datatype, data_type: DataType) -> Field {
+    let field = Field::new(name, data_type, matches!(datatype, Datatype::Reference { .. }));
+    match reference_metadata(datatype) {
+        Some((key, value)) => field.with_metadata(std::collections::HashMap::from([(key, value)])),
+        None => field,
+    }
+}
+
+/// The field of an array's items along its last dimension but `depth`.
+pub(super) fn array_item(base: &Datatype, data_type: DataType, depth: usize) -> Field {
+    if depth == 0 { field("item", base, data_type) } else { Field::new("item", data_type, false) }
+}
+
+/// What a column of references says of them in its field's metadata.
+pub(super) fn reference_metadata(datatype: &Datatype) -> Option<(String, String)> {
+    let Datatype::Reference { kind, .. } = datatype else { return None };
+    let form = match kind {
+        ReferenceKind::Object => "object: path",
+        ReferenceKind::Region => "region: path[selection]",
+        ReferenceKind::Standard => "object: path, region: path[selection], or attribute: path@name; in another file: file:path",
+    };
+    Some(("hdf5.reference".to_owned(), form.to_owned()))
 }
 
 fn integer(signed: bool, bits: u64) -> Result<DataType> {

@@ -2,12 +2,14 @@
 
 mod batches;
 mod narrow;
+mod pipeline;
 mod plan;
 pub mod predicate;
 mod request;
 mod rows;
 mod segment;
 mod split;
+mod spread;
 mod table;
 mod wildcard;
 mod window;

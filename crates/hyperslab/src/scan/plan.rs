@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
 use super::narrow;
+use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
 use super::segment::{FILE, ROW, Segment, Source};
 use super::table::segments;
@@ -114,7 +115,7 @@ impl Plan {
                 None => part.selection.element_count()?,
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
-                    self.session.pool()?.install(|| {
+                    self.session.compute(|| {
                         windows.par_bridge().map(|rows| part.matching(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
                     })?
                 }
@@ -216,8 +217,8 @@ impl Plan {
     pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
         let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
-        let work = parts.into_iter().flat_map(|(part, windows)| windows.map(move |rows| (part.clone(), rows)));
-        Ok(self.read(work, cancellation))
+        let work = parts.into_iter().flat_map(|(part, windows)| part.work(windows));
+        Ok(self.read(work, u64::MAX, cancellation))
     }
 
     /// Reads the given rows of the only part: what a split does.
@@ -226,62 +227,21 @@ impl Plan {
             return Err(Error::internal("a split is of one object"));
         };
         let windows = part.windows(&part.columns_read())?;
-        // The same windows as in the plan, clipped: a chunk is decoded by one split only.
-        let part = part.clone();
-        let clipped = windows.skip_while(move |window| window.end <= rows.start).take_while(move |window| window.start < rows.end).map(
-            move |window| (part.clone(), Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) }),
-        );
-        Ok(self.read(clipped, cancellation))
+        // The same windows as in the plan: a chunk is decoded by one split only. Where a limit ends the rows
+        // within a window, that is left to the pipeline: what is left of the window need not be a box.
+        let limit = if part.residual.is_none() { rows.count() } else { u64::MAX };
+        let mine = windows
+            .skip_while(move |window| window.end <= rows.start)
+            .take_while(move |window| window.start < rows.end)
+            .map(move |window| Rows { start: window.start.max(rows.start), ..window });
+        Ok(self.read(part.clone().work(mine), limit, cancellation))
     }
 
-    fn read(&self, work: impl Iterator<Item = (Arc<Part>, Rows)> + Send + 'static, cancellation: &Cancellation) -> Batches {
-        let mut left = self.request.limit.unwrap_or(u64::MAX);
-        let mut work = work;
-        let mut ready: std::collections::VecDeque<Result<RecordBatch>> = Default::default();
-        let mut failed = false;
-        let (session, schema, cancellation) = (self.session.clone(), self.schema.clone(), cancellation.clone());
-        let batch_rows = self.request.batch_rows;
-        let next = move || loop {
-            if failed || left == 0 {
-                return None;
-            }
-            if let Some(batch) = ready.pop_front() {
-                failed = batch.is_err();
-                return Some(batch.map(|batch| {
-                    let rows = (batch.num_rows() as u64).min(left);
-                    left -= rows;
-                    batch.slice(0, usize::try_from(rows).unwrap_or(usize::MAX))
-                }));
-            }
-            // One window a thread at a time: parallel, in order, and bounded in memory.
-            let pool = match session.pool() {
-                Ok(pool) => pool,
-                Err(error) => {
-                    failed = true;
-                    return Some(Err(error));
-                }
-            };
-            let group: Vec<_> = work.by_ref().take(pool.current_num_threads()).collect();
-            if group.is_empty() {
-                return None;
-            }
-            let read: Vec<Result<RecordBatch>> =
-                pool.install(|| group.par_iter().map(|(part, rows)| part.read(*rows, &schema, &cancellation)).collect());
-            for window in read {
-                match window {
-                    Ok(window) => {
-                        let mut start = 0;
-                        while start < window.num_rows() {
-                            let count = batch_rows.min(window.num_rows() - start);
-                            ready.push_back(Ok(window.slice(start, count)));
-                            start += count;
-                        }
-                    }
-                    Err(error) => ready.push_back(Err(error)),
-                }
-            }
-        };
-        Batches::new(self.schema.clone(), std::iter::from_fn(next))
+    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, most_rows: u64, cancellation: &Cancellation) -> Batches {
+        let limit = self.request.limit.unwrap_or(u64::MAX).min(most_rows);
+        let (session, schema) = (self.session.clone(), self.schema.clone());
+        let pipeline = Pipeline::new(session, schema, work, limit, self.request.batch_rows, cancellation.clone());
+        Batches::new(self.schema.clone(), pipeline)
     }
 }
 
@@ -377,6 +337,12 @@ impl Part {
     /// Windows for splits of about `split_bytes`.
     fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
         window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES, split_bytes)
+    }
+
+    /// Windows as work of a pipeline.
+    fn work(self: Arc<Self>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
+        let row_bytes = self.row_bytes(&self.columns_read());
+        windows.map(move |rows| Work { part: self.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })
     }
 
     /// Bytes of a row, roughly: what a window costs.

@@ -22,7 +22,7 @@ pub(super) enum Source {
     /// Elements of a dataset, `per_row` of them a row (`None`: one, not as a list).
     Variable { dataset: ObjectId, column: Column, per_row: Option<u64> },
     /// A member of a compound dataset.
-    Member { dataset: ObjectId, member: usize },
+    Member { dataset: ObjectId, member: usize, column: Column },
     /// Position in the file's dataset.
     Row,
     /// The same value in every row: the file's name, what a wildcard matched.
@@ -127,7 +127,9 @@ impl Segment {
     /// All values of a coordinate dataset.
     pub fn coordinate(&self, dataset: ObjectId, column: &Column, cancellation: &Cancellation) -> Result<ArrayRef> {
         let shape = self.file.dataset(dataset)?.dataspace.shape().to_vec();
-        let elements = self.file.read(dataset, &Selection::all(&shape), cancellation)?;
+        let mut elements = self.file.read(dataset, &Selection::all(&shape), cancellation)?;
+        let named = self.file.name_references(column.datatype(), &elements.bytes, &mut elements.heap);
+        named.map_err(|error| self.file.place(dataset, error))?;
         column.to_arrow(&elements.bytes, &elements.heap).map_err(|error| self.file.place(dataset, error))
     }
 }
@@ -181,10 +183,10 @@ impl Builder<'_> {
                     columns = self.dimension_columns(id, dataset, shape.len(), false)?;
                 }
                 for (number, member) in members.iter().enumerate() {
-                    let column = Column::new(&member.name, &member.datatype, &[], Decoding::Raw)?;
+                    let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
                     columns.push(SegmentColumn {
                         field: column.field().clone(),
-                        source: Source::Member { dataset: id, member: number },
+                        source: Source::Member { dataset: id, member: number, column },
                     });
                 }
                 Ok(Built { shape, chunk_shape: dataset.chunk_grid.chunk_shape().to_vec(), columns })
@@ -272,7 +274,7 @@ impl Builder<'_> {
             _ => "value",
         };
         self.check_attributes(object)?;
-        let column = Column::new(name, &dataset.datatype, &object.attributes, self.decoding())?;
+        let column = Column::new(name, &self.shown(&dataset.datatype), &object.attributes, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),
             Some(count) => {
@@ -307,6 +309,11 @@ impl Builder<'_> {
         }
     }
 
+    /// The datatype as the columns show it: references undecoded are their bytes.
+    fn shown(&self, datatype: &Datatype) -> Datatype {
+        if self.decode { datatype.clone() } else { datatype.with_references_as_bytes() }
+    }
+
     /// A column for each of the first `count` dimensions: coordinate values, else the index.
     fn dimension_columns(
         &self,
@@ -336,7 +343,7 @@ impl Builder<'_> {
             columns.push(match usable {
                 Some((scale, object, values)) => {
                     self.check_attributes(object)?;
-                    let column = Column::new(&name, &values.datatype, &object.attributes, self.decoding())?;
+                    let column = Column::new(&name, &self.shown(&values.datatype), &object.attributes, self.decoding())?;
                     SegmentColumn {
                         field: column.field().clone(),
                         source: Source::Coordinate { axis, dataset: scale, column },

@@ -102,6 +102,30 @@ fn cut_axis(axis: &Axis, chunk: u64, aim: u64, most: u64, first: u64) -> u64 {
     }
 }
 
+/// Any interval of rows as boxes, in order; a window is one already.
+pub(super) fn boxes(selection: &Selection, rows: Rows) -> impl Iterator<Item = Rows> + use<> {
+    let shape = selection.shape();
+    let mut start = rows.start;
+    std::iter::from_fn(move || {
+        let left = rows.end.checked_sub(start).filter(|left| *left > 0)?;
+        // Of the dimensions with a position that begins here and fits, the slowest.
+        let mut below: u64 = shape.iter().product();
+        let mut count = left;
+        for &extent in &shape {
+            let around = below.max(1);
+            below = around / extent.max(1);
+            if below > 0 && start.is_multiple_of(below) && below <= left {
+                let positions = (left / below).min((around - start % around) / below);
+                count = positions * below;
+                break;
+            }
+        }
+        let found = Rows { start, end: start + count };
+        start = found.end;
+        Some(found)
+    })
+}
+
 /// The selection of a window's rows, and its box.
 pub(super) fn select(selection: &Selection, rows: Rows) -> Selection {
     let shape = selection.shape();
@@ -144,6 +168,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn any_interval_is_cut_into_boxes_in_order((shape, _, axes) in axes(), from in 0u64..200, length in 0u64..200) {
+            let selection = Selection::new(axes, &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let total = selection.element_count().map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let rows = Rows { start: from.min(total), end: (from + length).min(total) };
+            let mut next = rows.start;
+            for part in boxes(&selection, rows) {
+                prop_assert_eq!(part.start, next);
+                prop_assert_eq!(select(&selection, part).element_count().ok(), Some(part.count()));
+                next = part.end;
+            }
+            prop_assert_eq!(next, rows.end.max(rows.start));
+        }
         #[test]
         fn the_first_windows_of_endless_rows_cost_no_more_than_others(extent in 1u64 << 50..1 << 62, aim in 1u64..400) {
             let selection = Selection::all(&[extent, 2]);

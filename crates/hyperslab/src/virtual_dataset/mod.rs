@@ -5,17 +5,20 @@
 
 mod extent;
 mod mapping;
+mod numeric;
 mod part;
 mod regular;
 
-use hyperslab_array::{Datatype, Error, FloatFormat, HeapObjects, Result, Selection};
+use hyperslab_array::{Datatype, Error, FloatFormat, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_formats::{Dataset, ObjectId, collect_heap_references};
 
 use crate::neighbours::is_missing;
 use crate::{Cancellation, File, MissingSources, heap_salt, read};
 
 pub(crate) use extent::with_present_extent;
+use numeric::Conversion;
 use part::{Part, parts};
+pub(crate) use regular::regular;
 
 /// Fills `out` with the selected elements. Heap references in it are salted: see [`resolve_heap`].
 pub(crate) fn fill(
@@ -35,18 +38,31 @@ pub(crate) fn fill(
             let Some(places) = mapping::places(&part, selection)? else { continue };
             let Some((other, id)) = open(file, &part)? else { continue };
             let theirs = other.dataset(id)?;
-            let swapped = theirs.datatype != description.datatype;
-            if swapped && !differ_in_byte_order(&theirs.datatype, &description.datatype) {
+            let conversion = if theirs.datatype == description.datatype {
+                None
+            } else {
+                Some(Conversion::between(&theirs.datatype, &description.datatype).ok_or_else(|| {
+                    Error::unsupported(format!(
+                        "a virtual dataset whose source {} in {} has another datatype: {} as {}",
+                        part.dataset,
+                        part.file,
+                        name(&theirs.datatype),
+                        name(&description.datatype)
+                    ))
+                })?)
+            };
+            // A reference means something in its own file only.
+            if theirs.datatype.has_references() && other != *file {
                 return Err(Error::unsupported(format!(
-                    "a virtual dataset whose source {} in {} has another datatype",
+                    "references in a virtual dataset: they are those of its source {} in {}, where they can be read",
                     part.dataset, part.file
                 )));
             }
             let wanted = places.of_source(theirs.dataspace.shape())?;
             let mut bytes = read::read_bytes(&other, id, &wanted.selection, cancellation)
                 .map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
-            if swapped {
-                bytes.chunks_exact_mut(size.max(1)).for_each(<[u8]>::reverse);
+            if let Some(conversion) = &conversion {
+                bytes = conversion.convert(&bytes)?;
             }
             if description.datatype.uses_heap() {
                 heap_salt::salt(&description.datatype, &mut bytes, file.neighbours().salt_of(&other)?)?;
@@ -57,21 +73,23 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// Whether two datatypes are the same number in two byte orders.
-fn differ_in_byte_order(a: &Datatype, b: &Datatype) -> bool {
-    match (a, b) {
-        (Datatype::Integer { .. }, Datatype::Integer { order, .. }) => {
-            let mut a = a.clone();
-            if let Datatype::Integer { order: own, .. } = &mut a {
-                *own = *order;
-            }
-            a == *b && matches!(a, Datatype::Integer { size, bit_offset: 0, bit_precision, .. } if u64::from(bit_precision) == size * 8)
-        }
-        (
-            Datatype::Float { size: a, format: FloatFormat::Ieee, .. },
-            Datatype::Float { size: b, format: FloatFormat::Ieee, .. },
-        ) => a == b,
-        _ => false,
+/// A datatype in a few words, for messages.
+fn name(datatype: &Datatype) -> String {
+    let size = datatype.size();
+    match datatype {
+        Datatype::Integer { bit_precision, .. } => format!("integers of {bit_precision} bits in {size} bytes"),
+        Datatype::Float { format: FloatFormat::Ieee, .. } => format!("floats of {size} bytes"),
+        Datatype::Float { .. } => format!("floats of {size} bytes that are not IEEE's"),
+        Datatype::FixedString { .. } => format!("text of {size} bytes"),
+        Datatype::VariableString { .. } => "text of variable length".to_owned(),
+        Datatype::Bitfield { .. } => "bitfields".to_owned(),
+        Datatype::Opaque { .. } => "opaque bytes".to_owned(),
+        Datatype::Compound { .. } => "compounds".to_owned(),
+        Datatype::Reference { .. } => "references".to_owned(),
+        Datatype::Enum { .. } => "enumerations".to_owned(),
+        Datatype::Sequence { .. } => "sequences".to_owned(),
+        Datatype::Array { base, .. } => format!("arrays of {}", name(base)),
+        Datatype::Unsupported { class, .. } => class.clone(),
     }
 }
 
@@ -90,18 +108,26 @@ fn open(file: &File, part: &Part) -> Result<Option<(File, ObjectId)>> {
 /// Fetches what the salted references in `bytes` point at, each from its own file.
 pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
     let mut salted = Vec::new();
-    collect_heap_references(datatype, bytes, &mut |_, _, reference| salted.push(reference))?;
+    let mut value_bytes = 0u64;
+    collect_heap_references(datatype, bytes, &mut |base, element, reference| {
+        let (count, _) = HeapReference::parse(element)?;
+        value_bytes = value_bytes.saturating_add(u64::from(count).saturating_mul(base.map_or(1, Datatype::size)));
+        salted.push(reference);
+        Ok(())
+    })?;
     salted.sort_unstable();
     salted.dedup();
     for group in salted.chunk_by(|a, b| heap_salt::unsalted(*a).0 == heap_salt::unsalted(*b).0) {
         let Some((salt, _)) = group.first().map(|reference| heap_salt::unsalted(*reference)) else { continue };
         let other = file.neighbours().salted(salt)?;
         let own: Vec<_> = group.iter().map(|reference| heap_salt::unsalted(*reference).1).collect();
-        let mut found = HeapObjects::default();
+        let room = file.session().limits().heap_budget(other.array_file().storage().len());
+        objects.allow(room);
+        let mut found = HeapObjects::limited(room);
         other.array_file().heap_objects(&own, &mut found)?;
         for (salted, own) in group.iter().zip(&own) {
             objects.insert(*salted, found.object(*own)?.into());
         }
     }
-    Ok(())
+    objects.charge(value_bytes)
 }

@@ -4,7 +4,7 @@
 use hyperslab_array::{HyperslabAxis, StoredSelection};
 
 /// The hyperslab that selects the same elements in the same order, where there is one.
-pub(super) fn regular(selection: &StoredSelection) -> Option<StoredSelection> {
+pub(crate) fn regular(selection: &StoredSelection) -> Option<StoredSelection> {
     let StoredSelection::Blocks(blocks) = selection else { return None };
     let (first, _) = blocks.first()?;
     let axes: Vec<HyperslabAxis> = (0..first.len()).map(|dimension| axis(blocks, dimension)).collect::<Option<_>>()?;

@@ -118,7 +118,7 @@ impl<'a> Array<'a> {
             least_pointers,
             page_entries: 1 << page_bits,
             most_set,
-            index: Block { address: index, bytes, start },
+            index: Block { address: index, bytes: bytes.into_owned(), start },
             blocks: HashMap::new(),
         }))
     }
@@ -185,7 +185,7 @@ impl<'a> Array<'a> {
         if !self.blocks.contains_key(&at) {
             let bytes = self.source.read(at, page_bytes)?;
             checksum::verify(&bytes, self.source.absolute(at)?, "an extensible array page")?;
-            self.blocks.insert(at, Block { address: at, bytes, start: 0 });
+            self.blocks.insert(at, Block { address: at, bytes: bytes.into_owned(), start: 0 });
         }
         self.parse(self.loaded(at)?, entry % self.page_entries, found)
     }
@@ -197,7 +197,7 @@ impl<'a> Array<'a> {
         let bytes = self.source.read(address, length)?;
         self.source.cursor(&bytes, address).signature(signature)?;
         checksum::verify(&bytes, self.source.absolute(address)?, what)?;
-        self.blocks.insert(address, Block { address, bytes, start });
+        self.blocks.insert(address, Block { address, bytes: bytes.into_owned(), start });
         Ok(())
     }
 

@@ -10,6 +10,9 @@ use super::message::link::{self, RawTarget};
 use super::message::link_info;
 use super::object_header::{ObjectHeader, kind};
 
+/// What a link costs beside its name.
+const LINK_COST: u64 = 100;
+
 /// The links of the group with this header, or `None` when it is no group.
 pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec<(String, RawTarget)>>> {
     let mut links = Vec::new();
@@ -23,7 +26,7 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec
     }
     for message in header.all(kind::LINK) {
         group = true;
-        links.push(message.parse(source, link::parse)?);
+        add(source, &mut links, message.parse(source, link::parse)?)?;
     }
     if let Some(message) = header.find(kind::LINK_INFO) {
         group = true;
@@ -42,6 +45,13 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec
         return Err(Error::corrupt(format!("two links called {name:?} in one group")));
     }
     Ok(Some(links))
+}
+
+/// Keeps a link, where there is room for it.
+fn add(source: &Source, links: &mut Vec<(String, RawTarget)>, link: (String, RawTarget)) -> Result<()> {
+    source.budget.charge((link.0.len() as u64).saturating_add(LINK_COST))?;
+    links.push(link);
+    Ok(())
 }
 
 fn check_count(source: &Source, count: usize) -> Result<()> {

@@ -284,7 +284,7 @@ impl<'a> FractalHeap<'a> {
                 filters.pipeline.decode(&raw, mask, size, &mut out).map_err(|e| e.at_offset(place))?;
                 out
             }
-            _ => self.source.read(address, size)?,
+            _ => self.source.read(address, size)?.into_owned(),
         };
         let mut cursor = self.source.cursor(&bytes, address);
         cursor.signature(b"FHDB")?;
@@ -339,7 +339,7 @@ impl<'a> FractalHeap<'a> {
                 filters.pipeline.decode(&raw, mask, size, &mut out)?;
                 Ok(out)
             }
-            _ => Ok(raw),
+            _ => Ok(raw.into_owned()),
         }
     }
 

@@ -1,18 +1,20 @@
 //! Local heap: the names of an old group (specification III.D).
 
+use std::borrow::Cow;
+
 use hyperslab_array::{Error, Result};
 
 use crate::hdf5::Source;
 
 /// The data segment of a local heap.
-pub(crate) struct LocalHeap {
-    data: Vec<u8>,
+pub(crate) struct LocalHeap<'a> {
+    data: Cow<'a, [u8]>,
     offset: u64,
 }
 
-impl LocalHeap {
+impl<'a> LocalHeap<'a> {
     /// Reads the heap whose header lies at `address`.
-    pub fn read(source: &Source, address: u64) -> Result<Self> {
+    pub fn read(source: &'a Source, address: u64) -> Result<Self> {
         let header = source.read(address, 8 + 2 * u64::from(source.length_size) + u64::from(source.offset_size))?;
         let mut cursor = source.cursor(&header, address);
         cursor.signature(b"HEAP")?;

@@ -29,6 +29,8 @@ pub(crate) mod kind {
     pub const LAST: u16 = 0x18;
 }
 
+/// What a message costs beside its body.
+const MESSAGE_COST: u64 = 48;
 /// Flag: the message's body is a reference to a shared message.
 const SHARED: u8 = 1 << 1;
 /// Flag: a reader that does not know the message must not open the object.
@@ -58,7 +60,7 @@ impl ObjectHeader {
     /// Reads the header at `address`.
     pub fn read(source: &Source, address: u64) -> Result<Self> {
         let start = source.read_up_to(address, 4)?;
-        let messages = match start.as_slice() {
+        let messages = match start.as_ref() {
             b"OHDR" => version2::read(source, address)?,
             [1, ..] => version1::read(source, address)?,
             _ => {
@@ -142,6 +144,8 @@ fn read_blocks(
         }
         let before = messages.len();
         read_block(&block, messages)?;
+        let cost = |message: &Message| (message.body.len() as u64).saturating_add(MESSAGE_COST);
+        source.budget.charge(messages.get(before..).unwrap_or_default().iter().map(cost).sum())?;
         if messages.len() as u64 > source.limits.messages_per_object {
             return Err(Error::limit_exceeded(format!(
                 "more than {} messages in one object header",

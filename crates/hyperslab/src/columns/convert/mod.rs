@@ -7,9 +7,10 @@ mod strings;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, StringArray};
+use arrow_array::{Array, ArrayRef, make_array, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, StringArray};
 use arrow_buffer::Buffer;
-use hyperslab_array::{Datatype, EnumMember, Error, HeapObjects, Result};
+use arrow_data::ArrayData;
+use hyperslab_array::{ByteOrder, Datatype, EnumMember, Error, FloatFormat, HeapObjects, ReferenceKind, Result};
 
 /// Converts `bytes`, whole elements of `datatype`.
 pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
@@ -26,7 +27,8 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
         Datatype::VariableString { padding, character_set, .. } => {
             strings::variable(bytes, size, *padding, *character_set, heap)
         }
-        Datatype::Opaque { .. } | Datatype::Reference { .. } => {
+        Datatype::Reference { kind, .. } => references(*kind, bytes, size, heap),
+        Datatype::Opaque { .. } => {
             let width = super::types::length(datatype.size())?;
             let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes.to_vec()), None);
             Ok(Arc::new(array.map_err(arrow)?))
@@ -37,6 +39,35 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
         Datatype::Array { base, shape } => nested::array(base, shape, bytes, size, heap),
         Datatype::Unsupported { class, .. } => Err(Error::unsupported(format!("datatype class {class}"))),
     }
+}
+
+/// The array on the bytes themselves, where these are numbers in the machine's own form.
+pub(super) fn in_place(datatype: &Datatype, bytes: &Buffer) -> Result<Option<ArrayRef>> {
+    let native = if cfg!(target_endian = "little") { ByteOrder::Little } else { ByteOrder::Big };
+    let ordinary = match datatype {
+        Datatype::Integer { order, size, bit_offset: 0, bit_precision, .. } => {
+            *order == native && u64::from(*bit_precision) == u64::from(*size) * 8
+        }
+        Datatype::Float { order, format: FloatFormat::Ieee, .. } => *order == native,
+        _ => false,
+    };
+    let to = super::types::arrow_type(datatype)?;
+    let Some(width) = to.primitive_width().filter(|width| ordinary && *width as u64 == datatype.size()) else { return Ok(None) };
+    if bytes.as_ptr().align_offset(width) != 0 || !bytes.len().is_multiple_of(width) {
+        return Ok(None);
+    }
+    let data = ArrayData::try_new(to, bytes.len() / width, None, 0, vec![bytes.clone()], Vec::new()).map_err(arrow)?;
+    Ok(Some(make_array(data)))
+}
+
+/// The text of references that were followed; null for those that were never set.
+fn references(kind: ReferenceKind, bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
+    let texts = bytes.chunks_exact(size).map(|element| heap.name(kind, element)).collect::<Result<Vec<_>>>()?;
+    let total: usize = texts.iter().flatten().map(|text| text.len()).sum();
+    if i32::try_from(total).is_err() {
+        return Err(Error::limit_exceeded("2 GiB of text in one batch; ask for fewer rows a batch"));
+    }
+    Ok(Arc::new(StringArray::from(texts)))
 }
 
 /// Names by value; a value without a name is shown as its number, a byte of a boolean that is

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, FixedSizeListArray, ListArray, StructArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
-use arrow_schema::{Field, Fields};
+use arrow_schema::Fields;
 use hyperslab_array::{Datatype, Error, HeapObjects, Member, Result};
 
 use super::{arrow, convert};
-use crate::columns::types::length;
+use crate::columns::types::{array_item, field, length};
 
 pub(super) fn compound(members: &[Member], bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
     let mut columns = Vec::with_capacity(members.len());
@@ -24,7 +24,7 @@ pub(super) fn compound(members: &[Member], bytes: &[u8], size: usize, heap: &Hea
         columns.push(convert(&member.datatype, &packed, heap)?);
     }
     let fields: Fields =
-        members.iter().zip(&columns).map(|(m, c)| Field::new(&m.name, c.data_type().clone(), false)).collect();
+        members.iter().zip(&columns).map(|(m, c)| field(&m.name, &m.datatype, c.data_type().clone())).collect();
     let array = StructArray::try_new_with_length(fields, columns, None, bytes.len() / size);
     Ok(Arc::new(array.map_err(arrow)?))
 }
@@ -38,7 +38,7 @@ pub(super) fn sequence(base: &Datatype, bytes: &[u8], size: usize, heap: &HeapOb
         offsets.push(end.map_err(|_| Error::limit_exceeded("2^31 list items in one batch; ask for fewer rows a batch"))?);
     }
     let values = convert(base, &values, heap)?;
-    let field = Arc::new(Field::new("item", values.data_type().clone(), false));
+    let field = Arc::new(field("item", base, values.data_type().clone()));
     let array = ListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), values, None);
     Ok(Arc::new(array.map_err(arrow)?))
 }
@@ -48,8 +48,8 @@ pub(super) fn array(base: &Datatype, shape: &[u64], bytes: &[u8], size: usize, h
         return Err(Error::unsupported("an array datatype of no elements"));
     }
     let mut values = convert(base, bytes, heap)?;
-    for &extent in shape.iter().rev() {
-        let field = Arc::new(Field::new("item", values.data_type().clone(), false));
+    for (depth, &extent) in shape.iter().rev().enumerate() {
+        let field = Arc::new(array_item(base, values.data_type().clone(), depth));
         values = Arc::new(FixedSizeListArray::try_new(field, length(extent)?, values, None).map_err(arrow)?);
     }
     Ok(values)

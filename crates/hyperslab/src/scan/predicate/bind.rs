@@ -1,10 +1,13 @@
 //! Binding: names become columns, literals become tests in the columns' own types.
 
+use std::borrow::Cow;
+
 use arrow_schema::{DataType, Schema, TimeUnit};
 use hyperslab_array::{Error, Result};
 
 use super::literal::Place;
 use super::{Comparison, Literal, Predicate};
+use crate::columns::ModelDates;
 
 /// A predicate whose columns exist and whose tests fit their types.
 #[derive(Debug, Clone)]
@@ -45,12 +48,12 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
         Predicate::IsNull { column } => Bound::IsNull(resolve(column, schema)?.0),
         Predicate::Compare { column, comparison, literal } => {
             let (path, data_type) = resolve(column, schema)?;
-            Bound::Test(path, test(column, data_type, *comparison, literal)?)
+            Bound::Test(path, test(column, data_type, *comparison, dated(column, schema, literal)?.as_ref())?)
         }
         Predicate::In { column, literals } => {
             let (path, data_type) = resolve(column, schema)?;
             let tests = literals.iter().map(|literal| {
-                Ok(Bound::Test(path.clone(), test(column, data_type, Comparison::Equal, literal)?))
+                Ok(Bound::Test(path.clone(), test(column, data_type, Comparison::Equal, dated(column, schema, literal)?.as_ref())?))
             });
             Bound::Or(tests.collect::<Result<_>>()?)
         }
@@ -137,9 +140,20 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
     })
 }
 
+/// Beside text that stands for dates of a model's calendar, a literal as the text of the same time.
+fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<'a, Literal>> {
+    let dates = schema.field_with_name(column).ok().and_then(ModelDates::of_field);
+    let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
+    let text = dates.literal(text).ok_or_else(|| {
+        let calendar = dates.name();
+        Error::invalid_input(format!("predicate: {column} has dates of the calendar {calendar}, and {text:?} is none; write '2000-02-28' or '2000-02-28T12:00:00'"))
+    })?;
+    Ok(Cow::Owned(Literal::Text(text)))
+}
+
 fn text(comparison: Comparison, literal: &Literal) -> Option<Test> {
     match literal {
-        Literal::Text(text) => Some(Test::Text(comparison, text.clone())),
+        Literal::Text(text) | Literal::Bytes(text) => Some(Test::Text(comparison, text.clone())),
         _ => None,
     }
 }

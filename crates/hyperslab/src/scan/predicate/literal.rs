@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 pub enum Literal {
     /// Decimal text of a number (`-3`, `1e-5`, `nan`).
     Number(String),
-    /// Text, also of dates and times.
+    /// Text, also of dates and times: `'2000-02-30 00:00'` is midnight whatever text a column has for it.
     Text(String),
     /// `true` or `false`.
     Boolean(bool),
+    /// Text of an engine, which compares by bytes and expects no other rows of us.
+    Bytes(String),
 }
 
 /// Where a number lies among the integers.
@@ -70,7 +72,7 @@ impl Literal {
 
     /// A date or time in nanoseconds since 1970, UTC.
     pub(super) fn nanoseconds(&self) -> Result<i128> {
-        let Self::Text(text) = self else {
+        let (Self::Text(text) | Self::Bytes(text)) = self else {
             return Err(Error::invalid_input("a time is compared with a text such as '2020-01-31' or '2020-01-31T12:00:00'"));
         };
         let text = text.trim();

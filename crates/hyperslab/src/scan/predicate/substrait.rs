@@ -242,7 +242,7 @@ impl Decoder {
         } else if let Some(value) = float {
             Literal::Number(format!("{value:?}"))
         } else if let Some(text) = &literal.text {
-            Literal::Text(text.clone())
+            Literal::Bytes(text.clone())
         } else {
             let time = chrono::DateTime::from_timestamp_micros(literal.microseconds?)?;
             Literal::Text(time.format("%Y-%m-%dT%H:%M:%S%.6f").to_string())

@@ -6,7 +6,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::bits::BitReader;
+use crate::filter::bits::BitReader;
 
 /// A run of zero blocks of this length goes to the end of the interval or of its 64 blocks.
 const REST_OF_SEGMENT: u64 = 5;

@@ -4,8 +4,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::blosc2_chunk::Chunk;
-use super::blosc2_tiles::Tiles;
+use super::chunk::Chunk;
+use super::tiles::Tiles;
 
 const MAGIC: &[u8; 10] = b"\x9e\xa8b2frame\0";
 const UNCOMPRESSED_BYTES: usize = 0x1e;
@@ -13,7 +13,7 @@ const COMPRESSED_BYTES: usize = 0x27;
 const ITEM_BYTES: usize = 0x30;
 const METALAYERS: usize = 0x5c;
 
-pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
     if !input.starts_with(MAGIC) {
         return Err(Error::corrupt("no blosc2 frame"));

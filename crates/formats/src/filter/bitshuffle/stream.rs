@@ -3,14 +3,14 @@
 use hyperslab_array::{Error, Result};
 
 use super::bit_planes;
-use super::block::{BlockCodec, BlockDecoder};
+use crate::filter::block::{BlockCodec, BlockDecoder};
 
 /// Without a size of their own, blocks have about this many bytes …
 const BLOCK_BYTES: usize = 8192;
 /// … and at least this many elements.
 const BLOCK_ELEMENTS: usize = 128;
 
-pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let parameter = |place: usize| parameters.get(place).map(|word| usize::try_from(*word).unwrap_or(usize::MAX));
     let element = parameter(2).filter(|size| *size > 0);
     let element = element.ok_or_else(|| Error::corrupt("no size of elements in the parameters"))?;

@@ -2,8 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::block::{BlockCodec, BlockDecoder};
-use super::{bit_planes, shuffle};
+use crate::filter::block::{BlockCodec, BlockDecoder};
+use crate::filter::{bitshuffle::bit_planes, shuffle};
 
 const HEADER_BYTES: usize = 32;
 const COPIED: u8 = 2;
@@ -102,7 +102,6 @@ impl<'a> Chunk<'a> {
                 for (number, (size, start)) in sizes.zip(starts).enumerate() {
                     let start = usize::try_from(u32::from_le_bytes(*start)).unwrap_or(usize::MAX);
                     let stream = self.bytes.get(start..).ok_or_else(short)?;
-                    block.clear();
                     block.resize(size, 0);
                     self.decode_streams(stream, &mut decoder, &mut block)?;
                     self.undo_filters(number, &mut block, &mut spare, &reference);
@@ -155,7 +154,6 @@ impl<'a> Chunk<'a> {
             match kind {
                 1 => {
                     let element = if *parameter == 0 { self.element } else { usize::from(*parameter) };
-                    spare.clear();
                     shuffle::decode(block, element, spare);
                     std::mem::swap(block, spare);
                 }

@@ -2,11 +2,13 @@
 
 use hyperslab_array::{Error, Result};
 
+use crate::filter::matches;
+
 /// Matches farther away than this have a distance of 16 bits more.
 const NEAR: usize = 8191;
 
-/// Fills the front of `target` and says how far.
-pub(super) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usize> {
+/// Fills the front of `target` and says how far; what is behind may change.
+pub(in crate::filter) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usize> {
     let short = || Error::corrupt("an incomplete stream");
     let too_long = || Error::corrupt("a block decodes to more bytes than it has");
     let mut rest = stored;
@@ -40,18 +42,11 @@ pub(super) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usize> {
                 let (high, low) = (byte(&mut rest).ok_or_else(short)?, byte(&mut rest).ok_or_else(short)?);
                 distance += high << 8 | low;
             }
-            let start = filled.checked_sub(distance + 1);
-            let start = start.ok_or_else(|| Error::corrupt("a match before the beginning"))?;
-            if length > target.len() - filled {
-                return Err(too_long());
+            if distance >= filled {
+                return Err(Error::corrupt("a match before the beginning"));
             }
-            // A match may overlap what it writes: it then doubles with every step.
-            let end = filled + length;
-            while filled < end {
-                let step = (filled - start).min(end - filled);
-                target.copy_within(start..start + step, filled);
-                filled += step;
-            }
+            matches::repeat(target, filled, distance + 1, length).ok_or_else(too_long)?;
+            filled += length;
         }
         control = byte(&mut rest);
     }

@@ -2,8 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::blosc2::big_endian;
-use super::blosc2_chunk::Chunk;
+use super::frame::big_endian;
+use super::chunk::Chunk;
 
 const MAX_DIMENSIONS: usize = 16;
 /// Tiles may stand out at the edges, but a chunk that is mostly edge is a lie.

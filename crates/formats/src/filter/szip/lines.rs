@@ -6,13 +6,14 @@
 use hyperslab_array::{Error, Result};
 
 use super::aec;
+use crate::filter::shuffle;
 
 const MSB: u32 = 16;
 const NEAREST_NEIGHBOR: u32 = 32;
 /// More than a byte of a stream can stand for: 64 blocks of 32 samples of 4 bytes, and a few bits.
 const MAX_EXPANSION: usize = 1 << 14;
 
-pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let &[options, block, pixel_bits, line, ..] = parameters else {
         return Err(Error::corrupt(format!("{} parameters where 4 belong", parameters.len())));
     };
@@ -64,7 +65,7 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Ve
     }
     if planes > 1 {
         let coded = std::mem::take(out);
-        super::shuffle::decode(&coded, planes, out);
+        shuffle::decode(&coded, planes, out);
     }
     Ok(())
 }

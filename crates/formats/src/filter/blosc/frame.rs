@@ -3,8 +3,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::block::{BlockCodec, BlockDecoder};
-use super::{bit_planes, shuffle};
+use crate::filter::block::{BlockCodec, BlockDecoder};
+use crate::filter::{bitshuffle::bit_planes, shuffle};
 
 const HEADER_BYTES: usize = 16;
 const SHUFFLED: u8 = 1;
@@ -24,7 +24,7 @@ struct Header {
     block: usize,
 }
 
-pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
     let (header, body) = input.split_first_chunk::<HEADER_BYTES>().ok_or_else(short)?;
     let &[version, _, flags, element, header @ ..] = header;
@@ -40,6 +40,7 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
         return Err(Error::corrupt(format!("flags {flags}, elements of {element} bytes and blocks of {block}")));
     }
     if flags & COPIED != 0 {
+        out.clear();
         out.extend_from_slice(body.get(..total).ok_or_else(short)?);
         return Ok(());
     }
@@ -70,18 +71,20 @@ impl Header {
         let short = || Error::corrupt("an incomplete stream");
         let mut decoder = BlockDecoder::new(codec);
         let mut starts = starts.as_chunks::<4>().0.iter();
-        let (mut coded, mut plain) = (vec![0; self.block.min(self.total)], Vec::new());
+        let mut coded = vec![0; if self.is_shuffled() { self.block.min(self.total) } else { 0 }];
         for block in out.chunks_mut(self.block.max(1)) {
             let start = starts.next().ok_or_else(short)?;
             let start = usize::try_from(u32::from_le_bytes(*start)).unwrap_or(usize::MAX);
             let stream = input.get(start..).ok_or_else(short)?;
+            if !self.is_shuffled() {
+                self.decode_streams(stream, &mut decoder, block)?;
+                continue;
+            }
             let coded = coded.get_mut(..block.len()).ok_or_else(short)?;
             self.decode_streams(stream, &mut decoder, coded)?;
             if self.flags & SHUFFLED != 0 && self.element > 1 {
-                plain.clear();
-                shuffle::decode(coded, self.element, &mut plain);
-                block.copy_from_slice(&plain);
-            } else if self.flags & BIT_SHUFFLED != 0 && (block.len() / self.element).is_multiple_of(8) {
+                shuffle::undo(coded, self.element, block);
+            } else if (block.len() / self.element).is_multiple_of(8) {
                 // Other numbers of elements are left alone, and so are bytes at the end.
                 let elements = block.len() / self.element * self.element;
                 let (planes, tail) = coded.split_at(elements);
@@ -93,6 +96,11 @@ impl Header {
             }
         }
         Ok(())
+    }
+
+    /// Whether what the streams give has to be put together.
+    fn is_shuffled(&self) -> bool {
+        (self.flags & SHUFFLED != 0 && self.element > 1) || self.flags & BIT_SHUFFLED != 0
     }
 
     /// The streams of a block: a length and its bytes each.

@@ -1,0 +1,182 @@
+"""The benchmarks' data, made on the spot by h5py and pyarrow (never by us), and kept outside of the clone.
+
+Beside a file lie the side files of the limit program: where its bytes are, without any format.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import h5py
+import hdf5plugin
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+GIB = 1 << 30
+# Rows and columns of the large fields: a wide one, as a model's output of many time steps is.
+ROWS, COLUMNS = 32768, 8192
+RECORD = np.dtype([("id", "<i8"), ("x", "<f8"), ("y", "<f8"), ("z", "<f8"), ("e", "<f4"), ("charge", "<i4"), ("kind", "i1")])
+SMALL_FILES = 5000
+SMALL_VALUES = 512
+
+
+def field(rows: int, columns: int, seed: int = 0) -> Iterator[np.ndarray[Any, Any]]:
+    """A temperature-like field in bands of 512 rows: waves, and noise of the last digits an instrument has."""
+    random = np.random.default_rng(seed)
+    x = np.linspace(0, 40, columns, dtype="f4")
+    for start in range(0, rows, 512):
+        y = np.arange(start, min(start + 512, rows), dtype="f4")[:, None] / 300
+        values = 280 + 15 * np.sin(x + y) + 5 * np.cos(3 * x - 2 * y) + random.normal(0, 0.3, (len(y), columns))
+        yield (np.round(values * 64) / 64).astype("f4")
+
+
+def side_of_run(path: pathlib.Path, dataset: h5py.Dataset) -> None:
+    offset = dataset.id.get_offset()
+    path.with_name(path.name + ".run").write_text(f"{offset} {dataset.id.get_storage_size()}\n")
+
+
+def side_of_chunks(path: pathlib.Path, dataset: h5py.Dataset) -> None:
+    codec = "deflate+shuffle" if dataset.compression == "gzip" else "none"
+    head = [*dataset.shape, *dataset.chunks, dataset.dtype.itemsize, codec]
+    lines = [" ".join(map(str, head))]
+    dataset.id.chunk_iter(lambda c: lines.append(f"{c.chunk_offset[0]} {c.chunk_offset[1]} {c.byte_offset} {c.size}"))
+    path.with_name(path.name + ".chunks").write_text("\n".join(lines) + "\n")
+
+
+def contiguous(path: pathlib.Path) -> None:
+    random = np.random.default_rng(1)
+    with h5py.File(path, "w") as f:
+        d = f.create_dataset("x", (GIB // 8,), "f8")
+        for start in range(0, len(d), 1 << 22):
+            d[start:start + (1 << 22)] = random.normal(size=1 << 22)
+        side_of_run(path, d)
+
+
+def chunked(rows: int, columns: int, chunks: tuple[int, int], **options: Any) -> Callable[[pathlib.Path], None]:
+    def make(path: pathlib.Path) -> None:
+        with h5py.File(path, "w") as f:
+            d = f.create_dataset("x", (rows, columns), "f4", chunks=chunks, **options)
+            for number, band in enumerate(field(rows, columns)):
+                d[512 * number:512 * number + len(band)] = band
+            side_of_chunks(path, d)
+    return make
+
+
+def records(path: pathlib.Path) -> None:
+    count = GIB // RECORD.itemsize
+    random = np.random.default_rng(2)
+    with h5py.File(path, "w") as f:
+        d = f.create_dataset("x", (count,), RECORD)
+        for start in range(0, count, 1 << 20):
+            part = np.zeros(min(1 << 20, count - start), RECORD)
+            part["id"] = np.arange(start, start + len(part))
+            for name in "xyz":
+                part[name] = random.normal(size=len(part))
+            part["e"], part["charge"] = random.exponential(size=len(part)), random.integers(-1, 2, len(part))
+            d[start:start + len(part)] = part
+        side_of_run(path, d)
+
+
+def small_files(path: pathlib.Path) -> None:
+    path.mkdir()
+    offset = 0
+    for number in range(SMALL_FILES):
+        with h5py.File(path / f"{number:05}.h5", "w") as f:
+            f["x"] = np.arange(SMALL_VALUES) + number
+            offset = f["x"].id.get_offset()
+    path.with_name(path.name + ".files").write_text(f"{offset} {SMALL_VALUES * 8} {SMALL_FILES}\n")
+
+
+def cube(path: pathlib.Path) -> None:
+    """Time x latitude x longitude, with coordinates: for time series and SQL on cells."""
+    shape = (512, 256, 256)
+    with h5py.File(path, "w") as f:
+        for name, values in (("time", np.arange(512.0)), ("lat", np.linspace(-90, 90, 256)), ("lon", np.linspace(0, 359, 256))):
+            f[name] = values
+            f[name].make_scale(name)
+        d = f.create_dataset("t", shape, "f4", chunks=(32, 64, 64), compression="gzip", compression_opts=4, shuffle=True)
+        bands = np.concatenate(list(field(shape[0] * shape[1], shape[2], 3)))
+        d[...] = bands.reshape(shape)
+        for number, name in enumerate(("time", "lat", "lon")):
+            d.dims[number].attach_scale(f[name])
+
+
+def many_links(path: pathlib.Path) -> None:
+    with h5py.File(path, "w", libver="latest") as f:
+        g, target = f.create_group("g"), f.create_dataset("x", data=1.0)
+        for number in range(100_000):
+            g[f"link{number:06}"] = target
+
+
+def many_chunks(path: pathlib.Path) -> None:
+    with h5py.File(path, "w", libver="latest") as f:
+        d = f.create_dataset("x", (1000, 1000, 16), "i4", chunks=(1, 1, 16), maxshape=(None, 1000, 16))
+        for row in range(0, 1000, 10):
+            d[row:row + 10] = row
+
+
+def tables(path: pathlib.Path) -> None:
+    """The field as other formats hold it: one column of a gigabyte."""
+    path.mkdir()
+    schema = pa.schema([("x", pa.float32())])
+    writers = [pq.ParquetWriter(path / f"{codec}.parquet", schema, compression=codec, use_dictionary=False) for codec in ("none", "snappy", "zstd")]
+    with pa.OSFile(str(path / "x.arrow"), "wb") as file, pa.ipc.new_file(file, schema) as ipc:
+        for band in field(ROWS, COLUMNS):
+            batch = pa.record_batch([pa.array(band.reshape(-1))], schema=schema)
+            ipc.write_batch(batch)
+            for writer in writers:
+                writer.write_batch(batch)
+    for writer in writers:
+        writer.close()
+
+
+QUARTER = (8192, 8192)
+GZIP = {"compression": "gzip", "compression_opts": 4, "shuffle": True}
+FILTERS: dict[str, dict[str, Any]] = {
+    "gzip": {"compression": "gzip", "compression_opts": 4},
+    "lzf": {"compression": "lzf", "shuffle": True},
+    "szip": {"compression": "szip"},
+    "zstd": {**hdf5plugin.Zstd(), "shuffle": True},
+    "lz4": {**hdf5plugin.LZ4(), "shuffle": True},
+    "blosc-lz4": {**hdf5plugin.Blosc(cname="lz4", shuffle=1)},
+    "blosc-zstd": {**hdf5plugin.Blosc(cname="zstd", shuffle=2)},
+    "blosc2-lz4": {**hdf5plugin.Blosc2(cname="lz4", filters=1)},
+    "bitshuffle-lz4": {**hdf5plugin.Bitshuffle(cname="lz4")},
+    "bitshuffle-zstd": {**hdf5plugin.Bitshuffle(cname="zstd")},
+}
+CHUNK_SIZES = {"16KiB": (64, 64), "128KiB": (128, 256), "2MiB": (512, 1024), "16MiB": (2048, 2048)}
+
+MAKERS: dict[str, Callable[[pathlib.Path], None]] = {
+    "contiguous.h5": contiguous,
+    "gzip.h5": chunked(ROWS, COLUMNS, (512, 1024), **GZIP),
+    "chunked.h5": chunked(ROWS, COLUMNS, (512, 1024)),
+    "records.h5": records,
+    "small": small_files,
+    "cube.h5": cube,
+    "links.h5": many_links,
+    "chunks.h5": many_chunks,
+    "tables": tables,
+    **{f"filter-{name}.h5": chunked(*QUARTER, (512, 1024), **options) for name, options in FILTERS.items()},
+    **{f"size-{name}.h5": chunked(*QUARTER, chunk, **GZIP) for name, chunk in CHUNK_SIZES.items()},
+}
+
+
+def make(folder: pathlib.Path, names: list[str] | None = None) -> None:
+    """What is not there yet; a stopped run leaves nothing half made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names or MAKERS:
+        if not (folder / name).exists():
+            print(f"making {name}", file=sys.stderr, flush=True)
+            unfinished = folder / f"unfinished-{name}"
+            MAKERS[name](unfinished)
+            for side in folder.glob(f"unfinished-{name}.*"):
+                side.rename(folder / side.name.removeprefix("unfinished-"))
+            unfinished.rename(folder / name)
+
+
+if __name__ == "__main__":
+    make(pathlib.Path(sys.argv[1]), sys.argv[2:])

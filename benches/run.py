@@ -1,0 +1,228 @@
+"""`make bench`: one table, ratios in one run.
+
+Every contestant is a process of its own that answers requests (see `contestants/`). The repeats are
+interleaved, so that what else the machine does falls on all alike; a figure is the median, with the
+quartiles beside it, and a ratio is the median of the ratios within a round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import signal
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import data
+from rich.console import Console
+from rich.table import Table
+
+HERE = pathlib.Path(__file__).parent
+CACHE = pathlib.Path.home() / ".cache/hyperslab"
+BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", CACHE / "target")) / "release"
+PROGRAMS = {"limit": [BUILT / "hyperslab-limit"], "ours (Rust)": [BUILT / "hyperslab-bench"], "peers": [BUILT / "hyperslab-peers"]}
+
+
+@dataclass
+class Contestant:
+    """Who does a work: the process that is asked, what it calls the work, and with how many threads."""
+
+    process: str
+    work: str
+    threads: int = 2
+    reuse: str = "reused"
+    label: str = ""
+    seconds: list[float] = field(default_factory=list)
+    checks: set[str] = field(default_factory=set)
+    peak_bytes: int = 0
+
+    def name(self) -> str:
+        return self.label or self.process
+
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+@dataclass
+class Race:
+    """One row of the issue's table: the same work by several contestants. `amount` of `unit` are done."""
+
+    name: str
+    path: str
+    amount: float
+    unit: str
+    contestants: list[Contestant]
+
+
+GB = "GB/s"
+
+
+def whole(name: str, path: str, amount: float, limit: str | None, extra: list[Contestant] | None = None) -> Race:
+    runners = [Contestant("limit", limit, label="limit")] if limit else []
+    runners += [
+        Contestant("ours (Rust)", "dataset"), Contestant("ours", "dataset", label="ours"),
+        Contestant("ours", "dataset", 1, label="ours, 1 thread"), Contestant("ours", "dataset", reuse="fresh", label="ours, fresh memory"),
+        Contestant("h5py", "dataset"), Contestant("h5py", "dataset", reuse="fresh", label="h5py, fresh memory"),
+        Contestant("h5py-processes", "dataset", label="h5py, 2 processes"),
+    ]
+    return Race(name, path, amount, GB, runners + (extra or []))
+
+
+def races() -> dict[str, list[Race]]:
+    """All races by group."""
+    gigabyte = data.GIB / 1e9
+    quarter = data.QUARTER[0] * data.QUARTER[1] * 4 / 1e9
+    def pair(name: str, path: str, amount: float, unit: str, work: str, extra: list[Contestant] | None = None) -> Race:
+        runners = [Contestant("ours", work), Contestant("ours", work, 1, label="ours, 1 thread"), Contestant("h5py", work), *(extra or [])]
+        return Race(name, path, amount, unit, runners)
+
+    def peers() -> list[Contestant]:
+        return [Contestant("netCDF4", "dataset"), Contestant("jhdf", "dataset"), Contestant("peers", "hdf5-reader", label="hdf5-reader (Rust)")]
+
+    return {
+        "main": [
+            whole("contiguous f64, 1 GiB", "contiguous.h5", gigabyte, "plain", [Contestant("limit", "mapped", label="limit, mapped"), *peers()]),
+            whole("gzip-4 + shuffle f32, 2 MiB chunks", "gzip.h5", gigabyte, "chunks", peers()),
+            whole("chunked f32, no filter", "chunked.h5", gigabyte, "chunks", peers()),
+            whole("compound table, 41-byte records", "records.h5", gigabyte, "plain", peers()),
+            Race("5,000 small files, open and read", "small", data.SMALL_FILES, "files/s", [
+                Contestant("limit", "files"), Contestant("ours (Rust)", "files"), Contestant("ours (Rust)", "files", 1, label="ours (Rust), 1 thread"),
+                Contestant("ours", "files"), Contestant("h5py", "files"), Contestant("peers", "files", label="hdf5-reader (Rust)"),
+            ]),
+        ],
+        "filters": [pair(name, f"filter-{name}.h5", quarter, GB, "dataset") for name in data.FILTERS],
+        "chunk sizes": [pair(f"gzip + shuffle, chunks of {name}", f"size-{name}.h5", quarter, GB, "dataset") for name in data.CHUNK_SIZES],
+        "selections": [
+            pair("strided hyperslab [::4, ::3]", "chunked.h5", 1, "a second", "strided"),
+            pair("strided hyperslab of gzip [::4, ::3]", "gzip.h5", 1, "a second", "strided"),
+            pair("time series through a 3-D chunked field", "cube.h5", 1, "a second", "series"),
+            pair("one member of a table", "records.h5", gigabyte, GB, "member"),
+            *(pair(f"where, selectivity {s}", "gzip.h5", gigabyte, GB, f"where {s}") for s in ("1e-4", "1e-2", "0.5")),
+        ],
+        "tables": [
+            Race("one column of 1 GiB, as a table", "tables", gigabyte, GB, [
+                *(Contestant("pyarrow", f"parquet {codec}", label=f"pyarrow, Parquet {codec}") for codec in ("none", "snappy", "zstd")),
+                Contestant("pyarrow", "ipc", label="pyarrow, Arrow IPC"),
+            ]),
+            pair("SQL: mean by latitude over cells", "cube.h5", 512 * 256 * 256 / 1e6, "M cells/s", "group-by", [Contestant("xarray-sql", "group-by")]),
+        ],
+        "metadata": [
+            pair("100,000 links listed", "links.h5", 100_000, "links/s", "links"),
+            pair("1,000,000 chunks located", "chunks.h5", 1_000_000, "chunks/s", "locate"),
+        ],
+    }
+
+
+class Processes:
+    """The contestants' processes, started when first asked."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, subprocess.Popen[str]] = {}
+
+    def start(self, name: str) -> subprocess.Popen[str]:
+        if name == "jhdf":
+            command = ["java", "-Xmx8g", "-cp", f"{CACHE / 'bench-jars'}/*", str(HERE / "contestants/Jhdf.java")]
+        else:
+            python = CACHE / "venvs/xarray-sql/bin/python" if name == "xarray-sql" else sys.executable
+            command = list(map(str, PROGRAMS.get(name) or [python, HERE / "contestants/python.py", name]))
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+    def ask(self, contestant: Contestant, path: pathlib.Path) -> tuple[float, str, int]:
+        process = self.running.get(contestant.process) or self.running.setdefault(contestant.process, self.start(contestant.process))
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(f"{contestant.work}\t{path}\t{contestant.threads}\t{contestant.reuse}\n")
+        process.stdin.flush()
+        answer = process.stdout.readline().rstrip("\n").split("\t")
+        if len(answer) != 3:
+            raise SystemExit(f"{contestant.process} gave no answer to {contestant.work} of {path.name}")
+        return float(answer[0]), answer[1], int(answer[2])
+
+    def stop(self) -> None:
+        for process in self.running.values():
+            os.killpg(process.pid, signal.SIGKILL)  # with the processes that it started itself
+            process.wait()
+        self.running.clear()
+
+
+def run(race: Race, folder: pathlib.Path, repeats: int) -> None:
+    """Interleaved rounds; the first is for the page cache and the kept memory, and is not counted."""
+    processes = Processes()
+    try:
+        for number in range(repeats + 1):
+            for contestant in race.contestants:
+                seconds, check, peak = processes.ask(contestant, folder / race.path)
+                contestant.checks.add(check)
+                contestant.peak_bytes = peak
+                if number:
+                    contestant.seconds.append(seconds)
+    finally:
+        processes.stop()
+    # The programs in Rust say a byte of what they read; these say a value.
+    checks = set().union(*(c.checks for c in race.contestants if c.process not in ("limit", "ours (Rust)") and c.work != "files"))
+    if len(checks) > 1:
+        raise SystemExit(f"{race.name}: the contestants did not read the same: {', '.join(sorted(checks))}")
+
+
+def report(race: Race, console: Console) -> dict[str, object]:
+    """Prints a race's table; gives it as data."""
+    basis = next((c for c in race.contestants if c.name() == "h5py"), race.contestants[0])
+    limit = next((c for c in race.contestants if c.process == "limit"), None)
+    table = Table(title=race.name, title_justify="left")
+    for heading in ("who", race.unit, "quartiles", f"× {basis.name()}", "of the limit", "peak MiB"):
+        table.add_column(heading, justify="left" if heading == "who" else "right")
+    rows = []
+    for contestant in race.contestants:
+        quartiles = statistics.quantiles(contestant.seconds, n=4) if len(contestant.seconds) > 1 else [contestant.seconds[0]] * 3
+        ratio = statistics.median(b / s for b, s in zip(basis.seconds, contestant.seconds))
+        of_limit = statistics.median(b / s for b, s in zip(limit.seconds, contestant.seconds)) if limit else None
+        speed = [race.amount / seconds for seconds in (contestant.median(), quartiles[2], quartiles[0])]
+        rows.append({"who": contestant.name(), "threads": contestant.threads, "median": speed[0], "low": speed[1], "high": speed[2],
+                     "ratio": ratio, "of_limit": of_limit, "peak_bytes": contestant.peak_bytes})
+        number = "{:,.0f}" if speed[0] >= 1000 else "{:.2f}"
+        table.add_row(contestant.name(), number.format(speed[0]), f"{number.format(speed[1])} to {number.format(speed[2])}", f"{ratio:.2f}",
+                      f"{of_limit:.2f}" if of_limit else "", f"{contestant.peak_bytes / 2**20:,.0f}")
+    console.print(table)
+    return {"race": race.name, "unit": race.unit, "basis": basis.name(), "rows": rows}
+
+
+def machine() -> dict[str, object]:
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    packages = ("h5py", "netCDF4", "pyarrow", "duckdb", "numpy", "hdf5plugin")
+    return {"date": f"{datetime.date.today()}", "processor": model, "cores": os.cpu_count(), "python": platform.python_version(),
+            "kernel": platform.release(), **{name: version(name) for name in packages}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="*", help=f"some of {', '.join(races())}; all when none is named")
+    parser.add_argument("--data", type=pathlib.Path, default=CACHE / "bench")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--json", type=pathlib.Path, help="where the figures go as data")
+    parser.add_argument("--without", nargs="*", default=[], help="contestants to leave out")
+    parser.add_argument("--only", help="races whose name has this text")
+    options = parser.parse_args()
+    console = Console(width=120)
+    results = []
+    for group, members in races().items():
+        if options.groups and group not in options.groups:
+            continue
+        for race in members:
+            if options.only and options.only not in race.name:
+                continue
+            race.contestants = [c for c in race.contestants if c.process not in options.without]
+            data.make(options.data, [race.path])
+            run(race, options.data, options.repeats)
+            results.append({"group": group, **report(race, console)})
+    if options.json:
+        options.json.write_text(json.dumps({"machine": machine(), "races": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+//! Reference: what stored references mean, before they are followed.
+
+use hyperslab::{Error, ReferenceKind, ReferenceTarget, reference_target};
+use pyo3::prelude::*;
+
+use crate::error::raise;
+
+/// The kind of this name in a described datatype.
+pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<ReferenceKind> {
+    match name {
+        "Object" => Ok(ReferenceKind::Object),
+        "Region" => Ok(ReferenceKind::Region),
+        "Standard" => Ok(ReferenceKind::Standard),
+        other => Err(raise(py, &Error::invalid_input(format!("{other:?} is no kind of reference")))),
+    }
+}
+
+/// For each element of `width` bytes `object`, `region` or `attribute`, `None` for one that was never set.
+#[pyfunction]
+pub(crate) fn reference_targets(py: Python<'_>, kind: &str, elements: &[u8], width: usize) -> PyResult<Vec<Option<&'static str>>> {
+    let kind = self::kind(py, kind)?;
+    let target = |element: &[u8]| -> PyResult<Option<&'static str>> {
+        let target = reference_target(kind, element).map_err(|error| raise(py, &error))?;
+        Ok(target.map(|target| match target {
+            ReferenceTarget::Object => "object",
+            ReferenceTarget::Region => "region",
+            ReferenceTarget::Attribute => "attribute",
+        }))
+    };
+    elements.chunks_exact(width.max(1)).map(target).collect()
+}

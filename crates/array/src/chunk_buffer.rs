@@ -1,0 +1,43 @@
+//! The bytes of one decoded chunk, and how they are arranged.
+
+/// How the bytes of a chunk's elements lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrangement {
+    /// Element after element, row-major.
+    #[default]
+    Elements,
+    /// The first bytes of all elements, then the second bytes, …: what the shuffle filter made of them.
+    /// [`crate::scatter`] undoes it on the way, so that the bytes are not passed over once more.
+    Planes,
+}
+
+/// A decoded chunk in memory that is used again for the next one.
+#[derive(Debug, Clone, Default)]
+pub struct ChunkBuffer {
+    /// The bytes of all elements.
+    pub bytes: Vec<u8>,
+    /// How they lie.
+    pub arrangement: Arrangement,
+}
+
+/// A decoded chunk, wherever its bytes are.
+#[derive(Debug, Clone, Copy)]
+pub struct DecodedChunk<'a> {
+    /// The bytes of all elements.
+    pub bytes: &'a [u8],
+    /// How they lie.
+    pub arrangement: Arrangement,
+}
+
+impl ChunkBuffer {
+    /// What is in the buffer.
+    pub fn chunk(&self) -> DecodedChunk<'_> {
+        DecodedChunk { bytes: &self.bytes, arrangement: self.arrangement }
+    }
+}
+
+impl<'a> From<&'a [u8]> for DecodedChunk<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { bytes, arrangement: Arrangement::Elements }
+    }
+}

@@ -1,0 +1,7 @@
+//! Blosc2 (32026): a `frame` with one `chunk`, whose blocks may be `tiles` of an array.
+
+mod chunk;
+mod frame;
+mod tiles;
+
+pub(super) use frame::decode;

@@ -1,0 +1,71 @@
+//! One filter of a pipeline, and which code undoes it.
+
+use hyperslab_array::{Error, Result};
+
+use super::known::{NAMES, id, is_built_in};
+use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, shuffle, szip, zstd};
+
+/// One filter of a pipeline, as the filter pipeline message stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    /// Registered number.
+    pub id: u16,
+    /// Name in the message, if any.
+    pub name: Option<String>,
+    /// Flag bit 0: a writer may have skipped it.
+    pub optional: bool,
+    /// Client data.
+    pub parameters: Vec<u32>,
+}
+
+impl Filter {
+    /// The registered name, else the one in the file (less a "filter" at its end), else the number.
+    pub(super) fn label(&self) -> String {
+        let registered = NAMES.iter().find(|(id, _)| *id == self.id).map(|(_, name)| (*name).to_owned());
+        let stored = || self.name.as_deref().map(|name| name.trim_end_matches(" filter").to_owned());
+        registered.or_else(stored).unwrap_or_else(|| format!("filter-{}", self.id))
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        is_built_in(self.id) || registry::find(self.id).is_some()
+    }
+
+    /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
+    pub(super) fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+        // These write all over old bytes, which then need not become zeros first.
+        const OVERWRITING: [u16; 8] =
+            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZSTD];
+        if !OVERWRITING.contains(&self.id) {
+            out.clear();
+        }
+        match self.id {
+            id::DEFLATE => deflate::decode(input, most, out),
+            id::SHUFFLE => {
+                let element = self.parameters.first().copied().unwrap_or(1);
+                shuffle::decode(input, usize::try_from(element).unwrap_or(1), out);
+                Ok(())
+            }
+            id::FLETCHER32 => fletcher32::decode(input, out),
+            id::SZIP => szip::decode(input, &self.parameters, most, out),
+            id::NBIT => nbit::decode(input, &self.parameters, most, out),
+            id::SCALEOFFSET => scaleoffset::decode(input, &self.parameters, most, out),
+            id::BZIP2 => bzip2::decode(input, most, out),
+            id::LZF => lzf::decode(input, most, out),
+            id::BLOSC => blosc::decode(input, most, out),
+            id::LZ4 => lz4::decode(input, most, out),
+            id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
+            id::ZSTD => zstd::decode(input, most, out),
+            id::BLOSC2 => blosc2::decode(input, most, out),
+            _ => match registry::find(self.id) {
+                Some(decoder) => {
+                    *out = decoder.decode(&self.parameters, input, most)?;
+                    if out.len() > most {
+                        return Err(Error::corrupt(format!("{} bytes where at most {most} belong", out.len())));
+                    }
+                    Ok(())
+                }
+                None => Err(Error::unsupported(format!("{} filter (number {})", self.label(), self.id))),
+            },
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The filters of a dataset, undone one after the other.
+
+use std::ops::RangeInclusive;
+
+use hyperslab_array::{Arrangement, ChunkBuffer, Error, Result};
+
+use super::known::id;
+use super::one_filter::Filter;
+use crate::FilterDescription;
+use crate::poison::poison_buffer;
+
+/// The filters of a dataset, in order of application on write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pipeline {
+    /// The filters.
+    pub filters: Vec<Filter>,
+}
+
+/// What bytes after the last filter but one may be longer than the chunk: checksums and headers.
+const SLACK_BYTES: usize = 64 << 10;
+
+impl Pipeline {
+    /// Why this pipeline cannot be decoded (names the filter), or `None`. An unknown optional filter
+    /// counts too: chunks that skipped it would read, the others would not.
+    pub fn refusal(&self) -> Option<Error> {
+        let unknown = self.filters.iter().find(|filter| !filter.is_known())?;
+        Some(Error::unsupported(format!("{} filter (number {})", unknown.label(), unknown.id)))
+    }
+
+    /// Whether every filter that cannot be decoded is skipped in a chunk with this mask.
+    pub fn skips_unknown(&self, filter_mask: u32) -> bool {
+        let unknown = self.filters.iter().enumerate().filter(|(_, filter)| !filter.is_known());
+        unknown.into_iter().all(|(number, _)| number < 32 && filter_mask & (1 << number) != 0)
+    }
+
+    /// The filters for people.
+    pub fn describe(&self) -> Vec<FilterDescription> {
+        let describe = |filter: &Filter| FilterDescription {
+            id: filter.id,
+            name: filter.label(),
+            parameters: filter.parameters.clone(),
+        };
+        self.filters.iter().map(describe).collect()
+    }
+
+    /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
+    /// `out` gets exactly `chunk_bytes` bytes.
+    pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+        self.undo(&self.applied(filter_mask), raw, chunk_bytes, out)?;
+        exactly(out, &(chunk_bytes..=chunk_bytes))
+    }
+
+    /// As `decode`, of a chunk whose elements have `element` bytes. It has as many bytes as the end of
+    /// `bytes`, of which its start are enough: some writers leave out the end of a chunk that lies outside
+    /// of its dataset; zeros follow there. A shuffle that comes first is left to whoever copies the elements.
+    pub fn decode_chunk(
+        &self,
+        raw: &[u8],
+        filter_mask: u32,
+        bytes: RangeInclusive<usize>,
+        element: usize,
+        out: &mut ChunkBuffer,
+    ) -> Result<()> {
+        let mut todo = self.applied(filter_mask);
+        out.arrangement = Arrangement::Elements;
+        if let Some((_, Filter { id: id::SHUFFLE, parameters, .. })) = todo.last()
+            && element > 1
+            && parameters.first().is_some_and(|width| usize::try_from(*width) == Ok(element))
+        {
+            let shuffle = todo.pop();
+            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+            if out.bytes.len() == *bytes.end() && out.bytes.len().is_multiple_of(element) {
+                out.arrangement = Arrangement::Planes;
+                return Ok(());
+            }
+            // Another number of elements was shuffled than the chunk has.
+            let planes = std::mem::take(&mut out.bytes);
+            self.undo(shuffle.as_slice(), &planes, *bytes.end(), &mut out.bytes)?;
+        } else {
+            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+        }
+        exactly(&mut out.bytes, &bytes)
+    }
+
+    /// The filters that were not skipped, the last one first, with their numbers.
+    fn applied(&self, filter_mask: u32) -> Vec<(usize, &Filter)> {
+        let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
+        self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect()
+    }
+
+    /// Undoes `todo` one after the other; at most `chunk_bytes` are left.
+    fn undo(&self, todo: &[(usize, &Filter)], raw: &[u8], chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+        let Some(last) = todo.len().checked_sub(1) else {
+            out.clear();
+            out.extend_from_slice(raw);
+            return Ok(());
+        };
+        // The bytes go to and fro between two buffers that live as long as their thread: fresh memory
+        // costs more than most filters.
+        let mut spare = SPARE.take();
+        let mut undo = || {
+            for (step, (number, filter)) in todo.iter().enumerate() {
+                // What is left to undo below may still shrink or grow the bytes a little.
+                let most = if step == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
+                std::mem::swap(out, &mut spare);
+                let input = if step == 0 { raw } else { spare.as_slice() };
+                poison_buffer(out, most);
+                filter.decode(input, most, out).map_err(|error| {
+                    Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message()))
+                })?;
+            }
+            Ok(())
+        };
+        let outcome = undo();
+        SPARE.set(spare);
+        outcome
+    }
+}
+
+thread_local! {
+    static SPARE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
+}
+
+/// Fills `out` up with zeros to the end of `bytes`, where it has their start or more.
+fn exactly(out: &mut Vec<u8>, bytes: &RangeInclusive<usize>) -> Result<()> {
+    let chunk_bytes = *bytes.end();
+    if bytes.contains(&out.len()) {
+        out.resize(chunk_bytes, 0);
+    }
+    if out.len() != chunk_bytes {
+        return Err(Error::corrupt(format!("a chunk decodes to {} bytes where {chunk_bytes} belong", out.len())));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(id: u16, parameters: Vec<u32>) -> Filter {
+        Filter { id, name: None, optional: true, parameters }
+    }
+
+    #[test]
+    fn a_filter_in_the_mask_is_skipped() {
+        let pipeline = Pipeline { filters: vec![filter(id::SHUFFLE, vec![2]), filter(id::DEFLATE, vec![4])] };
+        let mut out = Vec::new();
+        let shuffled = [1, 3, 2, 4];
+        assert!(pipeline.decode(&shuffled, 0b10, 4, &mut out).is_ok());
+        assert_eq!(out, [1, 2, 3, 4]);
+        assert!(pipeline.decode(&shuffled, 0b11, 4, &mut out).is_ok());
+        assert_eq!(out, shuffled);
+    }
+
+    #[test]
+    fn a_chunk_of_another_length_is_corrupt() {
+        let pipeline = Pipeline { filters: vec![filter(id::SHUFFLE, vec![2])] };
+        assert!(pipeline.decode(&[1, 2, 3], 0, 4, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn an_unknown_filter_is_refused_by_name_and_number() {
+        let pipeline = Pipeline { filters: vec![filter(32017, vec![])] };
+        let refusal = pipeline.refusal().map(|e| e.to_string()).unwrap_or_default();
+        assert!(refusal.contains("sz filter (number 32017)"), "{refusal}");
+    }
+}

@@ -1,0 +1,49 @@
+//! The fuzz targets of this crate for a short time, as testing/fuzz/src/short.rs says. `make fuzz-short` gives
+//! them more seeds, more time, and checksums that hold for every input.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hyperslab_formats::Interpretation;
+
+#[path = "../../../testing/fuzz/src/lib.rs"]
+#[expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "the fuzz targets' own checks, which fail by panic"
+)]
+mod fuzz;
+
+fn own_seeds() -> Vec<PathBuf> {
+    let testing = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testing/fuzz/regressions");
+    fs::read_dir(testing).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+fn scratch() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+#[test]
+fn damaged_files_give_errors_or_the_same_values_in_whole_and_in_parts() {
+    let target = |data: &[u8]| {
+        fuzz::read_everything(data, Interpretation::Automatic);
+        fuzz::read_everything(data, Interpretation::Hdf5);
+    };
+    fuzz::short::run("whole_file", target, 33_000, scratch(), &own_seeds());
+}
+
+#[test]
+fn damaged_chunks_give_errors_or_a_whole_chunk() {
+    fuzz::short::run("filters", fuzz::filters::decode, 4096, scratch(), &own_seeds());
+}
+
+#[test]
+fn a_failure_is_not_swallowed_and_leaves_its_input() {
+    let scratch = scratch().join("failing");
+    assert!(fs::create_dir_all(&scratch).is_ok());
+    let run = || fuzz::short::run("failing", |data| assert!(data.is_empty()), 33_000, &scratch, &own_seeds());
+    assert!(std::panic::catch_unwind(run).is_err());
+    assert!(fs::read(scratch.join("fuzz-short-failing")).is_ok_and(|input| !input.is_empty()));
+}
