@@ -62,6 +62,7 @@ $(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
 wheel: $(SPARK_JAR) setup ## the Python package with the jar for Spark, in build/
 	$(BIN)/maturin build --release --locked --out build
 
+.PRECIOUS: $(SPARK_VENVS)/spark%/.installed
 $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
 	$(PYTHON) -m venv $(SPARK_VENVS)/spark$*
 	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check -r testing/spark/requirements.txt '$(SPARK_$*)'
