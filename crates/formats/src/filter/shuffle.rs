@@ -35,6 +35,7 @@ pub(super) fn undo(input: &[u8], element: usize, out: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyperslab_array::interleave::STRIP;
     use proptest::prelude::*;
 
     /// The shuffle as its definition says it.
