@@ -2,6 +2,7 @@
 //! described as plain dictionaries; numpy, the tree's looks and the tables' doors are Python.
 
 mod decoder;
+mod definition;
 mod describe;
 mod error;
 mod file;
@@ -11,6 +12,7 @@ mod reader;
 mod reference;
 mod session;
 mod wait;
+mod writer;
 
 use pyo3::prelude::*;
 
@@ -30,5 +32,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<heap::Heap>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<writer::Writer>()?;
     Ok(())
 }

@@ -36,7 +36,6 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
 /// When a writer should make room for values: a hint for those who change the file later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allocation {
-    Early = 1,
     Late = 2,
     Incremental = 3,
 }
