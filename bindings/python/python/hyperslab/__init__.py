@@ -10,7 +10,8 @@ from .references import AttributeReference, Reference, RegionReference
 from . import dtypes
 from .sql import sql
 from .table import Split, Table
+from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
 
-__all__ = ["AttributeReference", "Attributes", "CancelledError", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "File", "FileSet",
-           "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NotFoundError", "Reference", "RegionReference", "Split",
-           "Table", "UnsupportedError", "__version__", "open", "register_filter", "sql", "unregister_filter"]
+__all__ = ["AttributeReference", "Attributes", "CancelledError", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet",
+           "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
+           "Table", "UnsupportedError", "__version__", "create", "open", "register_filter", "sql", "unregister_filter"]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Error, Result};
+use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk};
 use rayon::prelude::*;
 
@@ -29,6 +30,7 @@ pub(super) struct DatasetWriter {
 #[derive(Debug)]
 enum Storage {
     Contiguous(Option<u64>),
+    Virtual(Vec<VirtualMapping>),
     Chunked { chunk_shape: Vec<u64>, stored: BTreeMap<Vec<u64>, StoredChunk>, partial: BTreeMap<Vec<u64>, Partial> },
 }
 
@@ -57,6 +59,11 @@ impl DatasetWriter {
             Some(chunk_shape) => Storage::Chunked { chunk_shape: chunk_shape.clone(), stored: BTreeMap::new(), partial: BTreeMap::new() },
         };
         Self { definition, storage, written: Vec::new() }
+    }
+
+    /// A dataset whose values are in others.
+    pub fn of_others(definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Self {
+        Self { definition, storage: Storage::Virtual(mappings), written: Vec::new() }
     }
 
     pub fn definition(&self) -> &DatasetDefinition {
@@ -101,6 +108,7 @@ impl DatasetWriter {
         }
         match &self.storage {
             Storage::Contiguous(_) => self.write_run(region, bytes, &shape, blocks)?,
+            Storage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
             Storage::Chunked { .. } => self.write_chunks(region, bytes, &shape, blocks, session)?,
         }
         match self.written.last_mut().and_then(|last| last.joined(region).map(|joined| (last, joined))) {
@@ -198,7 +206,7 @@ impl DatasetWriter {
     /// Writes the chunks that still wait for elements.
     pub fn flush(&mut self, blocks: &mut Blocks, session: &Session) -> Result<()> {
         match &mut self.storage {
-            Storage::Contiguous(_) => Ok(()),
+            Storage::Contiguous(_) | Storage::Virtual(_) => Ok(()),
             Storage::Chunked { stored, partial, .. } => put_away(partial, stored, &self.definition, blocks, session),
         }
     }
@@ -207,6 +215,7 @@ impl DatasetWriter {
     pub fn description(&self) -> NewDataset {
         let storage = match &self.storage {
             Storage::Contiguous(address) => NewStorage::Contiguous(*address),
+            Storage::Virtual(mappings) => NewStorage::Virtual(mappings.clone()),
             Storage::Chunked { chunk_shape, stored, .. } => {
                 NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: stored.values().cloned().collect() }
             }

@@ -36,6 +36,14 @@ impl DatasetDefinition {
         Self { datatype, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None }
     }
 
+    /// The same in chunks, chosen where it has none.
+    pub(super) fn in_chunks(mut self) -> Self {
+        if let (None, Dataspace::Simple { shape, max_shape }) = (&self.chunk_shape, &self.dataspace) {
+            self.chunk_shape = Some(chunk_shape(shape, max_shape, self.datatype.size()));
+        }
+        self
+    }
+
     /// Checks what can be, and chooses the chunk shape where one is needed.
     pub(super) fn checked(mut self) -> Result<Self> {
         if let Some(class) = self.datatype.unsupported_class() {

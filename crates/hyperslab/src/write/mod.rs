@@ -2,13 +2,29 @@
 //!
 //! [`Subfile`] writes one complete HDF5 file: groups, datasets, attributes; nothing is visible before it is
 //! finished, and then all of it is.
+//!
+//! Many writers follow a [`WritePlan`]: each [`Task`] writes a subfile of its own and gives a [`Fragment`], and
+//! [`WritePlan::commit`] makes a master file of virtual datasets over all of them. Plans and fragments are plain
+//! bytes. Writers never wait for each other, and readers see the old state or the new one.
 
 mod boxes;
+mod bytes;
+mod commit;
 mod dataset;
 mod definition;
+mod fragment;
+mod master;
+mod plan;
+mod state;
 mod subfile;
+mod task;
 
 pub use boxes::Region;
+pub use commit::{Commit, Committed};
 pub use definition::{AttributeValue, DatasetDefinition};
+pub use fragment::Fragment;
 pub use hyperslab_storage::Existing;
+pub use plan::{WriteMode, WritePlan};
+pub use state::SubfileRecord;
 pub use subfile::{Subfile, no_heap};
+pub use task::{Extent, Task};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hyperslab_array::{Error, HeapReference, Result};
+use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{
     HeapWriter, NewAttribute, NewContent, NewFile, NewLink, NewObject, SUPERBLOCK_BYTES, encode_metadata, encode_superblock, store_values,
 };
@@ -107,6 +108,12 @@ impl Subfile {
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         self.define(path, Object { dataset: Some(DatasetWriter::new(definition)), ..Object::default() })
+    }
+
+    /// Defines a dataset whose values are in others.
+    pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
+        let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.define(path, Object { dataset: Some(DatasetWriter::of_others(definition, mappings)), ..Object::default() })
     }
 
     /// Defines a link to a path of this file, or of another.
