@@ -14,7 +14,7 @@ use crate::error::raise;
 use crate::wait::{run, wait};
 
 /// Number, name, whether it may be skipped, parameters.
-type PyFilter = (u16, Option<String>, bool, Vec<u32>);
+pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 
 /// Values that are written before anybody could press Ctrl-C.
 const SMALL_BYTES: usize = 1 << 20;

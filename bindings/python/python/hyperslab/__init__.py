@@ -8,10 +8,12 @@ from .attributes import Attributes, Empty
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes
+from .parallel import Committed, Task, Verification, WritePlan, verify
 from .sql import sql
 from .table import Split, Table
+from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
 
-__all__ = ["AttributeReference", "Attributes", "CancelledError", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet",
+__all__ = ["AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet",
            "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
-           "Table", "UnsupportedError", "__version__", "create", "open", "register_filter", "sql", "unregister_filter"]
+           "Table", "Task", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "open", "register_filter", "sql", "unregister_filter", "verify", "write_table"]

@@ -166,7 +166,9 @@ class NewGroup:
     def create_group(self, path: str) -> NewGroup:
         """A group, and those above it."""
         self._writer.create_group(self._below(path))
-        return NewGroup(self._writer, self._below(path))
+        made = type(self).__new__(NewGroup if isinstance(self, NewFile) else type(self))
+        NewGroup.__init__(made, self._writer, self._below(path))
+        return made
 
     require_group = create_group
 
@@ -210,12 +212,20 @@ class NewGroup:
                 chunks = _halved(shape or (), datatype["size"])
         chunks = None if chunks is None or chunks is False else [int(n) for n in (chunks if np.iterable(chunks) else (chunks,))]
         extent = None if shape is None else list(shape)
-        more_options = {name: value for name, value in more.items() if value is not None}
+        more_options = self._more(more, extent)
+        if more_options.get("rows"):
+            maxshape = maxshape or [None, *(extent or [0])[1:]]
         chosen = self._writer.create_dataset(where, datatype, extent, maxshape, chunks, filters, fill, **more_options)
         made = NewDataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen))
         if data is not None:
             made[()] = data
         return made
+
+    def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
+        """Options of parallel writes, which a file of its own has none of."""
+        if given:
+            raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
+        return {}
 
     def __setitem__(self, path: str, value: Any) -> None:
         """A dataset of these values, or a link."""

@@ -18,6 +18,7 @@ mod plan;
 mod state;
 mod subfile;
 mod task;
+mod verify;
 
 pub use boxes::Region;
 pub use commit::{Commit, Committed};
@@ -28,3 +29,4 @@ pub use plan::{WriteMode, WritePlan};
 pub use state::SubfileRecord;
 pub use subfile::{Subfile, no_heap};
 pub use task::{Extent, Task};
+pub use verify::{Verification, verify};
