@@ -352,7 +352,7 @@ def test_a_full_disk_is_an_error_and_the_old_file_stays(tmp_path: pathlib.Path) 
 def work(plan: hs.WritePlan, number: int) -> bytes:
     task = plan.task(number)
     rows = np.s_[number * 1000:(number + 1) * 1000]
-    task.create_dataset("x", (8000,), "f8", data=np.arange(rows.start, rows.stop), region=rows, chunks=(100,), compression="lz4")
+    task.create_dataset("x", (8000,), "f8", data=np.arange(rows.start, rows.stop), region=rows, chunks=(100,), compression="gzip")
     return task.finish()
 
 
@@ -369,3 +369,68 @@ def test_netcdf4_reads_a_master(tmp_path: pathlib.Path) -> None:
     with netCDF4.Dataset(tmp_path / "out.nc") as f:
         f.set_auto_mask(False)
         assert (f["x"][:] == np.arange(8000.0)).all()
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_fused_file_holds_the_same_and_copies_whole_chunks(tmp_path: pathlib.Path, rows: bool) -> None:
+    plan = hs.WritePlan(tmp_path / "out.h5")
+    data = np.random.default_rng(4).integers(0, 50, size=(60, 9))
+    fragments = []
+    for number in range(3):
+        part = np.s_[number * 20:number * 20 + 20]
+        with plan.task(number) as task:
+            options = {"rows": True} if rows else {"region": part}
+            for name, chunk in (("even", 10), ("odd", 7)):
+                x = task.create_dataset(name, (0, 9) if rows else (60, 9), "i8", chunks=(chunk, 9), compression="gzip", shuffle=True, **options)
+                if rows:
+                    x.append(data[part])
+                else:
+                    x[part] = data[part]
+            task.create_dataset("run", (60, 9), "i8", region=part)[part] = data[part]
+            task.create_dataset("half", (60, 9), "i8", fillvalue=5, chunks=(10, 9))[number * 20:number * 20 + 5] = 1
+            task.create_dataset("text", data=[f"{number}.{i}" for i in range(number + 1)], rows=True)
+            task["g/n"] = 7
+            task.create_group("g").attrs.update({"a": "text", "b": [1, 2]})
+            fragments.append(task.finish())
+    plan.commit(fragments)
+    heard: list[tuple[int, int]] = []
+    fused = hs.fuse(tmp_path / "out.h5", tmp_path / "single.h5", progress=lambda done, total: heard.append((done, total)))
+    assert fused.copied_chunks == 6 and heard[-1][0] == heard[-1][1] > 0
+    assert fused.bytes == (tmp_path / "single.h5").stat().st_size
+    half = np.full((60, 9), 5)
+    for number in range(3):
+        half[number * 20:number * 20 + 5] = 1
+    with h5py.File(tmp_path / "single.h5") as f, h5py.File(tmp_path / "out.h5") as master:
+        for name, expected in {"even": data, "odd": data, "run": data, "half": half}.items():
+            np.testing.assert_array_equal(f[name][()], expected)
+            np.testing.assert_array_equal(master[name][()], expected)
+            assert not f[name].is_virtual and master[name].is_virtual
+        assert f["even"].compression == "gzip" and f["even"].shuffle and f["run"].chunks is None
+        assert f["text"].asstr()[:].tolist() == ["0.0", "1.0", "1.1", "2.0", "2.1", "2.2"]
+        assert f["g/n"][()] == 7 and f["g"].attrs["a"] == "text" and dict(f.attrs) == {}
+    assert [r for r in compare(str(tmp_path / "single.h5")) if r.outcome != "equal"] == []
+    with pytest.raises(hs.ConflictError):
+        hs.fuse(tmp_path / "out.h5", tmp_path / "single.h5")
+    next(tmp_path.rglob("0001-*.h5")).unlink()
+    with pytest.raises(hs.NotFoundError):
+        hs.fuse(tmp_path / "out.h5", tmp_path / "single.h5", "w")
+    assert h5py.File(tmp_path / "single.h5")["even"].shape == (60, 9)
+
+
+def test_the_commands_verify_and_fuse(tmp_path: pathlib.Path) -> None:
+    plan = hs.WritePlan(tmp_path / "out.h5")
+    plan.commit([work(plan, number) for number in range(8)])
+
+    code = "import sys; from hyperslab.cli import main; sys.argv[0] = 'hyperslab'; main()"
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+
+    whole = command("verify", "out.h5")
+    assert whole.returncode == 0 and "0 problems, 1 commits, 8 subfiles" in whole.stdout, whole.stderr
+    made = command("fuse", "out.h5", "single.h5", "--json")
+    assert made.returncode == 0 and json.loads(made.stdout)["copied_chunks"] == 80, made.stderr
+    assert (hs.open(tmp_path / "single.h5")["x"][:] == np.arange(8000.0)).all()
+    next(tmp_path.rglob("0003-*.h5")).unlink()
+    broken = command("verify", "out.h5", "--json")
+    assert broken.returncode == 1 and any("0003-" in problem for problem in json.loads(broken.stdout)["problems"])

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use hyperslab::write::{Commit, Extent, Fragment, Region, Task as CoreTask, WriteMode, WritePlan as CorePlan};
+use hyperslab::write::{Commit, Existing, Extent, Fragment, Region, Task as CoreTask, WriteMode, WritePlan as CorePlan};
 use hyperslab::{Cancellation, Error, Result, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -204,4 +204,24 @@ impl Task {
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<(Vec<String>, u64, u64, u64)> {
     let found = wait(py, &Cancellation::new(), move || hyperslab::write::verify(&path))?;
     Ok((found.problems, found.commits, found.subfiles, found.subfile_bytes))
+}
+
+/// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded anew.
+/// `progress` is called with bytes done and in all.
+#[pyfunction]
+#[pyo3(signature = (master, target, replace, progress=None))]
+pub(crate) fn fuse(py: Python<'_>, master: PathBuf, target: PathBuf, replace: bool, progress: Option<Py<PyAny>>) -> PyResult<(u64, u64, u64)> {
+    let existing = if replace { Existing::Replace } else { Existing::Keep };
+    let cancellation = Cancellation::new();
+    let shared = cancellation.clone();
+    let fused = wait(py, &cancellation, move || {
+        let mut heard = |done: u64, total: u64| {
+            if let Some(progress) = &progress {
+                // Who listens to progress does not stop the work.
+                let _ = Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()));
+            }
+        };
+        hyperslab::write::fuse(&master, &target, existing, &shared, &mut heard)
+    })?;
+    Ok((fused.bytes, fused.copied_chunks, fused.recoded_bytes))
 }

@@ -29,6 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;

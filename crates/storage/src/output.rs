@@ -169,29 +169,32 @@ impl FolderLock {
 mod tests {
     use super::*;
 
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
     #[test]
-    fn nothing_is_seen_before_it_is_published_and_nothing_is_left_of_what_is_not() {
-        let folder = tempfile::tempdir().unwrap();
+    fn nothing_is_seen_before_it_is_published_and_nothing_is_left_of_what_is_not() -> Outcome {
+        let folder = tempfile::tempdir()?;
         let target = folder.path().join("x");
-        let output = Output::create(&target).unwrap();
-        output.write_at(2, b"ab").unwrap();
+        let output = Output::create(&target)?;
+        output.write_at(2, b"ab")?;
         assert!(!target.exists());
-        output.publish(4, Existing::Keep).unwrap();
-        assert_eq!(std::fs::read(&target).unwrap(), b"\0\0ab");
-        let kept = Output::create(&target).unwrap();
-        let error = kept.publish(0, Existing::Keep).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Conflict);
-        drop(Output::create(&target).unwrap());
-        assert_eq!(std::fs::read(&target).unwrap(), b"\0\0ab");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        output.publish(4, Existing::Keep)?;
+        assert_eq!(std::fs::read(&target)?, b"\0\0ab");
+        let second = Output::create(&target)?.publish(0, Existing::Keep);
+        assert!(matches!(second, Err(error) if error.kind() == ErrorKind::Conflict));
+        drop(Output::create(&target)?);
+        assert_eq!(std::fs::read(&target)?, b"\0\0ab");
+        assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
+        Ok(())
     }
 
     #[test]
-    fn a_folder_is_locked_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let lock = FolderLock::take(folder.path()).unwrap();
-        assert_eq!(FolderLock::take(folder.path()).unwrap_err().kind(), ErrorKind::Conflict);
+    fn a_folder_is_locked_once() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let lock = FolderLock::take(folder.path())?;
+        assert!(matches!(FolderLock::take(folder.path()), Err(error) if error.kind() == ErrorKind::Conflict));
         drop(lock);
-        FolderLock::take(folder.path()).unwrap();
+        FolderLock::take(folder.path())?;
+        Ok(())
     }
 }

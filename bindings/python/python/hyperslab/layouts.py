@@ -121,12 +121,12 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
     """`values` as they will lie in the file, contiguous; variable-length values go into `heap`."""
     target = numpy_dtype(datatype)
     if datatype["class"] == "array":
-        return np.ascontiguousarray(stored(values, datatype["base"], heap))
+        return stored(values, datatype["base"], heap)
     if datatype["class"] == "opaque":
         raw = np.asarray(values)
         if raw.dtype.itemsize != target.itemsize:
             raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes where {target.itemsize} belong", "InvalidInput")
-        return np.ascontiguousarray(raw).view(target)
+        return contiguous(raw).view(target)
     if not _uses_heap(datatype):
         given = np.asarray(values)
         if given.dtype.kind == "U" and target.kind == "S":
@@ -134,7 +134,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         if target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize:
             if given.size and int(np.char.str_len(given).max()) > target.itemsize:
                 raise InvalidInputError(f"text of more than {target.itemsize} bytes", "InvalidInput")
-        return np.ascontiguousarray(_checked_cast(given, target))
+        return contiguous(_checked_cast(given, target))
     if datatype["class"] == "compound":
         given = np.asarray(values)
         if given.dtype.names is None:
@@ -152,6 +152,11 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
             heap.append(data)
             flat[place] = (count, 1, len(heap))
     return out
+
+
+def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """As `numpy.ascontiguousarray`, which makes a dimension for a scalar."""
+    return np.ascontiguousarray(values).reshape(values.shape)
 
 
 def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -41,6 +41,22 @@ class Verification(NamedTuple):
 def verify(path: Any) -> Verification:
     """Whether all subfiles of a master are there, whole, and belong together. Values are not read."""
     return Verification(*_native.verify(os.fspath(path)))
+
+
+class Fused(NamedTuple):
+    """What fusing did: the file's length, chunks copied as they were stored, bytes of values encoded anew."""
+
+    bytes: int
+    copied_chunks: int
+    recoded_bytes: int
+
+
+def fuse(master: Any, target: Any, mode: str = "x", *, progress: Callable[[int, int], object] | None = None) -> Fused:
+    """Makes one ordinary file out of a master and its subfiles. Chunks that are the same in both are copied without
+    decoding. `mode="w"` takes the place of a file that is there; `progress` hears bytes of values done and in all."""
+    if mode not in ("w", "x"):
+        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
+    return Fused(*_native.fuse(os.fspath(master), os.fspath(target), mode == "w", progress))
 
 
 class TaskGroup(NewGroup):

@@ -139,7 +139,7 @@ class NewDataset:
         heap: list[bytes] = []
         data = layouts.stored(values, self._datatype, heap)
         try:
-            data = np.ascontiguousarray(np.broadcast_to(data, selected.shape + inner))
+            data = layouts.contiguous(np.broadcast_to(data, selected.shape + inner))
         except ValueError:
             raise InvalidInputError(f"values of shape {np.shape(values)} for a selection of shape {selected.shape}", "InvalidInput") from None
         start, count = [axis[0] for axis in selected.axes], list(selected.box)

@@ -203,6 +203,17 @@ impl DatasetWriter {
         }
     }
 
+    /// Stores a chunk that went through the filters but those of the mask.
+    pub fn put_chunk(&mut self, position: Vec<u64>, bytes: &[u8], filter_mask: u32, blocks: &mut Blocks) -> Result<()> {
+        match &mut self.storage {
+            Storage::Chunked { stored, partial, .. } => {
+                partial.remove(&position);
+                store(position, bytes, filter_mask, stored, blocks)
+            }
+            _ => Err(Error::internal("a chunk of a dataset without chunks")),
+        }
+    }
+
     /// Writes the chunks that still wait for elements.
     pub fn flush(&mut self, blocks: &mut Blocks, session: &Session) -> Result<()> {
         match &mut self.storage {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
 use hyperslab_formats::filter::Pipeline;
-use hyperslab_formats::hdf5::writer::{encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
+use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
 use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
@@ -82,6 +82,21 @@ impl StoredValue {
             bytes: Hex(value.value.bytes.clone()),
             heap,
         })
+    }
+
+    /// Whether both are the same value, wherever their heaps have the parts of variable length.
+    pub fn same(&self, other: &Self) -> Result<bool> {
+        if self.datatype != other.datatype || self.dataspace != other.dataspace {
+            return Ok(false);
+        }
+        let plain = |stored: &Self| {
+            let mut value = stored.value()?.value;
+            let mut heap = HeapWriter::new(8);
+            let resolve = |reference| value.heap.object(reference);
+            store_values(&value.datatype, &mut value.bytes, &resolve, &mut heap)?;
+            Ok::<_, Error>((value.bytes, heap.finish()))
+        };
+        Ok(self == other || plain(self)? == plain(other)?)
     }
 
     pub fn value(&self) -> Result<AttributeValue> {

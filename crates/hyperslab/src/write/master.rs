@@ -77,7 +77,7 @@ impl Master {
                     Entry::Vacant(place) => {
                         place.insert((by.clone(), value.clone()));
                     }
-                    Entry::Occupied(place) if place.get().1 == *value => {}
+                    Entry::Occupied(place) if place.get().1.same(value)? => {}
                     Entry::Occupied(place) => {
                         return Err(conflict(path, format!("{} and {by} set attribute {name:?} to different values", place.get().0)));
                     }
@@ -200,7 +200,7 @@ impl Object {
         }
         if let Some(value) = &new.scalar {
             match &dataset.scalar {
-                Some((before, known)) if known != value => {
+                Some((before, known)) if !known.same(value)? => {
                     return Err(conflict(path, format!("{before} and {by} wrote different values")));
                 }
                 Some(_) => {}

@@ -189,6 +189,13 @@ impl Subfile {
         write().map_err(|error| error.at_object(format!("/{path}")).in_file(file))
     }
 
+    /// Stores a chunk as it is: it went through the dataset's filters but those of the mask.
+    pub(super) fn put_chunk(&mut self, path: &str, position: Vec<u64>, bytes: &[u8], filter_mask: u32) -> Result<()> {
+        let path = normal(path)?;
+        let dataset = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut());
+        dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.blocks)
+    }
+
     /// Paths of the datasets with the regions of each that were written.
     pub(super) fn written(&self) -> impl Iterator<Item = (&str, &DatasetDefinition, &[Region])> {
         self.objects.iter().filter_map(|(path, object)| {

@@ -221,10 +221,12 @@ impl<'a> Array<'a> {
     }
 }
 
-/// What the layout message and the header of an array that we write say, the library's own choice: bits of
-/// an entry's number, entries of the index block, least addresses of a super block, least entries of a data
-/// block, bits of a page.
+/// What the layout message says of an array that we write, the library's own choice: bits of an entry's
+/// number, entries of the index block, least addresses of a super block, least entries of a data block, bits
+/// of a page.
 pub(crate) const CREATION: [u8; 5] = [32, 4, 4, 16, 10];
+/// The same in the order of the array's header, least entries before least addresses.
+const HEADER: [u8; 5] = [32, 4, 16, 4, 10];
 
 /// Puts an array with `entries` into `space`; gives its address. Only blocks that hold some are made.
 pub(super) fn encode(space: &mut Space, entries: &BTreeMap<u64, &StoredChunk>, form: EntryForm) -> Result<u64> {
@@ -281,7 +283,7 @@ impl<'a> Writer<'a> {
         let index = self.space.put(&index.finish_with_checksum());
         let mut encoder = Encoder::signed(b"EAHD");
         encoder.bytes(&[0, self.class, self.form.bytes()]);
-        encoder.bytes(&CREATION);
+        encoder.bytes(&HEADER);
         for count in [self.supers.0, self.supers.1, self.data.0, self.data.1, most, self.realized, index] {
             encoder.u64(count);
         }

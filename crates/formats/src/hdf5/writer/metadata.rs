@@ -10,7 +10,7 @@ use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
 use crate::hdf5::message::link::RawTarget;
-use crate::hdf5::message::{attribute, dataspace, datatype, fill_value, filter_pipeline, layout};
+use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, fill_value, filter_pipeline, layout};
 use crate::hdf5::object_header::{self, kind};
 use crate::hdf5::{chunk_locator, group, superblock, virtual_dataset};
 
@@ -71,6 +71,9 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
             }
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset)?,
         };
+        if !object.attributes.is_empty() {
+            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode_compact()));
+        }
         for new in &object.attributes {
             messages.push((kind::ATTRIBUTE, 0, attribute_message(&mut space, new, pointed_at)?));
         }
