@@ -30,11 +30,9 @@ TABLE = pa.table({
 
 def same(path: pathlib.Path, found: pa.Table) -> None:
     assert [r for r in compare(str(path)) if r.outcome != "equal"] == []
+    assert found.num_columns == TABLE.num_columns
     for name in TABLE.column_names:
-        if name == "vector":
-            assert np.array(found[name].to_pylist()).tolist() == np.array(TABLE[name].to_pylist()).tolist()
-        else:
-            assert found[name].to_pylist() == TABLE[name].to_pylist(), name
+        assert found[name].to_pylist() == TABLE[name].to_pylist(), name
 
 
 @pytest.mark.parametrize("compression", [None, "gzip", "zstd"])
@@ -43,13 +41,10 @@ def test_columns_come_back(tmp_path: pathlib.Path, compression: str | None) -> N
     batches = TABLE.to_batches(max_chunksize=777)
     assert hs.write_table(batches, path, compression=compression, shuffle=compression is not None) == N
     with h5py.File(path) as f:
-        assert f["f4"].dtype == "<f4" and f["f4"].compression == ("gzip" if compression == "gzip" else None)
-        assert f["vector"].shape == (N, 3) and f["flag"].dtype == bool and f["text"].asstr()[1] == "täxt 1"
+        assert f["f4"].dtype == "<f4" and (f["f4"].compression == "gzip") == (compression == "gzip")
+        assert f["vector"][:].shape == (N, 3) and f["flag"].dtype == bool and f["text"].asstr()[1] == "täxt 1"
         np.testing.assert_array_equal(f["f8"][:], TABLE["f8"].to_numpy())
-    plain = [name for name in TABLE.column_names if name != "vector"]
-    found = hs.open(path).table("/", layout="columns", columns=plain).to_arrow()
-    vector = hs.open(path).table("/vector", layout="rows").to_arrow()
-    same(path, found.append_column("vector", vector.column(vector.num_columns - 1)))
+    same(path, hs.open(path).table("/").to_arrow())
 
 
 def test_records_come_back(tmp_path: pathlib.Path) -> None:
@@ -80,7 +75,7 @@ def test_times_are_counts_with_units(tmp_path: pathlib.Path) -> None:
 def test_a_table_without_rows_keeps_its_columns(tmp_path: pathlib.Path) -> None:
     assert hs.write_table(TABLE.slice(0, 0), tmp_path / "t.h5") == 0
     with h5py.File(tmp_path / "t.h5") as f:
-        assert f["f8"].shape == (0,) and f["vector"].shape == (0, 3)
+        assert f["f8"].shape == (0,) and f["vector"].dtype == ("<f8", (3,))
 
 
 @pytest.mark.parametrize("table, words", [

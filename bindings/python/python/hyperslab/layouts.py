@@ -171,7 +171,7 @@ def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndar
         if int(low) < info.min or int(high) > info.max:
             raise InvalidInputError(f"values from {low} to {high} as {target}", "InvalidInput")
     try:
-        return given.astype(target, casting="same_kind" if given.dtype.kind == "c" else "unsafe") if given.dtype != target else given
+        return np.asarray(given.astype(target, casting="same_kind" if given.dtype.kind == "c" else "unsafe", copy=False))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"{given.dtype} as {target}: {error}", "InvalidInput") from None
 
@@ -181,10 +181,10 @@ def _objects(values: Any) -> np.ndarray[Any, Any]:
     if isinstance(values, np.ndarray) and values.dtype == object:
         return values
     if isinstance(values, np.ndarray) and values.ndim <= 1:
-        out = np.empty((), dtype=object)
-        out[()] = values
-        return out
-    out = np.empty(len(values), dtype=object)
+        one: np.ndarray[Any, Any] = np.empty((), dtype=object)
+        one[()] = values
+        return one
+    out: np.ndarray[Any, Any] = np.empty(len(values), dtype=object)
     for place, value in enumerate(values):
         out[place] = value
     return out

@@ -39,7 +39,7 @@ class _Column:
         while pa.types.is_fixed_size_list(type):
             self.inner += (type.list_size,)
             type = type.value_type
-        if pa.types.is_dictionary(type) and (pa.types.is_string(type.value_type) or pa.types.is_large_string(type.value_type)):
+        if pa.types.is_dictionary(type) and _is_text(type.value_type):
             self.type = type = type.value_type
         self.item = type
         if self.inner and not _is_plain(type):
@@ -51,7 +51,7 @@ class _Column:
             self.dtype = np.dtype(bool)
         elif pa.types.is_integer(type) or pa.types.is_floating(type):
             self.dtype = np.dtype(type.to_pandas_dtype()).newbyteorder("<")
-        elif pa.types.is_string(type) or pa.types.is_large_string(type):
+        elif _is_text(type):
             self.dtype = str
         elif pa.types.is_fixed_size_binary(type):
             self.dtype = np.dtype(f"V{type.byte_width}")
@@ -59,6 +59,8 @@ class _Column:
             self.dtype = np.dtype(object, metadata={"vlen": np.dtype(type.value_type.to_pandas_dtype())})
         else:
             raise self._refused()
+        #: Of an element: lists of fixed size are arrays, so that every column has one dimension.
+        self.element = np.dtype((self.dtype, self.inner)) if self.inner else self.dtype
 
     def _refused(self) -> UnsupportedError:
         return UnsupportedError(f"column {self.name!r} of Arrow type {self.type} in HDF5", "Unsupported")
@@ -91,6 +93,10 @@ class _Column:
         return array.to_numpy(zero_copy_only=False).reshape(-1, *self.inner)
 
 
+def _is_text(type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+
+
 def _is_plain(type: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type))
 
@@ -102,9 +108,8 @@ def _rows(bytes_of_one: int) -> int:
 def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -> Any:
     datasets: list[NewDataset] = []
     for column in columns:
-        size = layouts.of_dtype(column.dtype)["size"] * int(np.prod(column.inner, dtype=object))
-        made = group.create_dataset(column.name, (0, *column.inner), column.dtype, maxshape=(None, *column.inner),
-                                    chunks=(_rows(size), *column.inner), **options)
+        rows = _rows(layouts.of_dtype(column.element)["size"])
+        made = group.create_dataset(column.name, (0,), column.element, maxshape=(None,), chunks=(rows,), **options)
         made.attrs.update(column.attributes)
         datasets.append(made)
 

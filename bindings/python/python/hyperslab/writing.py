@@ -89,7 +89,7 @@ def _datatype(dtype: Any, values: Any) -> dict[str, Any]:
 
 
 def _shape_of(values: Any, datatype: dict[str, Any]) -> tuple[int, ...]:
-    shape = np.shape(values)
+    shape: tuple[int, ...] = tuple(np.shape(values))
     inner = len(datatype["shape"]) if datatype["class"] == "array" else 0
     return shape[:len(shape) - inner]
 

@@ -324,11 +324,10 @@ fn put_away(
     session: &Session,
 ) -> Result<()> {
     let chunks: Vec<(Vec<u64>, Partial)> = std::mem::take(partial).into_iter().collect();
-    let encoded: Vec<Result<(Vec<u64>, (Vec<u8>, u32))>> = session.compute(|| {
-        Ok(chunks.into_par_iter().map(|(position, chunk)| Ok((position, definition.filters.encode(chunk.bytes)?))).collect())
-    })?;
-    for encoded in encoded {
-        let (position, (bytes, mask)) = encoded?;
+    let encode = |(position, chunk): (Vec<u64>, Partial)| (position, definition.filters.encode(chunk.bytes));
+    let encoded: Vec<_> = session.compute(|| Ok(chunks.into_par_iter().map(encode).collect()))?;
+    for (position, encoded) in encoded {
+        let (bytes, mask) = encoded?;
         store(position, &bytes, mask, stored, blocks)?;
     }
     Ok(())
