@@ -8,7 +8,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench-filters lint clean
+.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean
+.PHONY: jar wheel test-spark demo-spark bench-spark
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -32,10 +33,52 @@ demo: setup ## the main job on the real files of examples/data
 test: test-rust test-python fuzz-short ## every test
 
 test-rust: ## the crates' own tests
-	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab
+	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
 
 test-python: setup ## against h5py, netCDF4, DuckDB and Polars
 	$(BIN)/python -m pytest -q -p no:cacheprovider
+
+# Spark: the jar and the environments of both versions stay outside of the clone.
+SPARK_OUT     := $(CARGO_TARGET_DIR)/spark
+SPARK_JAR     := $(SPARK_OUT)/jar/hyperslab-spark-0.1.0.jar
+SPARK_VENVS   := $(HOME)/.cache/hyperslab/venvs
+SPARK_3       := pyspark==3.5.9
+SPARK_4       := pyspark[connect]==4.3.0
+SPARK_SOURCES := $(shell find spark -name '*.java' -o -name 'pom.xml') $(wildcard spark/connector/src/main/resources/META-INF/services/*)
+JNI_SOURCES   := $(shell find crates bindings/jni -name '*.rs' -o -name 'Cargo.toml') Cargo.lock
+
+jar: $(SPARK_JAR) ## the jar for Spark, with the native library
+
+$(CARGO_TARGET_DIR)/release/libhyperslab_jni.so: $(JNI_SOURCES)
+	cargo build --release --locked --quiet -p hyperslab-jni
+	@touch $@
+
+$(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
+	@command -v mvn >/dev/null || { echo "Maven is missing: install Maven 3.8 or newer and a JDK 17"; exit 1; }
+	mvn -q -B -f spark/pom.xml package -Dnative.folder=$(CARGO_TARGET_DIR)/release -Dout.folder=$(SPARK_OUT)
+	@mkdir -p bindings/python/python/hyperslab/jars && cp $@ bindings/python/python/hyperslab/jars/hyperslab-spark.jar
+	@touch $@
+
+wheel: $(SPARK_JAR) setup ## the Python package with the jar for Spark, in build/
+	$(BIN)/maturin build --release --locked --out build
+
+$(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
+	$(PYTHON) -m venv $(SPARK_VENVS)/spark$*
+	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check -r testing/spark/requirements.txt '$(SPARK_$*)'
+	@touch $@
+
+test-spark: test-spark-4 test-spark-3 ## Spark 4 and 3.5, in local mode and over processes
+
+WITH_JAR      := HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/python/python)
+
+test-spark-%: $(SPARK_JAR) $(SPARK_VENVS)/spark%/.installed setup
+	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark$*/bin/python -m pytest -q -p no:cacheprovider --rootdir=. --confcutdir=. $(TESTS)
+
+demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the real files and on a generated larger one
+	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python examples/spark_demo.py
+
+bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark against Parquet, h5py and a plain read (minutes)
+	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	$(BIN)/python testing/conformance/run.py hdf5
@@ -92,9 +135,28 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
 
+# Jars and the environment of the peers; kept outside of the clone as the data are.
+BENCH_JARS := $(HOME)/.cache/hyperslab/bench-jars
+XARRAY_SQL := $(HOME)/.cache/hyperslab/venvs/xarray-sql
+
+$(BENCH_JARS): benches/contestants/jhdf/pom.xml
+	mvn -q -B -f $< dependency:copy-dependencies -DoutputDirectory=$@
+	@touch $@
+
+$(XARRAY_SQL): benches/contestants/xarray-sql.txt
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters" for some, REPEATS=7
+	cargo build --release --locked -p hyperslab-bench
+	cargo build --release --locked --manifest-path benches/limit/Cargo.toml
+	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
+	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json
+
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
 
 clean: ## removes what was made in the clone
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build bindings/python/python/hyperslab/jars

@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,7 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 HERE = pathlib.Path(__file__).parent
-BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", pathlib.Path.home() / ".cache/hyperslab/target")) / "release"
+CACHE = pathlib.Path.home() / ".cache/hyperslab"
+BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", CACHE / "target")) / "release"
 PROGRAMS = {"limit": [BUILT / "hyperslab-limit"], "ours (Rust)": [BUILT / "hyperslab-bench"], "peers": [BUILT / "hyperslab-peers"]}
 
 
@@ -77,20 +79,19 @@ def races() -> dict[str, list[Race]]:
     """All races by group."""
     gigabyte = data.GIB / 1e9
     quarter = data.QUARTER[0] * data.QUARTER[1] * 4 / 1e9
-    both = [Contestant("ours", "", label="ours"), Contestant("h5py", "")]
-
     def pair(name: str, path: str, amount: float, unit: str, work: str, extra: list[Contestant] | None = None) -> Race:
         runners = [Contestant("ours", work), Contestant("ours", work, 1, label="ours, 1 thread"), Contestant("h5py", work), *(extra or [])]
         return Race(name, path, amount, unit, runners)
 
-    del both
-    peers = [Contestant("netCDF4", "dataset"), Contestant("jhdf", "dataset"), Contestant("peers", "hdf5-reader", label="hdf5-reader (Rust)")]
+    def peers() -> list[Contestant]:
+        return [Contestant("netCDF4", "dataset"), Contestant("jhdf", "dataset"), Contestant("peers", "hdf5-reader", label="hdf5-reader (Rust)")]
+
     return {
         "main": [
-            whole("contiguous f64, 1 GiB", "contiguous.h5", gigabyte, "plain", [Contestant("limit", "mapped", label="limit, mapped"), *peers]),
-            whole("gzip-4 + shuffle f32, 2 MiB chunks", "gzip.h5", gigabyte, "chunks", peers),
-            whole("chunked f32, no filter", "chunked.h5", gigabyte, "chunks", peers),
-            whole("compound table, 41-byte records", "records.h5", gigabyte, "plain", peers),
+            whole("contiguous f64, 1 GiB", "contiguous.h5", gigabyte, "plain", [Contestant("limit", "mapped", label="limit, mapped"), *peers()]),
+            whole("gzip-4 + shuffle f32, 2 MiB chunks", "gzip.h5", gigabyte, "chunks", peers()),
+            whole("chunked f32, no filter", "chunked.h5", gigabyte, "chunks", peers()),
+            whole("compound table, 41-byte records", "records.h5", gigabyte, "plain", peers()),
             Race("5,000 small files, open and read", "small", data.SMALL_FILES, "files/s", [
                 Contestant("limit", "files"), Contestant("ours (Rust)", "files"), Contestant("ours (Rust)", "files", 1, label="ours (Rust), 1 thread"),
                 Contestant("ours", "files"), Contestant("h5py", "files"), Contestant("peers", "files", label="hdf5-reader (Rust)"),
@@ -127,11 +128,11 @@ class Processes:
 
     def start(self, name: str) -> subprocess.Popen[str]:
         if name == "jhdf":
-            jars = os.environ.get("JHDF_CLASSPATH", "")
-            command = ["java", "-Xmx6g", "-cp", jars, str(HERE / "contestants/Jhdf.java")]
+            command = ["java", "-Xmx8g", "-cp", f"{CACHE / 'bench-jars'}/*", str(HERE / "contestants/Jhdf.java")]
         else:
-            command = list(map(str, PROGRAMS.get(name) or [sys.executable, HERE / "contestants/python.py", name]))
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            python = CACHE / "venvs/xarray-sql/bin/python" if name == "xarray-sql" else sys.executable
+            command = list(map(str, PROGRAMS.get(name) or [python, HERE / "contestants/python.py", name]))
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
     def ask(self, contestant: Contestant, path: pathlib.Path) -> tuple[float, str, int]:
         process = self.running.get(contestant.process) or self.running.setdefault(contestant.process, self.start(contestant.process))
@@ -145,7 +146,7 @@ class Processes:
 
     def stop(self) -> None:
         for process in self.running.values():
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with the processes that it started itself
             process.wait()
         self.running.clear()
 
@@ -163,6 +164,10 @@ def run(race: Race, folder: pathlib.Path, repeats: int) -> None:
                     contestant.seconds.append(seconds)
     finally:
         processes.stop()
+    # The programs in Rust say a byte of what they read; these say a value.
+    checks = set().union(*(c.checks for c in race.contestants if c.process not in ("limit", "ours (Rust)") and c.work != "files"))
+    if len(checks) > 1:
+        raise SystemExit(f"{race.name}: the contestants did not read the same: {', '.join(sorted(checks))}")
 
 
 def report(race: Race, console: Console) -> dict[str, object]:
@@ -197,7 +202,7 @@ def machine() -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("groups", nargs="*", help=f"some of {', '.join(races())}; all when none is named")
-    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path.home() / ".cache/hyperslab/bench")
+    parser.add_argument("--data", type=pathlib.Path, default=CACHE / "bench")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--json", type=pathlib.Path, help="where the figures go as data")
     parser.add_argument("--without", nargs="*", default=[], help="contestants to leave out")

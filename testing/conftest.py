@@ -1,10 +1,38 @@
-"""Makes `compare` importable for the tests beside it, and loads filters in the one order that works."""
+"""Makes `compare` importable for the tests beside it, loads filters in the one order that works, and fills
+memory that reads are about to write with garbage, so that what they leave out is found."""
 
+import os
 import pathlib
 import sys
+from typing import Any
+
+# Read once, when the first read comes.
+os.environ["HYPERSLAB_POISON"] = "1"
 
 # netCDF4's wheel points HDF5_PLUGIN_PATH at plug-ins of another libhdf5 when it is imported, which h5py
 # would then load: hdf5plugin registers its own first.
-import hdf5plugin  # noqa: F401
+import hdf5plugin  # noqa: E402, F401
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+
+class PoisonedNumpy:
+    """numpy whose `empty` has garbage in it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @staticmethod
+    def empty(shape: Any, dtype: Any = float) -> Any:
+        array = np.empty(shape, dtype)
+        if not array.dtype.hasobject:
+            array.reshape(-1).view("u1")[...] = 0xE7
+        return array
+
+
+@pytest.fixture(autouse=True)
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `hyperslab.reading` takes from numpy for values."""
+    monkeypatch.setattr("hyperslab.reading.np", PoisonedNumpy())

@@ -4,19 +4,18 @@ knows only the older two kinds."""
 from __future__ import annotations
 
 import ctypes
-import pathlib
 
 import h5py
 import numpy as np
+
+import library_calls
 
 _SIZE = 64  # of H5R_ref_t
 _DEFAULT, _ALL = 0, 0
 
 
 def _library() -> ctypes.CDLL:
-    folder = pathlib.Path(h5py.__file__).parent
-    found = [path for path in (folder.parent / "h5py.libs").glob("libhdf5-*.so*") if "_hl" not in path.name]
-    library = ctypes.CDLL(str(found[0])) if found else ctypes.CDLL(h5py.h5.__file__)
+    library = library_calls.library()
     identifier, text, size = ctypes.c_int64, ctypes.c_char_p, ctypes.c_size_t
     reference = ctypes.c_void_p
     for name, result, arguments in [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pathlib
 import random
+import re
+import struct
 
 import h5py
 import netCDF4
@@ -157,6 +159,86 @@ def test_a_dataset_beyond_memory_is_refused_and_read_in_parts(tmp_path: pathlib.
     assert f.table("/rows", limit=3).to_arrow().num_rows == 3
     with pytest.raises(hs.LimitExceededError):
         f.table("/rows").splits()
+
+
+def lists_within_lists(file: h5py.File, name: str, depth: int) -> None:
+    kind = h5py.h5t.STD_I16LE
+    for _ in range(depth):
+        kind = h5py.h5t.vlen_create(kind)
+    h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((1,)))
+
+
+def first_place(path: pathlib.Path, name: str) -> tuple[int, bytes]:
+    """Where a contiguous dataset's bytes are, and the first 16 of them: length, address and index in the heap."""
+    with h5py.File(path) as f:
+        offset = f[name].id.get_offset()
+    return offset, path.read_bytes()[offset:offset + 16]
+
+
+def test_elements_that_share_one_object_of_the_heap_cost_no_more_than_the_limit(tmp_path: pathlib.Path) -> None:
+    """20,000 times 100,000 bytes in a file of half a megabyte."""
+    path = tmp_path / "shared.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("text", data=["x" * 100_000] + [""] * 19_999, dtype=h5py.string_dtype())
+    offset, place = first_place(path, "text")
+    data = path.read_bytes()
+    path.write_bytes(data[:offset] + place * 20_000 + data[offset + 16 * 20_000:])
+    f = hs.open(path)
+    for read in (lambda: f["text"][()], lambda: f.table("/text").to_arrow()):
+        with pytest.raises(hs.LimitExceededError, match="heap_bytes"):
+            read()
+    assert set(f["text"].asstr()[:3]) == {"x" * 100_000}
+    with pytest.raises(hs.LimitExceededError, match="heap_bytes"):
+        hs.open(path, limits={"heap_bytes": 0})["text"][:100]
+
+
+def test_lists_that_hold_themselves_end_in_an_error(tmp_path: pathlib.Path) -> None:
+    """A list of 100 lists, each of them itself, six levels deep."""
+    path = tmp_path / "self.h5"
+    with h5py.File(path, "w") as f:
+        lists_within_lists(f, "lists", 6)
+        f.create_dataset("bytes", (1,), h5py.vlen_dtype("u1"))[0] = np.zeros(1600, "u1")
+    _, place = first_place(path, "bytes")
+    place = struct.pack("<I", 100) + place[4:]
+    with h5py.File(path, "r+") as f:
+        f["place"] = np.frombuffer(place, "u1")
+    offset, _ = first_place(path, "place")
+    data = bytearray(path.read_bytes())
+    heap = data.index(b"GCOL")
+    data[heap + 32:heap + 32 + 1600] = place * 100
+    layout = data.index(b"\xff" * 8 + struct.pack("<Q", 16))
+    data[layout:layout + 8] = struct.pack("<Q", offset)
+    path.write_bytes(data)
+    f = hs.open(path)
+    for read in (lambda: f["lists"][()], lambda: f.table("/lists").to_arrow()):
+        with pytest.raises(hs.LimitExceededError, match="heap_bytes"):
+            read()
+
+
+def test_what_describes_a_file_costs_no_more_than_the_limit(tmp_path: pathlib.Path) -> None:
+    """300 attributes that share one megabyte: they would be read when the file is opened."""
+    path = tmp_path / "shared.h5"
+    with h5py.File(path, "w") as f:
+        f["d"] = 1
+        f["d"].attrs.create("long", "x" * 1_000_000, dtype=h5py.string_dtype())
+        for i in range(300):
+            f["d"].attrs.create(f"a{i}", "four", dtype=h5py.string_dtype())
+    assert len(hs.open(path, limits={"metadata_bytes": 0})["d"].attrs["long"]) == 1_000_000
+    data = path.read_bytes()
+    length = struct.pack("<I", 1_000_000)
+    place = data[data.index(length):][:16]
+    short = re.compile(re.escape(struct.pack("<I", 4)) + b"[^\0]..\0{5}.\0{3}", re.DOTALL)
+    damaged, count = short.subn(lambda _: place, data)
+    assert count >= 300
+    path.write_bytes(damaged)
+    attributes = hs.open(path, limits={"metadata_bytes": 1 << 20})["d"].attrs
+    read, refused = 0, 0
+    for name in attributes:
+        try:
+            read += len(attributes[name]) == 1_000_000
+        except hs.LimitExceededError:
+            refused += 1
+    assert refused > 200 and read > 1
 
 
 def damage(path: pathlib.Path, find: bytes, replace: bytes) -> None:

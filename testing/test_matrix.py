@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import pathlib
 
 import h5py
@@ -12,6 +11,7 @@ import pytest
 
 import hyperslab as hs
 from compare import compare
+from library_calls import share_messages
 
 RNG = np.random.default_rng(20)
 
@@ -229,23 +229,11 @@ def test_thousands_of_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) ->
     check(path)
 
 
-def share_messages(creation: int) -> None:
-    """Two tables: datatypes and dataspaces, and fill values, pipelines and attributes. h5py has no call
-    for it, so this asks the library that h5py has loaded."""
-    loaded = {line.split()[-1] for line in pathlib.Path("/proc/self/maps").read_text().splitlines() if "/h5py" in line and "/libhdf5-" in line}
-    library = ctypes.CDLL(loaded.pop())
-    library.H5Pset_shared_mesg_nindexes.argtypes = [ctypes.c_int64, ctypes.c_uint]
-    library.H5Pset_shared_mesg_index.argtypes = [ctypes.c_int64, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint]
-    assert library.H5Pset_shared_mesg_nindexes(creation, 2) == 0
-    assert library.H5Pset_shared_mesg_index(creation, 0, 1 << 1 | 1 << 3, 8) == 0
-    assert library.H5Pset_shared_mesg_index(creation, 1, 1 << 5 | 1 << 11 | 1 << 12, 8) == 0
-
-
 @pytest.mark.parametrize("libver", ["earliest", "latest"])
 def test_messages_that_objects_share_are_found(tmp_path: pathlib.Path, libver: str) -> None:
     path = tmp_path / "shared.h5"
     creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
-    share_messages(creation.id)
+    share_messages(creation)
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     version = h5py.h5f.LIBVER_EARLIEST if libver == "earliest" else h5py.h5f.LIBVER_LATEST
     access.set_libver_bounds(version, h5py.h5f.LIBVER_LATEST)

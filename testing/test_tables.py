@@ -102,6 +102,21 @@ def test_the_same_rows_however_split(weather: pathlib.Path, count: int, where: s
     assert joined.num_rows == table.count()
 
 
+@pytest.mark.parametrize("limit", [1, 5, 39, 100, 333, 1679])
+@pytest.mark.parametrize("batch_rows", [7, 100, 65536])
+@pytest.mark.parametrize("where", [None, "t2m > 275"])
+def test_a_limit_may_end_anywhere(weather: pathlib.Path, limit: int, batch_rows: int, where: str | None) -> None:
+    f = hs.open(weather)
+    wanted = f.table("/t2m", where=where).to_arrow().slice(0, limit)
+    table = f.table("/t2m", where=where, limit=limit, batch_rows=batch_rows)
+    assert table.to_arrow().equals(wanted)
+    for count in (1, 3, 50):
+        joined = pa.concat_tables([split.read() for split in table.splits(count)])
+        assert joined.slice(0, limit).equals(wanted)
+        # With a test row by row, each split can only keep to the limit alone.
+        assert where is not None or joined.num_rows == limit
+
+
 def test_duckdb_and_polars_push_into_the_scan(weather: pathlib.Path) -> None:
     f = hs.open(weather)
     wanted = expected(weather)

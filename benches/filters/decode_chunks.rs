@@ -7,7 +7,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyperslab_array::{Error, Result, Selection};
+use hyperslab_array::{Arrangement, ChunkBuffer, Error, Result, Selection, join_planes};
 use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkSource, ObjectId, OpenOptions, open};
 use hyperslab_storage::Memory;
 
@@ -33,10 +33,18 @@ fn chunks(file: &dyn ArrayFile, path: &str) -> Result<Chunks> {
     Ok(Chunks { id, stored })
 }
 
-fn decode(file: &dyn ArrayFile, chunks: &Chunks, out: &mut Vec<u8>) -> Result<()> {
+/// Decodes into element order, as a reader has it in the end.
+fn decode(file: &dyn ArrayFile, chunks: &Chunks, out: &mut (ChunkBuffer, Vec<u8>)) -> Result<()> {
+    let size = file.tree().dataset(chunks.id).map_or(1, |dataset| dataset.datatype.size());
+    let size = usize::try_from(size).map_err(|_| Error::limit_exceeded("an element"))?;
+    let (buffer, elements) = out;
     for (location, raw) in &chunks.stored {
-        file.decode(chunks.id, location, raw, out)?;
-        std::hint::black_box(&out);
+        file.decode(chunks.id, location, raw, buffer)?;
+        if buffer.arrangement == Arrangement::Planes {
+            elements.resize(buffer.bytes.len(), 0);
+            join_planes(&buffer.bytes, size, 0, elements).ok_or_else(|| Error::internal("planes of another length"))?;
+        }
+        std::hint::black_box((&buffer, &elements));
     }
     Ok(())
 }
@@ -45,7 +53,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let bytes = std::fs::read(arguments.first().map_or("", String::as_str)).map_err(|e| Error::not_found(e.to_string()))?;
     let file = open(Arc::new(Memory::new("bench", bytes)), &OpenOptions::default())?;
-    let mut out = Vec::new();
+    let mut out = Default::default();
     if let Some(name) = arguments.get(1) {
         return decode(file.as_ref(), &chunks(file.as_ref(), name)?, &mut out);
     }

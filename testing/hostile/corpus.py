@@ -16,6 +16,11 @@ import hdf5plugin
 import netCDF4
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import library_calls as calls  # noqa: E402
+import standard_references as standard  # noqa: E402
+
 Maker = Callable[[pathlib.Path], None]
 
 #: Chunk locators by what makes the library choose them (with libver latest).
@@ -38,11 +43,16 @@ FILTERS = {
     "zstd": hdf5plugin.Zstd(),
     "lz4": hdf5plugin.LZ4(),
     "bitshuffle": hdf5plugin.Bitshuffle(),
+    "bitshuffle-none": hdf5plugin.Bitshuffle(cname="none"),
+    "bitshuffle-zstd": hdf5plugin.Bitshuffle(cname="zstd"),
     "bzip2": hdf5plugin.BZip2(),
     "blosc-lz4": hdf5plugin.Blosc(cname="lz4"),
     "blosc-blosclz": hdf5plugin.Blosc(cname="blosclz", clevel=9),
+    "blosc-zstd-bits": hdf5plugin.Blosc(cname="zstd", shuffle=hdf5plugin.Blosc.BITSHUFFLE),
+    "blosc-zlib": hdf5plugin.Blosc(cname="zlib"),
     "blosc2-zstd": hdf5plugin.Blosc2(cname="zstd"),
     "blosc2-blosclz": hdf5plugin.Blosc2(cname="blosclz", clevel=9),
+    "blosc2-lz4-delta": hdf5plugin.Blosc2(cname="lz4", filters=hdf5plugin.Blosc2.DELTA),
 }
 
 #: Filters in the order of the fuzz target's table.
@@ -148,13 +158,114 @@ def virtual(path: pathlib.Path) -> None:
         h5py.h5d.create(f.id, b"grows", h5py.h5t.STD_I64LE, h5py.h5s.create_simple((3, 4), endless), creation)
 
 
+def converted(path: pathlib.Path) -> None:
+    """A virtual dataset of other numbers than its sources have, with a gap."""
+    with h5py.File(path, "w", libver="latest") as f:
+        f.create_dataset("a", data=np.arange(12, dtype=">i2").reshape(3, 4), chunks=(2, 2), compression="gzip")
+        f["b"] = np.linspace(-3, 300, 12).reshape(3, 4)
+        for name, dtype in (("bytes", "u1"), ("halves", "<f2"), ("doubles", ">f8")):
+            whole = h5py.VirtualLayout((7, 4), dtype)
+            whole[0:6:2] = h5py.VirtualSource(".", "a", (3, 4), dtype=">i2")
+            whole[1:6:2] = h5py.VirtualSource(".", "b", (3, 4))
+            f.create_virtual_dataset(name, whole, fillvalue=9)
+
+
+def references(path: pathlib.Path) -> None:
+    """Of both older kinds and of HDF5 1.12, in datasets, attributes and records."""
+    with h5py.File(path, "w", libver="latest") as f:
+        d = f.create_dataset("d", data=np.arange(20).reshape(4, 5), chunks=(2, 3))
+        d.attrs["a"] = 1
+        f["g/inner"] = 2.5
+        regions = f.create_dataset("regions", (3,), h5py.regionref_dtype)
+        regions[0], regions[1] = d.regionref[1:3, ::2], d.regionref[np.arange(20).reshape(4, 5) % 7 == 0]
+        f.create_dataset("objects", data=np.array([d.ref, f["g"].ref], object), dtype=h5py.ref_dtype)
+        lists = f.create_dataset("lists", (2,), h5py.vlen_dtype(h5py.ref_dtype))
+        lists[0] = np.array([d.ref, f["g"].ref], object)
+        f["g"].attrs["region"] = d.regionref[0, :]
+        space = h5py.h5s.create_simple((4, 5))
+        space.select_hyperslab((1, 0), (1, 2), (2, 2), (2, 1))
+        with standard.Made().object(f, "/g").region(f, "/d", space).attribute(f, "/d", "a").null() as made:
+            made.write(f, "standard")
+            made.write_attribute(f, "g", "standard")
+            made.write_records(f, "records")
+
+
+def heaps(path: pathlib.Path) -> None:
+    """Values of variable length in chunks that are shuffled and packed, within each other and in records."""
+    with h5py.File(path, "w") as f:
+        f.create_dataset("text", data=["a", "", "bcd", "long " * 20], dtype=h5py.string_dtype(), chunks=(3,), compression="gzip", shuffle=True)
+        lists = f.create_dataset("lists", (4,), h5py.vlen_dtype("<f4"), chunks=(3,), compression="lzf")
+        lists[1], lists[3] = np.arange(3), np.arange(2)
+        record = np.dtype([("n", "i4"), ("t", h5py.string_dtype()), ("v", h5py.vlen_dtype("i2"))])
+        f.create_dataset("records", data=np.array([(1, "x", np.arange(2, dtype="i2")), (2, "yz", np.arange(1, dtype="i2"))], record), chunks=(1,))
+        inner = h5py.h5t.vlen_create(h5py.h5t.vlen_create(h5py.h5t.STD_I16LE))
+        h5py.h5d.create(f.id, b"nested", inner, h5py.h5s.create_simple((2,)))
+        f["d"] = np.arange(3)
+        f["d"].attrs["words"] = np.array(["one", "two"], h5py.string_dtype())
+
+
+def shared_and_hidden(path: pathlib.Path) -> None:
+    """Messages in a table of the file's own, chunks whose edges have no filter, a user-defined link."""
+    creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    calls.share_messages(creation)
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_LATEST)
+    with h5py.File(h5py.h5f.create(bytes(path), h5py.h5f.ACC_TRUNC, creation, access)) as f:
+        kind = np.dtype([("a", "i4"), ("b", "f8", (3,)), ("text", "S12")])
+        for i in range(3):
+            d = f.create_dataset(f"d{i}", (5,), kind, chunks=(2,), compression="gzip", fillvalue=np.zeros((), kind))
+            d[i] = np.array((i, [i, 1, 2], b"x"), kind)
+            for k in range(3):
+                d.attrs[f"attribute {k}"] = np.arange(10) + k
+        edges = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        edges.set_chunk((2, 4))
+        edges.set_deflate(5)
+        calls.leave_edges_unfiltered(edges)
+        whole = h5py.h5d.create(f.id, b"edges", h5py.h5t.STD_I32LE, h5py.h5s.create_simple((3, 6)), edges)
+        whole.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(18, dtype="i4").reshape(3, 6))
+        calls.link_by_user(f, "own")
+
+
+def cache_image(path: pathlib.Path) -> None:
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_LATEST)
+    calls.keep_cache_image(access)
+    with h5py.File(h5py.h5f.create(bytes(path), h5py.h5f.ACC_TRUNC, fapl=access)) as f:
+        f.create_dataset("d", data=np.arange(30).reshape(6, 5), chunks=(2, 2), compression="gzip")
+        f["g/x"] = np.arange(3)
+        f["g"].attrs["a"] = "text"
+
+
+def conventions(path: pathlib.Path) -> None:
+    """What netCDF's conventions change: packed values, missing ones, unsigned ones, times of two calendars."""
+    with netCDF4.Dataset(path, "w") as f:
+        f.set_auto_maskandscale(False)
+        f.createDimension("time", None)
+        f.createDimension("x", 4)
+        f.createVariable("time", "f8", ("time",))[:] = [0, 1.5, 40000]
+        f["time"].units, f["time"].calendar = "hours since 1999-12-31 12:00", "noleap"
+        f.createVariable("other", "i4", ("time",))[:] = [1, 2, 3]
+        f["other"].units = "days since 1970-01-01"
+        packed = f.createVariable("packed", "i2", ("time", "x"), fill_value=-9, zlib=True, shuffle=True)
+        packed.scale_factor, packed.add_offset, packed.missing_value = 0.1, 20.0, np.int16(-8)
+        packed[:] = np.arange(12).reshape(3, 4) - 9
+        f.createVariable("unsigned", "i1", ("x",))[:] = [-1, 0, 1, 127]
+        f["unsigned"].setncattr("_Unsigned", "true")
+        color = f.createEnumType("u1", "color", {"red": 0, "green": 1})
+        f.createVariable("colors", color, ("x",))[:] = [0, 1, 1, 0]
+        ragged = f.createVLType("i4", "ragged")
+        f.createVariable("lists", ragged, ("x",))[1] = np.arange(3, dtype="i4")
+        pair = f.createCompoundType(np.dtype([("a", "i4"), ("b", "f4")]), "pair")
+        f.createVariable("pairs", pair, ("x",))
+
+
 def user_block(path: pathlib.Path) -> None:
     with h5py.File(path, "w", userblock_size=512) as f:
         f["d"] = np.arange(5)
         f.create_dataset("c", data=np.arange(5), chunks=(2,))
 
 
-def shared_messages(path: pathlib.Path) -> None:
+def paged(path: pathlib.Path) -> None:
     creation = h5py.h5p.create(h5py.h5p.FILE_CREATE)
     creation.set_link_creation_order(h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED)
     creation.set_file_space_strategy(h5py.h5f.FSPACE_STRATEGY_PAGE, True, 1)
@@ -207,7 +318,9 @@ def files() -> dict[str, Maker]:
     made["many-chunks-earliest"] = many_chunks("earliest", (15, 10), (15, 10), False)
     for name, filters in FILTERS.items():
         made[f"filter-{name}"] = layout("earliest", {"chunks": (4, 4)}, filters)
-    made |= {"nbit": nbit, "virtual": virtual, "user-block": user_block, "paged": shared_messages}
+    made |= {"nbit": nbit, "virtual": virtual, "user-block": user_block, "paged": paged, "converted": converted, "references": references, "heaps": heaps,
+             "shared-and-hidden": shared_and_hidden, "cache-image": cache_image,
+             "conventions": conventions}
     for model in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA", "NETCDF4", "NETCDF4_CLASSIC"):
         made[model.lower()] = netcdf(model)
     return made

@@ -13,6 +13,8 @@ import hyperslab as hs
 #: Larger datasets are read in part only.
 MOST_ELEMENTS = 200_000
 MOST_BYTES = 32 << 20
+#: Share of the datasets that are read as tables, too.
+TABLES = 0.1
 
 
 @dataclass
@@ -40,7 +42,7 @@ def read_as(path: pathlib.Path, kind: str | None, reading: Reading, rng: random.
         return None
     if rng is not None and rng.random() < 0.05:
         try:
-            file.table("/", limit=100).to_arrow()
+            read_table(file, "/", None, reading, rng)
         except hs.Error as error:
             note(reading, error)
     pending: list[hs.Node] = [file]
@@ -63,7 +65,7 @@ def read_as(path: pathlib.Path, kind: str | None, reading: Reading, rng: random.
                 note(reading, error)
         if isinstance(node, hs.Dataset):
             try:
-                read_dataset(node, reading, rng)
+                read_dataset(file, node, reading, rng)
             except hs.Error as error:
                 note(reading, error)
         elif isinstance(node, hs.Group):
@@ -80,10 +82,11 @@ def read_as(path: pathlib.Path, kind: str | None, reading: Reading, rng: random.
     return file.format
 
 
-def read_dataset(node: hs.Dataset, reading: Reading, rng: random.Random | None) -> None:
-    """Whole, then a part that must be equal; a huge one only in part."""
+def read_dataset(file: hs.File, node: hs.Dataset, reading: Reading, rng: random.Random | None) -> None:
+    """Whole, then a part that must be equal, sometimes as a table; a huge one only in part."""
     repr(node), node.chunks, node.filters, node.maxshape
     part = tuple(some(extent, rng) for extent in node.shape or ())
+    whole = None
     if node.size <= MOST_ELEMENTS and node.nbytes <= MOST_BYTES:
         whole = node[()]
         reading.values += 1
@@ -92,6 +95,22 @@ def read_dataset(node: hs.Dataset, reading: Reading, rng: random.Random | None) 
     elif part and node.dtype.itemsize <= MOST_BYTES:
         node[tuple(slice(s.start, min(s.start + 3, s.stop)) for s in part)]
         reading.values += 1
+    if rng is not None and rng.random() < TABLES:
+        read_table(file, node.path, whole, reading, rng)
+
+
+def read_table(file: hs.File, path: str, whole: np.ndarray | None, reading: Reading, rng: random.Random) -> None:
+    """In two sizes of batches that must agree; numbers also with the `whole` array."""
+    table = file.table(path, limit=100, decode=whole is None).to_arrow()
+    reading.values += table.num_rows > 0
+    parts = file.table(path, limit=100, decode=whole is None, batch_rows=rng.randint(1, 40)).to_arrow()
+    # As text: what is not a number is not equal to itself.
+    assert repr(table.to_pylist()) == repr(parts.to_pylist()), f"a table of {path} differs from itself in smaller batches"
+    name = path.rsplit("/", 1)[-1]
+    if isinstance(whole, np.ndarray) and whole.dtype.kind in "iuf" and whole.dtype.itemsize <= 8 and table.column_names[-1:] == [name]:
+        column = table[name].to_numpy()
+        if column.dtype.kind in "iuf":  # and no names of an enumeration
+            assert np.array_equal(column, whole.reshape(-1)[:len(column)], equal_nan=True), f"a table of {path} differs from its array"
 
 
 def some(extent: int, rng: random.Random | None) -> slice:

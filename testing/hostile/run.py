@@ -114,6 +114,11 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
             shutil.copy(path, options.keep)
         faulthandler.cancel_dump_traceback_later()
         if seconds > options.timeout:
+            # Others may have had the machine: what is slow is slow again.
+            start = time.monotonic()
+            read_everything(path, random.Random(number))
+            seconds = min(seconds, time.monotonic() - start)
+        if seconds > options.timeout:
             findings.append(f"{number} ({name}): {seconds:.1f} s")
             shutil.copy(path, options.keep)
         slowest = max(slowest, (seconds, f"{number} ({name})"))

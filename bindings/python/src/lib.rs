@@ -13,12 +13,13 @@ mod reader;
 mod reference;
 mod session;
 mod wait;
+mod worker;
 mod writer;
 
 use pyo3::prelude::*;
 
 /// Opening a small file is many small allocations, and a scan takes and gives back large ones: this one
-/// keeps what is given back (docs/decisions/0010-allocator.md).
+/// keeps what is given back (docs/decisions/0011-allocator.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

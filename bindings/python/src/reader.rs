@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_array::ffi::to_ffi;
-use arrow_array::{Array, StructArray};
+use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use hyperslab::scan::Batches;
 use hyperslab::{Cancellation, Error};
@@ -33,23 +33,27 @@ impl Reader {
 impl Reader {
     /// The next batch, or `None` at the end.
     fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Capsules<'py>>> {
+        if let Some(batch) = self.batches.try_lock().ok().and_then(|mut batches| batches.next_ready()) {
+            return batch.map_err(|error| raise(py, &error)).and_then(|batch| capsules(py, batch)).map(Some);
+        }
         let batches = self.batches.clone();
         let next = wait(py, &self.cancellation, move || {
             let mut batches = batches.lock().map_err(|_| Error::internal("an earlier read of this scan failed"))?;
             batches.next_batch().transpose()
         })?;
-        let Some(batch) = next else { return Ok(None) };
-        let (array, schema) = to_ffi(&StructArray::from(batch).to_data())
-            .map_err(|e| raise(py, &Error::internal(format!("a batch cannot leave Rust: {e}"))))?;
-        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
-        let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
-        Ok(Some((schema, array)))
+        next.map(|batch| capsules(py, batch)).transpose()
     }
 
     /// Stops the scan: what reads now ends with `Cancelled`.
     fn cancel(&self) {
         self.cancellation.cancel();
     }
+}
+
+fn capsules<'py>(py: Python<'py>, batch: RecordBatch) -> PyResult<Capsules<'py>> {
+    let (array, schema) = to_ffi(&StructArray::from(batch).to_data())
+        .map_err(|e| raise(py, &Error::internal(format!("a batch cannot leave Rust: {e}"))))?;
+    Ok((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
 }
 
 /// The capsule of a schema.

@@ -8,6 +8,7 @@ use hyperslab::{Cancellation, Error, Result};
 use pyo3::prelude::*;
 
 use crate::error::raise;
+use crate::worker::Worker;
 
 /// How often Python's signal handlers get their turn.
 const POLL: Duration = Duration::from_millis(50);
@@ -23,7 +24,7 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
         .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")))
 }
 
-/// Runs `work` on a thread of its own, without the interpreter. A signal cancels it; this returns only when `work` has ended,
+/// Runs `work` on another thread, without the interpreter. A signal cancels it; this returns only when `work` has ended,
 /// so what it borrows from Python stays alive. A panic becomes an `Internal` error.
 pub(crate) fn wait<T: Send + 'static>(
     py: Python<'_>,
@@ -31,14 +32,13 @@ pub(crate) fn wait<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
-    std::thread::Builder::new()
-        .name("hyperslab-call".to_owned())
-        .spawn(move || {
-            let result = caught(work);
+    let worker = Worker::idle().map_err(|error| raise(py, &error))?;
+    worker
+        .start(move || {
             // The receiver waits until this arrives, so sending does not fail.
-            let _ = sender.send(result);
+            let _ = sender.send(caught(work));
         })
-        .map_err(|e| raise(py, &Error::from(e)))?;
+        .map_err(|error| raise(py, &error))?;
     // A Receiver may be moved to but not shared between threads, so it travels through `detach`.
     let mut receiver = receiver;
     let mut interrupted: Option<PyErr> = None;
@@ -50,6 +50,7 @@ pub(crate) fn wait<T: Send + 'static>(
         receiver = back;
         match message {
             Ok(result) => {
+                worker.give_back();
                 return match interrupted {
                     Some(interrupt) => Err(interrupt),
                     None => result.map_err(|error| raise(py, &error)),

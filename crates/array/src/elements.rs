@@ -50,9 +50,31 @@ type StoredElement = (ReferenceKind, Box<[u8]>);
 pub struct HeapObjects {
     objects: HashMap<HeapReference, Arc<[u8]>>,
     names: HashMap<StoredElement, Option<Arc<str>>>,
+    /// Bytes that may still be fetched or made of what was fetched.
+    left: u64,
 }
 
 impl HeapObjects {
+    /// None yet, and at most `most_bytes` of them (see [`Self::charge`]). The default has no room for any.
+    pub fn limited(most_bytes: u64) -> Self {
+        Self { left: most_bytes, ..Self::default() }
+    }
+    /// Makes room for more.
+    pub fn allow(&mut self, more_bytes: u64) {
+        self.left = self.left.saturating_add(more_bytes);
+    }
+    /// Bytes that are left of the room for them.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+    /// Pays for bytes that are fetched, or that a value will have: a few bytes of a file can point at one
+    /// object any number of times. `LimitExceeded` where too little is left.
+    pub fn charge(&mut self, bytes: u64) -> Result<()> {
+        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
+            Error::limit_exceeded("the variable-length values of this read are larger than its file justifies (limit heap_bytes): read fewer at a time")
+        })?;
+        Ok(())
+    }
     /// Adds an object.
     pub fn insert(&mut self, reference: HeapReference, bytes: Arc<[u8]>) {
         self.objects.insert(reference, bytes);

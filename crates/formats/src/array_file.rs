@@ -1,5 +1,6 @@
 //! The seam between formats and everything above.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyperslab_array::{
@@ -72,34 +73,54 @@ pub trait ArrayFile: Send + Sync {
 
     /// Fetches all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.
     fn resolve_heap(&self, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
-        if !datatype.uses_heap() {
-            return Ok(());
-        }
-        let mut references = Vec::new();
-        collect_heap_references(datatype, bytes, &mut |_, _, reference| references.push(reference))?;
-        references.sort_unstable();
-        references.dedup();
-        self.heap_objects(&references, objects)?;
-        // Sequences of heap values: look inside the objects just fetched.
-        let mut inner = Vec::new();
-        collect_heap_references(datatype, bytes, &mut |base, element, _| {
-            if let Some(base) = base.filter(|b| b.uses_heap()) {
-                inner.push((base.clone(), element.to_vec()));
-            }
-        })?;
-        for (base, element) in inner {
-            let value = objects.value(&element, base.size())?.to_vec();
-            self.resolve_heap(&base, &value, objects)?;
-        }
-        Ok(())
+        resolve_heap(datatype, bytes, objects, &mut |references, objects| self.heap_objects(references, objects))
     }
 }
 
+/// Fetches heap objects into the second.
+type HeapFetch<'a> = dyn FnMut(&[HeapReference], &mut HeapObjects) -> Result<()> + 'a;
+
+/// Has `fetch` fetch all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.
+pub(crate) fn resolve_heap(datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects, fetch: &mut HeapFetch<'_>) -> Result<()> {
+    if !datatype.uses_heap() {
+        return Ok(());
+    }
+    let mut pending = vec![(Cow::Borrowed(datatype), Cow::Borrowed(bytes))];
+    // Each round goes one level deeper into nested sequences: the datatype's depth bounds it, and what the
+    // values cost bounds how much there is on a level.
+    while !pending.is_empty() {
+        let mut references = Vec::new();
+        let mut inner = Vec::new();
+        for (datatype, bytes) in &pending {
+            collect_heap_references(datatype, bytes, &mut |base, element, reference| {
+                let (count, _) = HeapReference::parse(element)?;
+                objects.charge(u64::from(count).saturating_mul(base.map_or(1, Datatype::size)))?;
+                references.push(reference);
+                if let Some(base) = base.filter(|base| base.uses_heap()) {
+                    inner.push((base.clone(), element.to_vec()));
+                }
+                Ok(())
+            })?;
+        }
+        references.sort_unstable();
+        references.dedup();
+        fetch(&references, objects)?;
+        pending = inner
+            .into_iter()
+            .map(|(base, element)| {
+                let value = objects.value(&element, base.size())?.to_vec();
+                Ok((Cow::Owned(base), Cow::Owned(value)))
+            })
+            .collect::<Result<_>>()?;
+    }
+    Ok(())
+}
+
 /// Takes the base datatype of a sequence (none for strings), the stored element, and what it points at.
-pub type HeapVisit<'a> = dyn FnMut(Option<&Datatype>, &[u8], HeapReference) + 'a;
+pub type HeapVisit<'a> = dyn FnMut(Option<&Datatype>, &[u8], HeapReference) -> Result<()> + 'a;
 
 /// Calls `visit(base datatype of a sequence, stored element, reference)` for every variable-length
-/// value in `bytes` (whole elements of `datatype`), without looking inside the values.
+/// value in `bytes` (whole elements of `datatype`), without looking inside the values. Its errors end it.
 pub fn collect_heap_references(
     datatype: &Datatype,
     bytes: &[u8],
@@ -117,7 +138,7 @@ pub fn collect_heap_references(
             };
             for element in bytes.chunks_exact(size) {
                 if let (_, Some(reference)) = HeapReference::parse(element)? {
-                    visit(base, element, reference);
+                    visit(base, element, reference)?;
                 }
             }
         }

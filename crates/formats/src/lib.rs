@@ -12,12 +12,14 @@ mod limits;
 pub mod netcdf3;
 pub mod netcdf4;
 mod open;
+mod poison;
 mod tree;
 
 pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, collect_heap_references};
 pub use hdf5::reference_target;
 pub use limits::Limits;
 pub use open::{Format, Interpretation, OpenOptions, open};
+pub use poison::poison;
 pub use tree::{
     Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Group, Link, LinkTarget, Object, ObjectId,
     Storage as StorageLayout, Tree, VirtualMapping,

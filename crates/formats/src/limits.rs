@@ -13,10 +13,15 @@ pub struct Limits {
     pub messages_per_object: u64,
     /// Bytes of one metadata block (a B-tree node, a heap block, an object header block).
     pub metadata_block_bytes: u64,
+    /// Bytes that all groups, attributes and datatypes of one file may take beyond what its length justifies.
+    pub metadata_bytes: u64,
     /// Bytes of one chunk, stored or decoded.
     pub chunk_bytes: u64,
     /// Bytes of one attribute's value.
     pub attribute_bytes: u64,
+    /// Bytes of the variable-length values of one read, or of one attribute, beyond what the file's length
+    /// justifies: objects of a heap that many elements share.
+    pub heap_bytes: u64,
     /// Depth of nested datatypes, and of B-trees and other recursive structures.
     pub depth: u32,
     /// Chunks of one dataset.
@@ -32,8 +37,10 @@ impl Default for Limits {
             links_per_group: 10_000_000,
             messages_per_object: 1_000_000,
             metadata_block_bytes: 1 << 30,
+            metadata_bytes: 1 << 30,
             chunk_bytes: 4 << 30,
             attribute_bytes: 1 << 30,
+            heap_bytes: 1 << 30,
             depth: 64,
             chunks: 1 << 32,
             links_followed: 64,
@@ -42,6 +49,12 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Bytes that the heap's objects may cost in one read of a file of `file_bytes`: its collections are
+    /// fetched once a level of nesting, and no two elements of an honest file share an object.
+    pub fn heap_budget(&self, file_bytes: u64) -> u64 {
+        self.heap_bytes.saturating_add(file_bytes.saturating_mul(4))
+    }
+
     /// Sets the limit called `name`, one of the fields; `InvalidInput` lists them for another name.
     pub fn set(&mut self, name: &str, value: u64) -> Result<()> {
         let narrow = || u32::try_from(value).map_err(|_| Error::invalid_input(format!("limit {name} is {value}: give at most {}", u32::MAX)));
@@ -50,14 +63,16 @@ impl Limits {
             "links_per_group" => self.links_per_group = value,
             "messages_per_object" => self.messages_per_object = value,
             "metadata_block_bytes" => self.metadata_block_bytes = value,
+            "metadata_bytes" => self.metadata_bytes = value,
             "chunk_bytes" => self.chunk_bytes = value,
             "attribute_bytes" => self.attribute_bytes = value,
+            "heap_bytes" => self.heap_bytes = value,
             "depth" => self.depth = narrow()?,
             "chunks" => self.chunks = value,
             "links_followed" => self.links_followed = narrow()?,
             _ => {
                 return Err(Error::invalid_input(format!(
-                    "there is no limit {name:?}; there are objects, links_per_group, messages_per_object, metadata_block_bytes, chunk_bytes, attribute_bytes, depth, chunks and links_followed"
+                    "there is no limit {name:?}; there are objects, links_per_group, messages_per_object, metadata_block_bytes, metadata_bytes, chunk_bytes, attribute_bytes, heap_bytes, depth, chunks and links_followed"
                 )));
             }
         }

@@ -4,6 +4,7 @@
 
 mod cancellation;
 pub mod columns;
+mod counters;
 mod file;
 mod heap_salt;
 mod neighbours;
@@ -17,6 +18,7 @@ mod virtual_dataset;
 pub mod write;
 
 pub use cancellation::Cancellation;
+pub use counters::Counters;
 pub use file::{File, Found};
 pub use hyperslab_array::{
     Attribute, Axis, ByteOrder, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind,

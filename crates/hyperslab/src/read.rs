@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Datatype, DecodedChunk, Elements, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
-use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout, poison};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
@@ -36,7 +36,7 @@ pub(crate) fn read(
 
 /// What `bytes`, elements of (a projection of) the dataset's datatype, point at in heaps.
 pub(crate) fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
-    let mut heap = HeapObjects::default();
+    let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
     let description = file.dataset(dataset)?;
     if description.virtual_mappings.is_empty() {
         file.array_file().resolve_heap(datatype, bytes, &mut heap)?;
@@ -129,6 +129,7 @@ fn fill(
     if out.is_empty() {
         return Ok(());
     }
+    poison(out);
     if let Some(written) = &description.written_shape {
         return fill_beyond(file, dataset, description, written, &selection, out, cancellation);
     }
@@ -162,6 +163,7 @@ fn fill_beyond(
         return fill_stored(file, dataset, description, &inside, stored, cancellation);
     }
     let mut stored = zeros(selected_bytes(description, &inside)?)?;
+    poison(&mut stored);
     fill_stored(file, dataset, description, &inside, &mut stored, cancellation)?;
     fill_value(description.fill_value.as_deref(), size, out);
     let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();
@@ -324,6 +326,7 @@ impl Job<'_> {
         for place in places {
             self.cancellation.check()?;
             let (here, later) = rest.split_at_mut_checked(place.length).ok_or_else(|| Error::internal("a run beyond its band"))?;
+            self.file.session().counters().add_bytes_read(here.len() as u64);
             self.storage.read_exact_at(place.offset, here)?;
             rest = later;
         }
@@ -394,6 +397,7 @@ impl Job<'_> {
         if length == 0 {
             return Ok(());
         }
+        self.file.session().counters().add_bytes_read(raw.len() as u64);
         self.storage.read_exact_at(offset, raw)
     }
 
@@ -420,10 +424,12 @@ impl Job<'_> {
                 if self.description.filters.is_empty() && raw.len() == bytes {
                     return Ok(Some(raw));
                 }
+                let start = std::time::Instant::now();
                 self.file
                     .array_file()
                     .decode(self.dataset, location, raw, out)
                     .map_err(|error| error.at_offset(*offset))?;
+                self.file.session().counters().add_decoded_chunk(start);
                 if out.bytes.len() != bytes {
                     return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
                 }

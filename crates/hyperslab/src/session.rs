@@ -9,7 +9,7 @@ use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5
 use hyperslab_storage::{LocalFile, Storage};
 use rayon::prelude::*;
 
-use crate::{File, MissingSources, PathPolicy, values};
+use crate::{Counters, File, MissingSources, PathPolicy, values};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
 const MOST_TRIES: u32 = 50;
@@ -65,6 +65,7 @@ pub struct Session {
     paths: PathPolicy,
     missing_sources: MissingSources,
     values: Arc<values::Pool>,
+    counters: Arc<Counters>,
 }
 
 /// Threads, and the process that they live in: a forked child has none of its parent's.
@@ -88,6 +89,7 @@ impl Session {
             paths: options.paths,
             missing_sources: options.missing_sources,
             values: Arc::default(),
+            counters: Arc::default(),
         })
     }
     /// Opens a local file; the bytes tell its format.
@@ -124,6 +126,10 @@ impl Session {
         )?;
         drop(storage);
         Ok(File::new(self.clone(), path.to_path_buf(), opened?, depth))
+    }
+    /// What the reads of this session have cost so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.paths

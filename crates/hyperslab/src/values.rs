@@ -1,14 +1,14 @@
 //! Values: memory for the elements of one read, used again once its consumer is done with it.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use arrow_buffer::Buffer;
 use hyperslab_array::{Error, Result};
 
 /// Memory that a session keeps for its next reads. The first touch of fresh memory costs as much as
 /// reading a gigabyte's values several times over.
-const KEPT_BYTES: usize = 64 << 20;
+const KEPT_BYTES: usize = 128 << 20;
 /// Less than this the allocator hands out well enough.
 const LEAST_KEPT_BYTES: usize = 256 << 10;
 
@@ -30,17 +30,30 @@ pub(crate) struct Values {
 impl Pool {
     /// Memory for `length` bytes, which may hold older values.
     pub fn take(self: &Arc<Self>, length: usize) -> Result<Values> {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The one that fits best; none that would waste more than it holds.
-        let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
-        let best = free.iter().enumerate().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
-        let found = best.map(|(number, _)| number).map(|number| free.swap_remove(number));
-        drop(free);
-        let bytes = match found {
+        let kept = if length < LEAST_KEPT_BYTES { None } else { self.kept(length) };
+        let bytes = match kept {
             Some(bytes) => bytes,
             None => zeros(length)?,
         };
         Ok(Values { bytes, used: length, pool: self.clone() })
+    }
+
+    /// The kept memory that fits best; none that would waste more than it holds.
+    fn kept(&self, length: usize) -> Option<Vec<u8>> {
+        let mut free = self.free()?;
+        let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
+        let best = free.iter().enumerate().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
+        let number = best.map(|(number, _)| number)?;
+        Some(free.swap_remove(number))
+    }
+
+    /// Never waits: a process may have been forked while one of its parent's threads held the lock.
+    fn free(&self) -> Option<MutexGuard<'_, Vec<Vec<u8>>>> {
+        match self.free.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 
@@ -91,7 +104,7 @@ impl Drop for Values {
         if bytes.len() < LEAST_KEPT_BYTES {
             return;
         }
-        let mut free = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut free) = self.pool.free() else { return };
         let kept: usize = free.iter().map(Vec::len).sum();
         if kept + bytes.len() <= KEPT_BYTES {
             free.push(bytes);
@@ -113,7 +126,8 @@ mod tests {
         let part = buffer.slice_with_length(8, 16);
         drop(buffer);
         assert_eq!(part.as_slice(), [7; 16]);
-        assert_ne!(pool.take(1 << 20)?.as_ptr(), place, "somebody still reads it");
+        let other = pool.take(1 << 20)?;
+        assert_ne!(other.as_ptr(), place, "somebody still reads it");
         drop(part);
         assert_eq!(pool.take((1 << 20) - 5)?.as_ptr(), place);
         Ok(())
@@ -124,7 +138,7 @@ mod tests {
         let pool = Arc::new(Pool::default());
         let taken = (0..20).map(|_| pool.take(8 << 20)).collect::<Result<Vec<_>>>()?;
         drop(taken);
-        let free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = pool.free().ok_or_else(|| Error::internal("nobody else has it"))?;
         assert!(free.iter().map(Vec::len).sum::<usize>() <= KEPT_BYTES && !free.is_empty());
         Ok(())
     }

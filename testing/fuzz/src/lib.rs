@@ -21,6 +21,8 @@ pub fn limits() -> Limits {
         metadata_block_bytes: 1 << 20,
         chunk_bytes: 1 << 20,
         attribute_bytes: 1 << 20,
+        heap_bytes: 4 << 20,
+        metadata_bytes: 4 << 20,
         depth: 16,
         chunks: 4096,
         links_followed: 8,
@@ -118,7 +120,7 @@ fn read_dataset(file: &dyn ArrayFile, id: ObjectId, dataset: &Dataset, numbers: 
     let all = Selection::all(shape);
     let whole = bytes_of(dataset, &all).and_then(|length| honest(read(file, id, dataset, &all, length)));
     if let Some(bytes) = &whole {
-        let mut heap = HeapObjects::default();
+        let mut heap = HeapObjects::limited(64 << 20);
         honest(file.resolve_heap(&dataset.datatype, bytes, &mut heap));
     }
     for _ in 0..3 {

@@ -7,7 +7,7 @@ from .file import File, FileSet, open
 from .attributes import Attributes, Empty
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
-from . import dtypes
+from . import dtypes, spark
 from .parallel import Committed, Fused, Task, Verification, WritePlan, fuse, verify
 from .sql import sql
 from .table import Split, Table
@@ -16,4 +16,4 @@ from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, crea
 
 __all__ = ["AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet", "Fused",
            "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
-           "Table", "Task", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "open", "register_filter", "sql", "unregister_filter", "verify", "write_table"]
+           "Table", "Task", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "open", "register_filter", "spark", "sql", "unregister_filter", "verify", "write_table"]

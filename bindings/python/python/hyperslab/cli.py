@@ -301,6 +301,12 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
         print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.recoded_bytes} bytes of values encoded anew")
 
 
+@app.command("spark-jar")
+def spark_jar() -> None:
+    """Print the path of the jar for Spark, as in: spark-submit --jars $(hyperslab spark-jar)"""
+    print(hs.spark.jar())
+
+
 def main() -> None:
     """Entry point; errors are one line."""
     try:

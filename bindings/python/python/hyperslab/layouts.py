@@ -156,7 +156,8 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
 
 def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """As `numpy.ascontiguousarray`, which makes a dimension for a scalar."""
-    return np.ascontiguousarray(values).reshape(values.shape)
+    same: np.ndarray[Any, Any] = np.ascontiguousarray(values).reshape(values.shape)
+    return same
 
 
 def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -7,6 +7,7 @@ use hyperslab_array::{Arrangement, ChunkBuffer, Error, Result};
 use super::known::id;
 use super::one_filter::Filter;
 use crate::FilterDescription;
+use crate::poison::poison_buffer;
 
 /// The filters of a dataset, in order of application on write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,6 +125,7 @@ impl Pipeline {
                 let most = if step == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
                 std::mem::swap(out, &mut spare);
                 let input = if step == 0 { raw } else { spare.as_slice() };
+                poison_buffer(out, most);
                 filter.decode(input, most, out).map_err(|error| {
                     Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message()))
                 })?;

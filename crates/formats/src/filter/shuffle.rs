@@ -76,6 +76,7 @@ fn spread<const WIDTH: usize>(elements: &[u8], planes: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hyperslab_array::interleave::STRIP;
     use proptest::prelude::*;
 
     /// The shuffle as its definition says it.

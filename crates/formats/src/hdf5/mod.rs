@@ -4,6 +4,7 @@
 //! takes fields from them; nothing else touches raw bytes.
 
 mod btree;
+mod budget;
 mod cache_image;
 mod checksum;
 mod chunk_locator;

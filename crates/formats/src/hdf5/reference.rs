@@ -8,7 +8,7 @@
 //! ```
 
 use hyperslab_array::{
-    Error, HeapObjects, HeapReference, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference,
+    Error, HeapReference, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference,
 };
 
 use super::heap::GlobalHeap;
@@ -43,7 +43,7 @@ pub(super) fn read(source: &Source, kind: ReferenceKind, size: usize, bytes: &[u
         .collect();
     places.sort_unstable();
     places.dedup();
-    let mut objects = HeapObjects::default();
+    let mut objects = source.heap_objects();
     GlobalHeap::fetch(source, &places, &mut objects)?;
     let resolve = |element| -> Result<Option<StoredReference>> { match element {
         Element::Null => Ok(None),

@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Datatype, Error, HeapObjects, Result};
 use hyperslab_storage::Storage;
 
 use super::Cursor;
+use super::budget::Budget;
+use super::heap::GlobalHeap;
 use super::shared_messages::SharedMessages;
 use crate::Limits;
+use crate::array_file::resolve_heap;
 
 /// What every HDF5 parser needs: the bytes, where addresses count from, and how wide they are.
 #[derive(Clone)]
@@ -23,6 +26,8 @@ pub(crate) struct Source {
     pub limits: Limits,
     /// Where messages are that objects share; empty in most files.
     pub shared_messages: Arc<[SharedMessages]>,
+    /// Pays for all that describes the file.
+    pub budget: Arc<Budget>,
 }
 
 impl Source {
@@ -56,6 +61,18 @@ impl Source {
     pub fn read_up_to(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let left = self.storage.len().saturating_sub(self.absolute(address)?);
         self.read(address, length.min(left))
+    }
+    /// The heap objects that `bytes`, elements of `datatype` that describe the file, point at.
+    pub fn heap_values(&self, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+        let before = self.limits.heap_budget(self.storage.len()).min(self.budget.left());
+        let mut objects = HeapObjects::limited(before);
+        resolve_heap(datatype, bytes, &mut objects, &mut |references, objects| GlobalHeap::fetch(self, references, objects))?;
+        self.budget.charge(before.saturating_sub(objects.left()))?;
+        Ok(objects)
+    }
+    /// Room for what one read fetches from the heap.
+    pub fn heap_objects(&self) -> HeapObjects {
+        HeapObjects::limited(self.limits.heap_budget(self.storage.len()))
     }
     /// The absolute byte offset of `address`.
     pub fn absolute(&self, address: u64) -> Result<u64> {

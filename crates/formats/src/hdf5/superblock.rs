@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
+use super::budget::Budget;
 use super::object_header::{ObjectHeader, kind};
 use super::{Cursor, Encoder, Source, cache_image, checksum, driver, shared_messages};
 use crate::Limits;
@@ -81,7 +82,9 @@ impl Superblock {
                 return Err(cursor.corrupt(format!("offsets or lengths of {size} bytes")));
             }
         }
-        let source = Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::new([]) };
+        let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
+        let source =
+            Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::new([]), budget };
         let mut fields = source.cursor(&bytes, 0);
         fields.skip(cursor.position())?;
         if version < 2 {

@@ -2,17 +2,17 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use hyperslab_array::{Attribute, Elements, Error, HeapObjects, Result};
+use hyperslab_array::{Attribute, Elements, Error, Result};
 
 use super::file::Stored;
-use super::heap::{FractalHeap, GlobalHeap};
+use super::heap::FractalHeap;
 use super::message::attribute::{self, RawAttribute};
 use super::message::link::RawTarget;
 use super::message::{attribute_info, datatype};
 use super::object_header::{ObjectHeader, kind};
 use super::superblock::Superblock;
 use super::{Source, btree, dataset, group, shared_messages};
-use crate::{Content, Group, Link, LinkTarget, Object, ObjectId, Tree, collect_heap_references};
+use crate::{Content, Group, Link, LinkTarget, Object, ObjectId, Tree};
 
 /// Parses all objects from the root on. An object that cannot be read is kept with its reason; only
 /// an unreadable root makes the file unreadable.
@@ -30,6 +30,9 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>
     }
     Ok((builder.tree, builder.stored))
 }
+
+/// What an attribute costs beside its message.
+const ATTRIBUTE_COST: u64 = 300;
 
 struct Builder<'a> {
     source: &'a Source,
@@ -148,6 +151,7 @@ fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<RawAttribute>) -> 
             0 => heap.object(id)?,
             _ => shared_messages::body(source, kind::ATTRIBUTE, id)?,
         };
+        source.budget.charge((object.len() as u64).saturating_add(ATTRIBUTE_COST))?;
         raw.push(attribute::parse(source, &mut source.cursor(&object, tree))?);
         Ok(())
     })
@@ -159,39 +163,11 @@ fn resolve(source: &Source, raw: RawAttribute) -> Attribute {
         Ok((datatype, dataspace, bytes)) => {
             let value = match datatype.unsupported_class() {
                 Some(class) => Err(Error::unsupported(format!("datatype class {class} of attribute {name}"))),
-                None => heap_values(source, &datatype, &bytes).map(|heap| Elements { datatype, bytes, heap }),
+                None => source.heap_values(&datatype, &bytes).map(|heap| Elements { datatype, bytes, heap }),
             };
             (dataspace, value)
         }
         Err(error) => (hyperslab_array::Dataspace::Null, Err(error)),
     };
     Attribute { name, dataspace, value }
-}
-
-/// All heap objects that the bytes point at, nested ones too.
-fn heap_values(source: &Source, datatype: &hyperslab_array::Datatype, bytes: &[u8]) -> Result<HeapObjects> {
-    let mut objects = HeapObjects::default();
-    let mut pending = vec![(datatype.clone(), bytes.to_vec())];
-    // Each round goes one level deeper into nested sequences; the datatype's depth bounds it.
-    while !pending.is_empty() {
-        let mut references = Vec::new();
-        let mut inner = Vec::new();
-        for (datatype, bytes) in &pending {
-            collect_heap_references(datatype, bytes, &mut |base, element, reference| {
-                references.push(reference);
-                if let Some(base) = base.filter(|base| base.uses_heap()) {
-                    inner.push((base.clone(), element.to_vec()));
-                }
-            })?;
-        }
-        GlobalHeap::fetch(source, &references, &mut objects)?;
-        pending = inner
-            .into_iter()
-            .map(|(base, element)| {
-                let value = objects.value(&element, base.size())?.to_vec();
-                Ok((base, value))
-            })
-            .collect::<Result<_>>()?;
-    }
-    Ok(objects)
 }

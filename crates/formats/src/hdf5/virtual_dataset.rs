@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, HeapObjects, HeapReference, Result};
+use hyperslab_array::{Error, HeapReference, Result};
 
 use super::heap::GlobalHeap;
 use super::message::selection;
@@ -20,7 +20,7 @@ mod flag {
 /// The mappings at a place of the global heap; none where the address is undefined.
 pub(super) fn mappings(source: &Source, place: Option<HeapReference>) -> Result<Arc<[VirtualMapping]>> {
     let Some(place) = place else { return Ok(Arc::new([])) };
-    let mut objects = HeapObjects::default();
+    let mut objects = source.heap_objects();
     GlobalHeap::fetch(source, &[place], &mut objects)?;
     let block = objects.object(place)?;
     parse(source, block, place.address).map_err(|error| error.at_offset(source.absolute(place.address).unwrap_or(0)))

@@ -10,7 +10,8 @@ pub(super) fn metadata(attributes: &[Attribute]) -> HashMap<String, String> {
     attributes.iter().filter_map(|a| Some((a.name.clone(), text(a)?))).collect()
 }
 
-fn text(attribute: &Attribute) -> Option<String> {
+/// An attribute's value for people; `None` where it cannot be read or shown.
+pub fn text(attribute: &Attribute) -> Option<String> {
     let value = attribute.value.as_ref().ok()?;
     let array = super::convert::convert(&value.datatype.with_references_as_bytes(), &value.bytes, &value.heap).ok()?;
     let options = FormatOptions::default();

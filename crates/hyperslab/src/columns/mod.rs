@@ -15,6 +15,7 @@ use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
 
 use convention::Convention;
 
+pub use attributes::text as attribute_text;
 pub(crate) use time::ModelDates;
 pub use types::{arrow_type, datatype_of};
 

@@ -9,11 +9,12 @@ mod request;
 mod rows;
 mod segment;
 mod split;
+mod spread;
 mod table;
 mod wildcard;
 mod window;
 
 pub use batches::Batches;
-pub use plan::Plan;
+pub use plan::{Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};

@@ -10,8 +10,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use hyperslab_array::{Error, Result};
 
+use super::batches::Source;
 use super::plan::Part;
-use super::window::{Rows, WINDOW_BYTES};
+use super::window::{Rows, WINDOW_BYTES, boxes};
 use crate::{Cancellation, Session};
 
 /// A window to read, and roughly the bytes that it costs.
@@ -36,10 +37,10 @@ struct Task {
     windows: Vec<(Arc<Part>, Rows)>,
     /// The process whose threads read it: a forked child has none of its parent's.
     process: u32,
-    batches: Receiver<Batches>,
+    batches: Receiver<Outcome>,
 }
 
-type Batches = Vec<Result<RecordBatch>>;
+type Outcome = Vec<Result<RecordBatch>>;
 
 pub(super) struct Pipeline<W> {
     work: W,
@@ -80,17 +81,18 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
             }
             rows += work.rows.count();
             bytes += work.bytes;
-            windows.push((work.part, work.rows));
+            // A limit or a split may end within a window.
+            windows.extend(boxes(&work.part.selection, work.rows).map(|rows| (work.part.clone(), rows)));
         }
         windows
     }
 
-    /// Hands out tasks until enough are under way: each thread has one and finds another.
+    /// Hands out tasks until enough are under way: each thread has one, and what comes next is there already.
     fn read_ahead(&mut self) -> Result<()> {
         // A few rows are not worth reading all around them.
         let few = self.left <= self.shared.batch_rows as u64;
         let pool = self.session.pool()?;
-        let aim = if few { 1 } else { 2 * pool.current_num_threads() };
+        let aim = if few { 1 } else { pool.current_num_threads() + 2 };
         while self.tasks.len() < aim {
             let windows = self.windows();
             if windows.is_empty() {
@@ -112,7 +114,7 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
         Ok(())
     }
 
-    fn next_task(&mut self) -> Result<Option<Batches>> {
+    fn next_task(&mut self) -> Result<Option<Outcome>> {
         self.read_ahead()?;
         let Some(task) = self.tasks.pop_front() else { return Ok(None) };
         if task.process != std::process::id() {
@@ -125,7 +127,7 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
 
 impl Shared {
     /// The windows' rows, and where one fails its error after the rows before it.
-    fn read(&self, windows: &[(Arc<Part>, Rows)]) -> Batches {
+    fn read(&self, windows: &[(Arc<Part>, Rows)]) -> Outcome {
         if self.abandoned.load(Ordering::Relaxed) {
             return vec![Err(Error::internal("a scan that nobody waits for"))];
         }
@@ -155,7 +157,7 @@ impl Shared {
     }
 
     /// Batches of at most `batch_rows`.
-    fn cut(&self, batch: Result<RecordBatch>) -> Batches {
+    fn cut(&self, batch: Result<RecordBatch>) -> Outcome {
         let batch = match batch {
             Ok(batch) => batch,
             Err(error) => return vec![Err(error)],
@@ -165,18 +167,13 @@ impl Shared {
     }
 }
 
-impl<W: Iterator<Item = Work>> Iterator for Pipeline<W> {
+impl<W: Iterator<Item = Work> + Send> Iterator for Pipeline<W> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.failed && self.left > 0 {
-            if let Some(batch) = self.ready.pop_front() {
-                self.failed = batch.is_err();
-                return Some(batch.map(|batch| {
-                    let rows = (batch.num_rows() as u64).min(self.left);
-                    self.left -= rows;
-                    batch.slice(0, usize::try_from(rows).unwrap_or(usize::MAX))
-                }));
+            if let Some(batch) = self.next_ready() {
+                return Some(batch);
             }
             match self.next_task() {
                 Ok(Some(batches)) => self.ready.extend(batches),
@@ -185,6 +182,21 @@ impl<W: Iterator<Item = Work>> Iterator for Pipeline<W> {
             }
         }
         None
+    }
+}
+
+impl<W: Iterator<Item = Work> + Send> Source for Pipeline<W> {
+    fn next_ready(&mut self) -> Option<Self::Item> {
+        if self.failed || self.left == 0 {
+            return None;
+        }
+        let batch = self.ready.pop_front()?;
+        self.failed = batch.is_err();
+        Some(batch.map(|batch| {
+            let rows = (batch.num_rows() as u64).min(self.left);
+            self.left -= rows;
+            batch.slice(0, usize::try_from(rows).unwrap_or(usize::MAX))
+        }))
     }
 }
 

@@ -30,6 +30,17 @@ pub struct Plan {
     session: Session,
 }
 
+/// How much a plan will read, before any limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanExtent {
+    /// Rows that the predicate's hyperslabs leave.
+    pub rows: u64,
+    /// Bytes of the values to be read for them, decoded.
+    pub value_bytes: u64,
+    /// Whether no predicate is left to test row by row, so that `rows` is the answer.
+    pub exact: bool,
+}
+
 /// A segment with the rows that a predicate on its dimensions leaves.
 pub(super) struct Part {
     pub segment: Segment,
@@ -82,9 +93,9 @@ impl Plan {
         })
     }
 
-    /// Length of the first object's file.
-    pub(super) fn file_bytes(&self) -> Option<u64> {
-        self.parts.first().map(|part| part.segment.file.array_file().storage().len())
+    /// The file that holds the first object.
+    pub(super) fn first_file(&self) -> Option<&File> {
+        self.parts.first().map(|part| &part.segment.file)
     }
 
     /// Schema of the batches.
@@ -114,6 +125,19 @@ impl Plan {
         Ok(count.min(limit))
     }
 
+    /// What the plan comes to, from shapes alone.
+    pub fn extent(&self) -> Result<PlanExtent> {
+        let mut extent = PlanExtent { rows: 0, value_bytes: 0, exact: true };
+        for part in self.parts.iter() {
+            let rows = part.selection.element_count()?;
+            extent.rows = extent.rows.saturating_add(rows);
+            let row_bytes = part.row_bytes(&part.columns_read());
+            extent.value_bytes = extent.value_bytes.saturating_add(rows.saturating_mul(row_bytes));
+            extent.exact &= part.residual.is_none();
+        }
+        Ok(extent)
+    }
+
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
@@ -132,12 +156,13 @@ impl Plan {
     /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
     /// no predicate is left to test; otherwise each split keeps to it alone.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
         for (number, part) in self.parts.iter().enumerate() {
             let columns = part.columns_read();
             let row_bytes = part.row_bytes(&columns);
-            for mut rows in part.windows(&columns)? {
+            for mut rows in part.windows_of(&columns, target)? {
                 if part.residual.is_none() {
                     rows.end = rows.end.min(rows.start.saturating_add(budget));
                     budget -= rows.count();
@@ -153,13 +178,6 @@ impl Plan {
                 cuts.push((number, rows, rows.count().saturating_mul(row_bytes)));
             }
         }
-        let total = cuts.iter().fold(0u64, |n, cut| n.saturating_add(cut.2));
-        let target = match (policy.count, policy.target_bytes) {
-            (Some(count), _) => total.div_ceil(count.max(1) as u64),
-            (None, Some(bytes)) => bytes,
-            (None, None) => 64 << 20,
-        }
-        .max(1);
         let mut groups: Vec<(usize, Rows, u64)> = Vec::new();
         for (number, rows, bytes) in cuts {
             match groups.last_mut() {
@@ -179,12 +197,28 @@ impl Plan {
             .collect()
     }
 
+    /// Bytes of values that a split aims for.
+    fn split_target(&self, policy: &SplitPolicy) -> Result<u64> {
+        let extent = self.extent()?;
+        // A limit of a scan that tests no rows is known to end it early.
+        let rows = self.request.limit.filter(|_| extent.exact).unwrap_or(u64::MAX).min(extent.rows);
+        let total = u128::from(extent.value_bytes) * u128::from(rows) / u128::from(extent.rows.max(1));
+        let total = u64::try_from(total).unwrap_or(u64::MAX);
+        let target = match (policy.count, policy.target_bytes) {
+            (Some(count), _) => total.div_ceil(count.max(1) as u64),
+            (None, Some(bytes)) => bytes,
+            (None, None) => 64 << 20,
+        };
+        // Finer splits than there may be windows are not what anybody means.
+        Ok(target.max(total / (MOST_WINDOWS as u64 / 8)).max(1))
+    }
+
     /// Reads everything here, in row order, decoding in parallel.
     pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
         let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
         let work = parts.into_iter().flat_map(|(part, windows)| part.work(windows));
-        Ok(self.read(work, cancellation))
+        Ok(self.read(work, u64::MAX, cancellation))
     }
 
     /// Reads the given rows of the only part: what a split does.
@@ -193,16 +227,18 @@ impl Plan {
             return Err(Error::internal("a split is of one object"));
         };
         let windows = part.windows(&part.columns_read())?;
-        // The same windows as in the plan, clipped: a chunk is decoded by one split only.
-        let clipped = windows
+        // The same windows as in the plan: a chunk is decoded by one split only. Where a limit ends the rows
+        // within a window, that is left to the pipeline: what is left of the window need not be a box.
+        let limit = if part.residual.is_none() { rows.count() } else { u64::MAX };
+        let mine = windows
             .skip_while(move |window| window.end <= rows.start)
             .take_while(move |window| window.start < rows.end)
-            .map(move |window| Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) });
-        Ok(self.read(part.clone().work(clipped), cancellation))
+            .map(move |window| Rows { start: window.start.max(rows.start), ..window });
+        Ok(self.read(part.clone().work(mine), limit, cancellation))
     }
 
-    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, cancellation: &Cancellation) -> Batches {
-        let limit = self.request.limit.unwrap_or(u64::MAX);
+    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, most_rows: u64, cancellation: &Cancellation) -> Batches {
+        let limit = self.request.limit.unwrap_or(u64::MAX).min(most_rows);
         let (session, schema) = (self.session.clone(), self.schema.clone());
         let pipeline = Pipeline::new(session, schema, work, limit, self.request.batch_rows, cancellation.clone());
         Batches::new(self.schema.clone(), pipeline)
@@ -295,7 +331,12 @@ impl Part {
     }
 
     fn windows(&self, columns: &[String]) -> Result<Windows> {
-        window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES)
+        self.windows_of(columns, WINDOW_BYTES)
+    }
+
+    /// Windows for splits of about `split_bytes`.
+    fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
+        window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES, split_bytes)
     }
 
     /// Windows as work of a pipeline.

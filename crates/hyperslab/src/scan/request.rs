@@ -53,3 +53,20 @@ impl ScanRequest {
         }
     }
 }
+
+impl std::str::FromStr for Layout {
+    type Err = hyperslab_array::Error;
+
+    /// The layout called `word`; `InvalidInput` lists them for another word.
+    fn from_str(word: &str) -> hyperslab_array::Result<Self> {
+        match word {
+            "cells" => Ok(Self::Cells),
+            "rows" => Ok(Self::Rows),
+            "columns" => Ok(Self::Columns),
+            "records" => Ok(Self::Records),
+            other => Err(hyperslab_array::Error::invalid_input(format!(
+                "layout {other:?} is none of cells, rows, columns, records"
+            ))),
+        }
+    }
+}

@@ -10,6 +10,7 @@ use hyperslab_formats::ObjectId;
 
 use super::plan::Part;
 use super::segment::Source;
+use super::spread::spread;
 use super::window::{self, Rows};
 use crate::columns::{Column, Decoding};
 use crate::values::Values;
@@ -97,16 +98,13 @@ impl<'a> Window<'a> {
     fn column(&self, name: &str, records: &HashMap<ObjectId, StructArray>) -> Result<ArrayRef> {
         let column = self.part.segment.column(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
         match &column.source {
-            Source::Index { axis } => Ok(Arc::new(Int64Array::from(
-                self.positions(*axis)?
-                    .into_iter()
-                    .map(|i| i64::try_from(i).map_err(|_| Error::unsupported("a dimension beyond 63 bits")))
-                    .collect::<Result<Vec<_>>>()?,
-            ))),
+            Source::Index { axis } => {
+                let extent = self.part.segment.shape.get(*axis).copied().unwrap_or(0);
+                self.along(&indexes(self.selection.axes().get(*axis), extent)?, *axis, true)
+            }
             Source::Coordinate { axis, dataset, .. } => {
                 let values = self.part.coordinates.get(dataset);
-                let values = values.ok_or_else(|| Error::internal("coordinates were not loaded"))?;
-                take(values, self.positions(*axis)?)
+                self.along(values.ok_or_else(|| Error::internal("coordinates were not loaded"))?, *axis, false)
             }
             Source::Variable { dataset, column, per_row } => {
                 let (bytes, heap) = self.read(*dataset, column.datatype())?;
@@ -176,8 +174,20 @@ impl<'a> Window<'a> {
         read().map_err(|error| file.place(dataset, error))
     }
 
-    /// For each row of the window, its index along `axis`.
-    fn positions(&self, axis: usize) -> Result<Vec<u64>> {
+    /// For each row of the window, its value along dimension `axis`; `picked` ones are those of the window
+    /// alone, others those of the whole dimension.
+    fn along(&self, values: &ArrayRef, axis: usize, picked: bool) -> Result<ArrayRef> {
+        let (outer, mine, inner) = self.around(axis)?;
+        let all = Axis::all(mine.count());
+        let mine = if picked { &all } else { mine };
+        if let Some(column) = spread(self.part.segment.file.session(), values, mine, inner, outer)? {
+            return Ok(column);
+        }
+        take(values, positions(mine, inner, outer)?)
+    }
+
+    /// How many times the values of a dimension come, the dimension, and how many cells each value has.
+    fn around(&self, axis: usize) -> Result<(usize, &Axis, usize)> {
         let shape = self.selection.shape();
         let size = |extents: &[u64]| usize::try_from(extents.iter().product::<u64>());
         let (outer, inner) = (shape.get(..axis), shape.get(axis + 1..));
@@ -187,12 +197,13 @@ impl<'a> Window<'a> {
         let (Ok(outer), Ok(inner)) = (size(outer), size(inner)) else {
             return Err(Error::internal("a window exceeds memory"));
         };
-        let mut once = Vec::new();
-        for position in 0..mine.count() {
-            let index = mine.index(position).ok_or_else(|| Error::internal("axis position"))?;
-            once.extend(std::iter::repeat_n(index, inner));
-        }
-        Ok(once.repeat(outer))
+        Ok((outer, mine, inner))
+    }
+
+    /// For each row of the window, its index along `axis`.
+    fn positions(&self, axis: usize) -> Result<Vec<u64>> {
+        let (outer, mine, inner) = self.around(axis)?;
+        positions(mine, inner, outer)
     }
 
     fn row_numbers(&self) -> Result<ArrayRef> {
@@ -221,6 +232,26 @@ impl<'a> Window<'a> {
             .map(|list| Arc::new(list) as ArrayRef)
             .map_err(|e| Error::internal(e.to_string()))
     }
+}
+
+/// The indexes that an axis picks.
+fn indexes(axis: Option<&Axis>, extent: u64) -> Result<ArrayRef> {
+    if i64::try_from(extent).is_err() {
+        return Err(Error::unsupported("a dimension beyond 63 bits"));
+    }
+    let axis = axis.ok_or_else(|| Error::internal("no such axis"))?;
+    let picked = (0..axis.count()).filter_map(|position| axis.index(position)).map(u64::cast_signed);
+    Ok(Arc::new(Int64Array::from_iter_values(picked)))
+}
+
+/// Each index of an axis `inner` times, and all of them `outer` times.
+fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
+    let mut once = Vec::new();
+    for position in 0..axis.count() {
+        let index = axis.index(position).ok_or_else(|| Error::internal("axis position"))?;
+        once.extend(std::iter::repeat_n(index, inner));
+    }
+    Ok(once.repeat(outer))
 }
 
 fn column_datatype(part: &Part, dataset: ObjectId) -> Result<&Datatype> {

@@ -1,5 +1,8 @@
 //! Split: a unit of reading, as plain data that goes to another thread, process or machine.
 
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
 use hyperslab_array::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +32,9 @@ pub struct Split {
     file: String,
     /// Length of the file when it was planned: another length is another file.
     file_bytes: u64,
+    /// When the file was changed last, where the file system tells: later is another file, too.
+    #[serde(default)]
+    modified_nanoseconds: Option<u64>,
     path: String,
     layout: Option<Layout>,
     decode: bool,
@@ -65,6 +71,7 @@ impl Split {
             version: VERSION,
             file: segment.opened.clone(),
             file_bytes: segment.file.array_file().storage().len(),
+            modified_nanoseconds: modified_nanoseconds(segment.file.path()),
             path: segment.path.clone(),
             layout: request.layout,
             decode: request.decode,
@@ -133,13 +140,23 @@ impl Split {
             })
             .collect();
         let plan = Plan::of_one(&file, &request, &captures)?;
-        if plan.file_bytes() != Some(self.file_bytes) {
-            return Err(Error::new(
-                ErrorKind::Conflict,
-                format!("the file had {} bytes when this split was planned; it has changed: plan again", self.file_bytes),
-            )
-            .in_file(&self.file));
+        let conflict = |what: String| {
+            let message = format!("the file had {what} when this split was planned; it has changed: plan again");
+            Err(Error::new(ErrorKind::Conflict, message).in_file(&self.file))
+        };
+        let now = plan.first_file().ok_or_else(|| Error::internal("a split without an object"))?;
+        if now.array_file().storage().len() != self.file_bytes {
+            return conflict(format!("{} bytes", self.file_bytes));
+        }
+        if self.modified_nanoseconds.is_some_and(|planned| modified_nanoseconds(now.path()) != Some(planned)) {
+            return conflict("another time of change".to_owned());
         }
         plan.read_rows(self.rows, cancellation)
     }
+}
+
+/// When the file at `path` was changed last, since 1970.
+fn modified_nanoseconds(path: &Path) -> Option<u64> {
+    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
+    u64::try_from(modified.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
 }

@@ -32,6 +32,8 @@ pub(super) struct Windows {
     chunk: u64,
     /// Positions along the axis that one window aims for.
     aim: u64,
+    /// Positions along the axis that a window may have to end at a chunk's border.
+    most: u64,
     /// Rows that one position along the axis is.
     below: u64,
     total: u64,
@@ -42,7 +44,10 @@ pub(super) struct Windows {
 
 /// Cuts the selected rows into windows in order. `chunk_shape` is of the row dimensions;
 /// `row_bytes` are a row's bytes over all columns that will be read.
-pub(super) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64, aim_bytes: u64) -> Result<Windows> {
+///
+/// `split_bytes` below `aim_bytes` cuts finer, but along the same dimension: an interval of the finer
+/// windows is a box within each of the others, and no chunk is cut that they leave whole.
+pub(super) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64, aim_bytes: u64, split_bytes: u64) -> Result<Windows> {
     let shape = selection.shape();
     let total = selection.element_count()?;
     // The slowest dimension whose single position fits the aim is the one that is cut.
@@ -53,8 +58,9 @@ pub(super) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64
         below /= shape.get(cut).copied().unwrap_or(1).max(1);
     }
     let chunk = chunk_shape.get(cut).copied().unwrap_or(1).max(1);
-    let aim = (aim_bytes / below.saturating_mul(row_bytes).max(1)).max(1);
-    Ok(Windows { axis: selection.axes().get(cut).cloned(), chunk, aim, below, total, base: 0, first: 0 })
+    let positions = |bytes: u64| (bytes / below.saturating_mul(row_bytes).max(1)).max(1);
+    let (aim, most) = (positions(aim_bytes.min(split_bytes)), positions(aim_bytes).saturating_mul(STRETCH));
+    Ok(Windows { axis: selection.axes().get(cut).cloned(), chunk, aim, most, below, total, base: 0, first: 0 })
 }
 
 impl Iterator for Windows {
@@ -69,7 +75,7 @@ impl Iterator for Windows {
         if self.base >= self.total {
             return None;
         }
-        let end = self.axis.as_ref().map_or(1, |axis| cut_axis(axis, self.chunk, self.aim, self.first));
+        let end = self.axis.as_ref().map_or(1, |axis| cut_axis(axis, self.chunk, self.aim, self.most, self.first));
         let rows = Rows { start: self.base + self.first * self.below, end: self.base + end * self.below };
         self.first = end;
         Some(rows)
@@ -77,8 +83,8 @@ impl Iterator for Windows {
 }
 
 /// Where the part of an axis that begins at position `first` ends: after about `aim` positions, at a
-/// chunk border where that does not make it more than [`STRETCH`] times longer.
-fn cut_axis(axis: &Axis, chunk: u64, aim: u64, first: u64) -> u64 {
+/// chunk border where that does not make it longer than `most`.
+fn cut_axis(axis: &Axis, chunk: u64, aim: u64, most: u64, first: u64) -> u64 {
     let total = axis.count();
     let wanted = first.saturating_add(aim).min(total);
     let Some(last) = axis.index(wanted.saturating_sub(1)).filter(|_| wanted < total) else { return wanted };
@@ -89,11 +95,35 @@ fn cut_axis(axis: &Axis, chunk: u64, aim: u64, first: u64) -> u64 {
         wanted
     } else if before > first {
         before
-    } else if after - first <= aim.saturating_mul(STRETCH) {
+    } else if after - first <= most {
         after
     } else {
         wanted
     }
+}
+
+/// Any interval of rows as boxes, in order; a window is one already.
+pub(super) fn boxes(selection: &Selection, rows: Rows) -> impl Iterator<Item = Rows> + use<> {
+    let shape = selection.shape();
+    let mut start = rows.start;
+    std::iter::from_fn(move || {
+        let left = rows.end.checked_sub(start).filter(|left| *left > 0)?;
+        // Of the dimensions with a position that begins here and fits, the slowest.
+        let mut below: u64 = shape.iter().product();
+        let mut count = left;
+        for &extent in &shape {
+            let around = below.max(1);
+            below = around / extent.max(1);
+            if below > 0 && start.is_multiple_of(below) && below <= left {
+                let positions = (left / below).min((around - start % around) / below);
+                count = positions * below;
+                break;
+            }
+        }
+        let found = Rows { start, end: start + count };
+        start = found.end;
+        Some(found)
+    })
 }
 
 /// The selection of a window's rows, and its box.
@@ -139,15 +169,28 @@ mod tests {
 
     proptest! {
         #[test]
+        fn any_interval_is_cut_into_boxes_in_order((shape, _, axes) in axes(), from in 0u64..200, length in 0u64..200) {
+            let selection = Selection::new(axes, &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let total = selection.element_count().map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let rows = Rows { start: from.min(total), end: (from + length).min(total) };
+            let mut next = rows.start;
+            for part in boxes(&selection, rows) {
+                prop_assert_eq!(part.start, next);
+                prop_assert_eq!(select(&selection, part).element_count().ok(), Some(part.count()));
+                next = part.end;
+            }
+            prop_assert_eq!(next, rows.end.max(rows.start));
+        }
+        #[test]
         fn the_first_windows_of_endless_rows_cost_no_more_than_others(extent in 1u64 << 50..1 << 62, aim in 1u64..400) {
             let selection = Selection::all(&[extent, 2]);
-            let windows = windows(&selection, &[1, 1], 8, aim).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let windows = windows(&selection, &[1, 1], 8, aim, aim).map_err(|e| TestCaseError::fail(e.to_string()))?;
             prop_assert_eq!(windows.take(3).map(|rows| rows.start).next(), Some(0));
         }
         #[test]
-        fn windows_cover_every_row_once_in_order_and_are_boxes((shape, chunk, axes) in axes(), aim in 1u64..400) {
+        fn windows_cover_every_row_once_in_order_and_are_boxes((shape, chunk, axes) in axes(), aim in 1u64..400, split in 1u64..400) {
             let selection = Selection::new(axes, &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
-            let windows = windows(&selection, &chunk, 8, aim).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let windows = windows(&selection, &chunk, 8, aim, split).map_err(|e| TestCaseError::fail(e.to_string()))?;
             let mut next = 0;
             for rows in windows {
                 prop_assert_eq!(rows.start, next);
@@ -163,6 +206,20 @@ mod tests {
                 next = rows.end;
             }
             prop_assert_eq!(Some(next), selection.element_count().ok());
+        }
+        #[test]
+        fn finer_windows_are_boxes_within_the_others((shape, chunk, axes) in axes(), aim in 1u64..400, split in 1u64..400) {
+            let selection = Selection::new(axes, &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let cut = |split| windows(&selection, &chunk, 8, aim, split).map(Iterator::collect::<Vec<Rows>>).map_err(|e| TestCaseError::fail(e.to_string()));
+            let (coarse, fine) = (cut(aim)?, cut(split)?);
+            for (first, last) in fine.iter().zip(fine.iter().skip(1)) {
+                for window in &coarse {
+                    let part = Rows { start: window.start.max(first.start), end: window.end.min(last.end) };
+                    if part.count() > 0 {
+                        prop_assert_eq!(select(&selection, part).element_count().ok(), Some(part.count()));
+                    }
+                }
+            }
         }
     }
 }

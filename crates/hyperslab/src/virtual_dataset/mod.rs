@@ -9,7 +9,7 @@ mod numeric;
 mod part;
 mod regular;
 
-use hyperslab_array::{Datatype, Error, FloatFormat, HeapObjects, Result, Selection};
+use hyperslab_array::{Datatype, Error, FloatFormat, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_formats::{Dataset, ObjectId, collect_heap_references};
 
 use crate::neighbours::is_missing;
@@ -108,18 +108,26 @@ fn open(file: &File, part: &Part) -> Result<Option<(File, ObjectId)>> {
 /// Fetches what the salted references in `bytes` point at, each from its own file.
 pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
     let mut salted = Vec::new();
-    collect_heap_references(datatype, bytes, &mut |_, _, reference| salted.push(reference))?;
+    let mut value_bytes = 0u64;
+    collect_heap_references(datatype, bytes, &mut |base, element, reference| {
+        let (count, _) = HeapReference::parse(element)?;
+        value_bytes = value_bytes.saturating_add(u64::from(count).saturating_mul(base.map_or(1, Datatype::size)));
+        salted.push(reference);
+        Ok(())
+    })?;
     salted.sort_unstable();
     salted.dedup();
     for group in salted.chunk_by(|a, b| heap_salt::unsalted(*a).0 == heap_salt::unsalted(*b).0) {
         let Some((salt, _)) = group.first().map(|reference| heap_salt::unsalted(*reference)) else { continue };
         let other = file.neighbours().salted(salt)?;
         let own: Vec<_> = group.iter().map(|reference| heap_salt::unsalted(*reference).1).collect();
-        let mut found = HeapObjects::default();
+        let room = file.session().limits().heap_budget(other.array_file().storage().len());
+        objects.allow(room);
+        let mut found = HeapObjects::limited(room);
         other.array_file().heap_objects(&own, &mut found)?;
         for (salted, own) in group.iter().zip(&own) {
             objects.insert(*salted, found.object(*own)?.into());
         }
     }
-    Ok(())
+    objects.charge(value_bytes)
 }

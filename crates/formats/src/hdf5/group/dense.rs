@@ -2,7 +2,7 @@
 
 use hyperslab_array::Result;
 
-use super::check_count;
+use super::{add, check_count};
 use crate::hdf5::heap::FractalHeap;
 use crate::hdf5::message::link::{self, RawTarget};
 use crate::hdf5::{Source, btree};
@@ -13,7 +13,7 @@ pub(super) fn read(source: &Source, heap: u64, tree: u64, links: &mut Vec<(Strin
         let mut cursor = source.cursor(record, tree);
         cursor.skip(4)?;
         let object = heap.object(cursor.take(heap.id_bytes())?)?;
-        links.push(link::parse(&mut source.cursor(&object, tree))?);
+        add(source, links, link::parse(&mut source.cursor(&object, tree))?)?;
         check_count(source, links.len())
     })
 }

@@ -12,6 +12,9 @@ use super::message::link::{self, RawTarget};
 use super::message::link_info;
 use super::object_header::{ObjectHeader, kind};
 
+/// What a link costs beside its name.
+const LINK_COST: u64 = 100;
+
 /// The links of the group with this header, or `None` when it is no group.
 pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec<(String, RawTarget)>>> {
     let mut links = Vec::new();
@@ -25,7 +28,7 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec
     }
     for message in header.all(kind::LINK) {
         group = true;
-        links.push(message.parse(source, link::parse)?);
+        add(source, &mut links, message.parse(source, link::parse)?)?;
     }
     if let Some(message) = header.find(kind::LINK_INFO) {
         group = true;
@@ -73,6 +76,13 @@ pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)]) -> Result
         messages.push((kind::LINK, 0, link::encode(name, target)?));
     }
     Ok(messages)
+}
+
+/// Keeps a link, where there is room for it.
+fn add(source: &Source, links: &mut Vec<(String, RawTarget)>, link: (String, RawTarget)) -> Result<()> {
+    source.budget.charge((link.0.len() as u64).saturating_add(LINK_COST))?;
+    links.push(link);
+    Ok(())
 }
 
 fn check_count(source: &Source, count: usize) -> Result<()> {

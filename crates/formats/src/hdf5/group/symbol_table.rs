@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use hyperslab_array::{Error, Result};
 
-use super::check_count;
+use super::{add, check_count};
 use crate::hdf5::heap::{self, LocalHeap};
 use crate::hdf5::message::link::RawTarget;
 use crate::hdf5::writer::Space;
@@ -42,6 +42,9 @@ pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<(Strin
             cursor.length()?;
             let child = cursor.defined_address("a B-tree node")?;
             if level == 0 {
+                if !seen.insert(child) {
+                    return Err(Error::corrupt("a symbol table node that is in its group twice").at_offset(source.absolute(child)?));
+                }
                 node(source, child, &heap, links)?;
                 check_count(source, links.len())?;
             } else {
@@ -77,7 +80,7 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<(String
             let undefined = || Error::corrupt("a link to an undefined address").at_offset(place);
             RawTarget::Hard(header.ok_or_else(undefined)?)
         };
-        links.push((heap.text(name)?, target));
+        add(source, links, (heap.text(name)?, target))?;
     }
     Ok(())
 }

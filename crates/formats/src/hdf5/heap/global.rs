@@ -7,6 +7,11 @@ use hyperslab_array::{HeapObjects, HeapReference, Result};
 
 use crate::hdf5::Source;
 
+/// What it costs to pass by an object of a collection, and how many of its bytes cost as much as one of a
+/// value: collections may overlap, so that there are more of them than the file's length justifies.
+const OBJECT_COST: u64 = 2;
+const BYTES_AT_COST: u64 = 16;
+
 /// Reads global heap collections on demand.
 pub(crate) struct GlobalHeap;
 
@@ -22,17 +27,21 @@ impl GlobalHeap {
         for address in addresses {
             let wanted: std::collections::HashSet<u32> =
                 by_collection.get(&address).into_iter().flatten().copied().collect();
-            collection(source, address, &mut |index, bytes| {
+            let mut cost = 0u64;
+            let size = collection(source, address, &mut |index, bytes| {
+                cost = cost.saturating_add(OBJECT_COST);
                 if wanted.contains(&index) {
                     objects.insert(HeapReference { address, index }, Arc::from(bytes));
                 }
             })?;
+            objects.charge(cost.saturating_add(size / BYTES_AT_COST))?;
         }
         Ok(())
     }
 }
 
-fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) -> Result<()> {
+/// Visits the objects of a collection; its length in bytes.
+fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) -> Result<u64> {
     // Both kinds of headers are padded to eight bytes.
     let header_bytes = (8 + u64::from(source.length_size)).next_multiple_of(8);
     let header = source.read(address, header_bytes)?;
@@ -63,7 +72,7 @@ fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) 
         let rest = length.next_multiple_of(8) - length;
         cursor.take_u64(rest.min(cursor.remaining() as u64))?;
     }
-    Ok(())
+    Ok(size)
 }
 
 /// Bytes of a collection that is full, and the least that one has.
@@ -154,8 +163,9 @@ mod tests {
             length_size: 8,
             limits: Limits::default(),
             shared_messages: Arc::new([]),
+            budget: Arc::new(crate::hdf5::budget::Budget::new(40, 0)),
         };
-        let result = GlobalHeap::fetch(&source, &[HeapReference { address: 0, index: 1 }], &mut HeapObjects::default());
+        let result = GlobalHeap::fetch(&source, &[HeapReference { address: 0, index: 1 }], &mut HeapObjects::limited(1000));
         assert!(matches!(result, Err(e) if e.kind() == hyperslab_array::ErrorKind::Corrupt));
     }
 }

@@ -241,6 +241,11 @@ fn compound(
         }
         members.push(Member { name, offset, datatype });
     }
+    let mut spans: Vec<(u64, u64)> = members.iter().map(|m| (m.offset, m.offset.saturating_add(m.datatype.size()))).collect();
+    spans.sort_unstable();
+    if spans.windows(2).any(|pair| matches!(pair, [(_, end), (next, _)] if next < end)) {
+        return Err(start.corrupt("a compound whose members overlap"));
+    }
     Ok(Datatype::Compound { size, members })
 }
 

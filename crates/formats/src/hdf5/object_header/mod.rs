@@ -32,6 +32,8 @@ pub(crate) mod kind {
     pub const LAST: u16 = 0x18;
 }
 
+/// What a message costs beside its body.
+const MESSAGE_COST: u64 = 48;
 /// Flag: the message's body is a reference to a shared message.
 const SHARED: u8 = 1 << 1;
 /// Flag: a reader that does not know the message must not open the object.
@@ -145,6 +147,8 @@ fn read_blocks(
         }
         let before = messages.len();
         read_block(&block, messages)?;
+        let cost = |message: &Message| (message.body.len() as u64).saturating_add(MESSAGE_COST);
+        source.budget.charge(messages.get(before..).unwrap_or_default().iter().map(cost).sum())?;
         if messages.len() as u64 > source.limits.messages_per_object {
             return Err(Error::limit_exceeded(format!(
                 "more than {} messages in one object header",

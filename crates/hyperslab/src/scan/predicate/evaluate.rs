@@ -15,6 +15,7 @@ use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::{Error, Result};
 
 use super::Comparison;
+use super::bits::bits;
 use super::bind::{Bound, Path, Test};
 
 pub(super) fn evaluate(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
@@ -74,11 +75,10 @@ fn tested(array: &ArrayRef, test: &Test) -> Result<BooleanBuffer> {
         Test::Between { low, high } => integers(array, *low, *high),
         Test::Outside { low, high } => Ok(!&integers(array, *low, *high)?),
         Test::Float(comparison, literal) => {
-            let test = |value: f64| comparison.holds(value.partial_cmp(literal));
             match array.data_type() {
-                DataType::Float16 => Ok(each::<Float16Type>(array, |v| test(f64::from(v)))),
-                DataType::Float32 => Ok(each::<Float32Type>(array, |v| test(f64::from(v)))),
-                DataType::Float64 => Ok(each::<Float64Type>(array, test)),
+                DataType::Float16 => Ok(floats::<Float16Type>(array, *comparison, *literal)),
+                DataType::Float32 => Ok(floats::<Float32Type>(array, *comparison, *literal)),
+                DataType::Float64 => Ok(floats::<Float64Type>(array, *comparison, *literal)),
                 other => Err(misbound(other)),
             }
         }
@@ -102,9 +102,21 @@ fn misbound(data_type: &DataType) -> Error {
     Error::internal(format!("a predicate for another type than {data_type}"))
 }
 
-fn each<T: ArrowPrimitiveType>(array: &ArrayRef, test: impl Fn(T::Native) -> bool) -> BooleanBuffer {
+/// Floats against a literal. A double holds every one of them exactly; NaN differs from all and is no more
+/// and no less than any.
+fn floats<T: ArrowPrimitiveType>(array: &ArrayRef, comparison: Comparison, literal: f64) -> BooleanBuffer
+where
+    T::Native: Into<f64>,
+{
     let values = array.as_primitive::<T>().values();
-    values.iter().map(|value| test(*value)).collect()
+    match comparison {
+        Comparison::Equal => bits(values, |value| value.into() == literal),
+        Comparison::NotEqual => bits(values, |value| value.into() != literal),
+        Comparison::Less => bits(values, |value| value.into() < literal),
+        Comparison::LessOrEqual => bits(values, |value| value.into() <= literal),
+        Comparison::Greater => bits(values, |value| value.into() > literal),
+        Comparison::GreaterOrEqual => bits(values, |value| value.into() >= literal),
+    }
 }
 
 /// The values within `low..=high`, compared in their own type.
@@ -115,8 +127,8 @@ where
     let values = array.as_primitive::<T>().values();
     // Bounds outside of the type are no bounds on that side, or exclude everything.
     match (T::Native::try_from(low), T::Native::try_from(high)) {
-        (Ok(low), Ok(high)) => values.iter().map(|v| *v >= low && *v <= high).collect(),
-        _ => values.iter().map(|v| (low..=high).contains(&(*v).into())).collect(),
+        (Ok(low), Ok(high)) => bits(values, |value| (value >= low) & (value <= high)),
+        _ => bits(values, |value| (low..=high).contains(&value.into())),
     }
 }
 

@@ -12,6 +12,7 @@
 //! ```
 
 mod bind;
+mod bits;
 mod evaluate;
 mod lex;
 mod literal;

@@ -1,0 +1,20 @@
+//! `NativeBatch`: exported structures are released here, and counted.
+
+use jni::JNIEnv;
+use jni::objects::JClass;
+use jni::sys::{jint, jlong};
+
+use crate::boundary::guard;
+use crate::exported;
+
+/// Frees the structure at `address`.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeBatch_release<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, address: jlong) {
+    guard(&mut env, |_| exported::release(address));
+}
+
+/// How many structures are held.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeBatch_live<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) -> jint {
+    guard(&mut env, |_| Ok(jint::try_from(exported::live()).unwrap_or(jint::MAX)))
+}

@@ -1,0 +1,116 @@
+//! Request: what Java asks for, one JSON text, so that nothing has to stand for "none".
+
+use std::collections::BTreeMap;
+
+use hyperslab::scan::predicate::Predicate;
+use hyperslab::scan::{Layout, ScanRequest};
+use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Result, Session, SessionOptions};
+use serde::Deserialize;
+
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T> {
+    serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("this request is not understood: {e}")))
+}
+
+/// How files are opened.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct SessionRequest {
+    threads: Option<usize>,
+    format: Option<String>,
+    paths: Option<String>,
+    missing_sources: Option<String>,
+    limits: BTreeMap<String, u64>,
+}
+
+impl SessionRequest {
+    pub fn parse(json: &str) -> Result<Self> {
+        parse(json)
+    }
+
+    /// The session; `InvalidInput` names an option and what it may be.
+    pub fn session(&self) -> Result<Session> {
+        let unknown = |name: &str, given: &str, known: &str| {
+            Err(Error::invalid_input(format!("{name}={given:?} is not known: give {known}")))
+        };
+        let interpretation = match self.format.as_deref() {
+            None => Interpretation::Automatic,
+            Some("hdf5") => Interpretation::Hdf5,
+            Some(other) => return unknown("format", other, "\"hdf5\" to switch netCDF-4 conventions off"),
+        };
+        let paths = match self.paths.as_deref() {
+            None | Some("folder") => PathPolicy::SameFolder,
+            Some("anywhere") => PathPolicy::Anywhere,
+            Some(other) => return unknown("paths", other, "\"folder\" or \"anywhere\""),
+        };
+        let missing_sources = match self.missing_sources.as_deref() {
+            None | Some("error") => MissingSources::Error,
+            Some("fill") => MissingSources::Fill,
+            Some(other) => return unknown("missingSources", other, "\"error\" or \"fill\""),
+        };
+        let mut limits = Limits::default();
+        for (name, value) in &self.limits {
+            limits.set(name, *value)?;
+        }
+        Session::new(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits })
+    }
+}
+
+/// What to do with a file whose table differs from that of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Nonconforming {
+    /// An error that names both.
+    #[default]
+    Error,
+    /// Columns that it has not are null; types must still agree.
+    Null,
+}
+
+/// A table over files.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct TableRequest {
+    pub files: Vec<String>,
+    pub dataset: String,
+    pub layout: Option<String>,
+    pub columns: Option<Vec<String>>,
+    /// Joined by `and`.
+    #[serde(default)]
+    pub predicates: Vec<String>,
+    pub limit: Option<u64>,
+    pub batch_rows: Option<usize>,
+    pub decode: Option<bool>,
+    /// How many partitions to aim for (wins over `target_bytes`).
+    pub partitions: Option<usize>,
+    /// Bytes of values that a partition aims for.
+    pub target_bytes: Option<u64>,
+    #[serde(default)]
+    pub nonconforming: Nonconforming,
+    #[serde(default)]
+    pub ignore_corrupt: bool,
+    #[serde(default)]
+    pub ignore_missing: bool,
+    #[serde(default)]
+    pub session: SessionRequest,
+}
+
+impl TableRequest {
+    pub fn parse(json: &str) -> Result<Self> {
+        parse(json)
+    }
+
+    /// The scan of each file.
+    pub fn scan(&self) -> Result<ScanRequest> {
+        let mut scan = ScanRequest::new(self.dataset.clone());
+        scan.layout = self.layout.as_deref().map(str::parse::<Layout>).transpose()?;
+        let predicates = self.predicates.iter().map(|text| Predicate::parse(text)).collect::<Result<Vec<_>>>()?;
+        scan.predicate = predicates.into_iter().reduce(Predicate::and);
+        scan.columns = self.columns.clone();
+        scan.limit = self.limit;
+        if let Some(rows) = self.batch_rows {
+            scan.batch_rows = rows;
+        }
+        scan.decode = self.decode.unwrap_or(true);
+        Ok(scan)
+    }
+}

@@ -1,0 +1,79 @@
+//! Spark type: an Arrow schema as Spark's own JSON of a `StructType`.
+
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use hyperslab::{Error, Result};
+use serde_json::{Map, Value, json};
+
+/// The schema in the JSON that `DataType.fromJson` of Spark reads. Attributes are the fields'
+/// metadata; `long_name` and `units` are the comment that `DESCRIBE` shows.
+pub(crate) fn struct_type(schema: &Schema) -> Result<Value> {
+    let fields = schema.fields().iter().map(|f| field(f)).collect::<Result<Vec<_>>>()?;
+    Ok(json!({"type": "struct", "fields": fields}))
+}
+
+fn field(field: &Field) -> Result<Value> {
+    let data_type = data_type(field.data_type()).map_err(|error| Error::unsupported(format!("column {}: {}", field.name(), error.message())))?;
+    let mut metadata: Map<String, Value> = field.metadata().iter().map(|(k, v)| (k.clone(), json!(v))).collect();
+    if let Some(comment) = comment(field) {
+        metadata.insert("comment".to_owned(), json!(comment));
+    }
+    Ok(json!({"name": field.name(), "type": data_type, "nullable": field.is_nullable(), "metadata": metadata}))
+}
+
+fn comment(field: &Field) -> Option<String> {
+    // Values are JSON: a text has quotes.
+    let plain = |name: &str| field.metadata().get(name).map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.clone()));
+    match (plain("long_name"), plain("units")) {
+        (Some(name), Some(units)) => Some(format!("{name} [{units}]")),
+        (Some(name), None) => Some(name),
+        (None, Some(units)) => Some(format!("[{units}]")),
+        (None, None) => None,
+    }
+}
+
+/// Spark has no unsigned types and no half floats: the next wider type holds every value.
+fn data_type(data_type: &DataType) -> Result<Value> {
+    Ok(match data_type {
+        DataType::Boolean => json!("boolean"),
+        DataType::Int8 => json!("byte"),
+        DataType::Int16 | DataType::UInt8 => json!("short"),
+        DataType::Int32 | DataType::UInt16 => json!("integer"),
+        DataType::Int64 | DataType::UInt32 => json!("long"),
+        DataType::UInt64 => json!("decimal(20,0)"),
+        DataType::Float16 | DataType::Float32 => json!("float"),
+        DataType::Float64 => json!("double"),
+        DataType::Utf8 => json!("string"),
+        DataType::Dictionary(key, value) if **key == DataType::Int32 && **value == DataType::Utf8 => json!("string"),
+        DataType::Binary | DataType::FixedSizeBinary(_) => json!("binary"),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => json!("timestamp_ntz"),
+        DataType::List(item) | DataType::FixedSizeList(item, _) => json!({
+            "type": "array",
+            "elementType": self::data_type(item.data_type())?,
+            "containsNull": item.is_nullable(),
+        }),
+        DataType::Struct(fields) => {
+            let fields = fields.iter().map(|f| field(f)).collect::<Result<Vec<_>>>()?;
+            json!({"type": "struct", "fields": fields})
+        }
+        other => return Err(Error::unsupported(format!("Arrow type {other} in Spark"))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_unsigned_type_becomes_one_that_holds_its_largest_value() -> Result<()> {
+        let types = [DataType::UInt8, DataType::UInt16, DataType::UInt32, DataType::UInt64].map(|t| data_type(&t).ok());
+        assert_eq!(types, ["short", "integer", "long", "decimal(20,0)"].map(|t| Some(json!(t))));
+        Ok(())
+    }
+
+    #[test]
+    fn a_type_that_spark_has_not_is_refused_with_its_column() {
+        let schema = Schema::new(vec![Field::new("d", DataType::Duration(TimeUnit::Second), false)]);
+        let message = struct_type(&schema).map_err(|e| e.to_string());
+        assert!(message.is_err_and(|text| text.contains("column d") && text.contains("Unsupported")));
+    }
+}

@@ -1,0 +1,49 @@
+//! Worker: threads that wait for the next long call, so that a call does not start one.
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, MutexGuard};
+
+use hyperslab::{Error, Result};
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A thread that is waiting for work. It ends when this is dropped.
+pub(crate) struct Worker {
+    /// A forked child has none of its parent's threads.
+    process: u32,
+    sender: Sender<Work>,
+}
+
+static IDLE: Mutex<Vec<Worker>> = Mutex::new(Vec::new());
+
+/// Never waits: a process may have been forked while another thread held the lock.
+fn idle() -> Option<MutexGuard<'static, Vec<Worker>>> {
+    IDLE.try_lock().ok()
+}
+
+impl Worker {
+    /// A thread that nobody uses.
+    pub fn idle() -> Result<Self> {
+        let process = std::process::id();
+        while let Some(worker) = idle().and_then(|mut idle| idle.pop()) {
+            if worker.process == process {
+                return Ok(worker);
+            }
+        }
+        let (sender, work) = channel::<Work>();
+        std::thread::Builder::new().name("hyperslab-call".to_owned()).spawn(move || work.iter().for_each(|work| work()))?;
+        Ok(Self { process, sender })
+    }
+
+    /// Starts `work`, which does not panic.
+    pub fn start(&self, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        self.sender.send(Box::new(work)).map_err(|_| Error::internal("a waiting thread has ended"))
+    }
+
+    /// Gives a thread back whose work has ended.
+    pub fn give_back(self) {
+        if let Some(mut idle) = idle() {
+            idle.push(self);
+        }
+    }
+}

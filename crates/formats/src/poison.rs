@@ -1,0 +1,36 @@
+//! Poison: garbage in the memory that a read or a filter is about to fill.
+//!
+//! Memory is used again from read to read, and Python's comes uninitialised: a path that left a part of its
+//! output unwritten would show older values, of another dataset perhaps. With the environment variable
+//! `HYPERSLAB_POISON` set, as in the tests, each read finds other garbage there, so that such a value would
+//! differ from what the reference reads and from one read to the next.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// Longest buffer that is made only to be poisoned.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Other garbage at each call; `None` where the environment does not ask for it.
+fn garbage() -> Option<u8> {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    static NEXT: AtomicU8 = AtomicU8::new(0xA5);
+    // Odd steps visit all 256 bytes.
+    WANTED.get_or_init(|| std::env::var_os("HYPERSLAB_POISON").is_some()).then(|| NEXT.fetch_add(0x3B, Relaxed))
+}
+
+/// Fills `out` with garbage where the environment asks for it.
+pub fn poison(out: &mut [u8]) {
+    if let Some(garbage) = garbage() {
+        out.fill(garbage);
+    }
+}
+
+/// As `poison`, of a buffer whose old content its next user may see: as if `length` bytes had been in it.
+pub(crate) fn poison_buffer(out: &mut Vec<u8>, length: usize) {
+    if let Some(garbage) = garbage() {
+        let length = out.len().max(length.min(MOST_BYTES));
+        out.clear();
+        out.resize(length, garbage);
+    }
+}

@@ -1,0 +1,44 @@
+//! Bits: one of each value's test, without a branch.
+
+use arrow_buffer::{BooleanBuffer, Buffer};
+
+/// Values that are tested before their bits are put together.
+const BLOCK: usize = 64;
+
+/// Bit n is `test` of value n. The compiler makes SIMD of a test that has no branches.
+pub(super) fn bits<T: Copy>(values: &[T], test: impl Fn(T) -> bool) -> BooleanBuffer {
+    let (blocks, rest) = values.as_chunks::<BLOCK>();
+    let mut words: Vec<u64> = Vec::with_capacity(blocks.len() + 1);
+    words.extend(blocks.iter().map(|block| packed(&block.map(|value| u8::from(test(value))))));
+    if !rest.is_empty() {
+        words.push(rest.iter().enumerate().fold(0, |word, (place, value)| word | u64::from(test(*value)) << place).to_le());
+    }
+    BooleanBuffer::new(Buffer::from_vec(words), 0, values.len())
+}
+
+/// The lowest bits of 64 bytes, the first one lowest, in the byte order of Arrow's bitmaps.
+fn packed(flags: &[u8; BLOCK]) -> u64 {
+    // Brings bit 0 of byte n to bit 56 + n; no two of the products meet.
+    const GATHER: u64 = 0x0102_0408_1020_4080;
+    let (eights, _) = flags.as_chunks::<8>();
+    let mut bytes = [0; 8];
+    for (byte, eight) in bytes.iter_mut().zip(eights) {
+        *byte = (u64::from_le_bytes(*eight).wrapping_mul(GATHER) >> 56) as u8;
+    }
+    u64::from_ne_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bits_are_the_tests_one_by_one(values in proptest::collection::vec(any::<u8>(), 0..400), least in any::<u8>()) {
+            let wanted: Vec<bool> = values.iter().map(|value| *value >= least).collect();
+            let found: Vec<bool> = bits(&values, |value| value >= least).iter().collect();
+            prop_assert_eq!(found, wanted);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+package io.hyperslab.spark;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.hyperslab.HyperslabException;
+import io.hyperslab.InvalidInputException;
+import io.hyperslab.IoException;
+import io.hyperslab.NativeFile;
+import io.hyperslab.NotFoundException;
+import io.hyperslab.UnsupportedException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * Files as a catalog: {@code select * from h5.`era5.h5`.group.dataset}. The files of the folder that option
+ * {@code root} names (else of the working folder) and the groups in them are namespaces, datasets are tables. Other
+ * options of the catalog hold for every read. Nothing is ever written.
+ */
+public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
+  private static final byte[] HDF5 = {(byte) 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  private static final byte[] NETCDF = {'C', 'D', 'F'};
+
+  private String name;
+  private Path root;
+  private Map<String, String> defaults;
+
+  @Override
+  public void initialize(String catalog, CaseInsensitiveStringMap options) {
+    name = catalog;
+    defaults = new HashMap<>(options.asCaseSensitiveMap());
+    String folder = defaults.remove("root");
+    root = Files.local(folder == null ? "." : folder);
+    new ReadOptions(defaults);
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public String[][] listNamespaces() {
+    try (Stream<Path> files = java.nio.file.Files.list(root)) {
+      List<String> names = files.filter(Hdf5Catalog::isOurs).map(file -> file.getFileName().toString()).collect(Collectors.toList());
+      return Files.natural(names).stream().map(file -> new String[] {file}).toArray(String[][]::new);
+    } catch (IOException error) {
+      throw new IoException(String.valueOf(error.getMessage()), root.toString(), null, null);
+    }
+  }
+
+  /** The first bytes tell; a file with a user block before them can be read, but is not listed. */
+  private static boolean isOurs(Path file) {
+    if (!java.nio.file.Files.isRegularFile(file)) {
+      return false;
+    }
+    byte[] start = new byte[HDF5.length];
+    try (InputStream stream = java.nio.file.Files.newInputStream(file)) {
+      int length = Math.max(0, stream.read(start));
+      return (length == HDF5.length && Arrays.equals(start, HDF5))
+          || (length > NETCDF.length && Arrays.equals(Arrays.copyOf(start, NETCDF.length), NETCDF));
+    } catch (IOException error) {
+      // A file that may not be read is none that can be offered.
+      return false;
+    }
+  }
+
+  @Override
+  public String[][] listNamespaces(String[] namespace) throws NoSuchNamespaceException {
+    if (namespace.length == 0) {
+      return listNamespaces();
+    }
+    List<String[]> groups = new ArrayList<>();
+    for (JsonNode member : members(namespace)) {
+      if (member.get("kind").asText().equals("group")) {
+        String[] group = Arrays.copyOf(namespace, namespace.length + 1);
+        group[namespace.length] = member.get("name").asText();
+        groups.add(group);
+      }
+    }
+    return groups.toArray(new String[0][]);
+  }
+
+  @Override
+  public boolean namespaceExists(String[] namespace) {
+    try {
+      members(namespace);
+      return true;
+    } catch (NoSuchNamespaceException error) {
+      return false;
+    }
+  }
+
+  @Override
+  public Map<String, String> loadNamespaceMetadata(String[] namespace) throws NoSuchNamespaceException {
+    members(namespace);
+    return namespace.length == 0
+        ? Collections.emptyMap()
+        : Collections.singletonMap(SupportsNamespaces.PROP_LOCATION, file(namespace) + (namespace.length > 1 ? ":" + group(namespace) : ""));
+  }
+
+  @Override
+  public Identifier[] listTables(String[] namespace) throws NoSuchNamespaceException {
+    List<Identifier> tables = new ArrayList<>();
+    for (JsonNode member : members(namespace)) {
+      if (member.get("kind").asText().equals("dataset")) {
+        tables.add(Identifier.of(namespace, member.get("name").asText()));
+      }
+    }
+    return tables.toArray(new Identifier[0]);
+  }
+
+  @Override
+  public Table loadTable(Identifier table) throws NoSuchTableException {
+    if (table.namespace().length == 0) {
+      throw new NoSuchTableException(table);
+    }
+    Map<String, String> properties = new HashMap<>(defaults);
+    properties.put("path", file(table.namespace()));
+    String group = group(table.namespace());
+    properties.put("dataset", (group.equals("/") ? "" : group) + "/" + table.name());
+    try {
+      ReadOptions options = new ReadOptions(properties);
+      StructType schema = Description.of(options.request(Files.of(options))).schema;
+      return new Hdf5Table(schema, properties);
+    } catch (NotFoundException error) {
+      // A dataset of such a name comes first.
+      String session = new ReadOptions(defaults).session().toString();
+      boolean inFile = table.namespace().length == 1 && java.nio.file.Files.isRegularFile(root.resolve(table.namespace()[0]));
+      if (inFile && table.name().equals(VirtualTable.OBJECTS)) {
+        return VirtualTable.objects(file(table.namespace()), session);
+      } else if (inFile && table.name().equals(VirtualTable.ATTRIBUTES)) {
+        return VirtualTable.attributes(file(table.namespace()), session);
+      }
+      throw new NoSuchTableException(table);
+    }
+  }
+
+  private String file(String[] namespace) {
+    return root.resolve(namespace[0]).normalize().toString();
+  }
+
+  private static String group(String[] namespace) {
+    return "/" + String.join("/", Arrays.copyOfRange(namespace, 1, namespace.length));
+  }
+
+  private JsonNode members(String[] namespace) throws NoSuchNamespaceException {
+    if (namespace.length == 0) {
+      return ReadOptions.JSON.createArrayNode();
+    }
+    try {
+      return Description.parse(NativeFile.members(file(namespace), group(namespace), new ReadOptions(defaults).session().toString()));
+    } catch (NotFoundException | InvalidInputException error) {
+      throw new NoSuchNamespaceException(namespace);
+    }
+  }
+
+  private static HyperslabException readOnly(String what) {
+    return new UnsupportedException(what + ": this catalog only reads");
+  }
+
+  @Override
+  public Table createTable(Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {
+    throw readOnly("CREATE TABLE " + table);
+  }
+
+  @Override
+  public Table alterTable(Identifier table, TableChange... changes) {
+    throw readOnly("ALTER TABLE " + table);
+  }
+
+  @Override
+  public boolean dropTable(Identifier table) {
+    throw readOnly("DROP TABLE " + table);
+  }
+
+  @Override
+  public void renameTable(Identifier from, Identifier to) {
+    throw readOnly("ALTER TABLE " + from + " RENAME");
+  }
+
+  @Override
+  public void createNamespace(String[] namespace, Map<String, String> metadata) {
+    throw readOnly("CREATE NAMESPACE");
+  }
+
+  @Override
+  public void alterNamespace(String[] namespace, NamespaceChange... changes) {
+    throw readOnly("ALTER NAMESPACE");
+  }
+
+  @Override
+  public boolean dropNamespace(String[] namespace, boolean cascade) {
+    throw readOnly("DROP NAMESPACE");
+  }
+}

@@ -1,0 +1,34 @@
+package io.hyperslab.spark;
+
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** {@code spark.read.format("hdf5")}: HDF5 and netCDF files as tables; the bytes tell which it is. */
+public class Hdf5DataSource implements TableProvider, DataSourceRegister {
+  @Override
+  public String shortName() {
+    return "hdf5";
+  }
+
+  @Override
+  public StructType inferSchema(CaseInsensitiveStringMap options) {
+    ReadOptions read = new ReadOptions(options.asCaseSensitiveMap());
+    return Description.of(read.request(Files.of(read))).schema;
+  }
+
+  @Override
+  public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
+    return new Hdf5Table(schema, properties);
+  }
+
+  /** A schema from elsewhere (a catalog, the user) is checked against the files before they are read. */
+  @Override
+  public boolean supportsExternalMetadata() {
+    return true;
+  }
+}

@@ -1,0 +1,148 @@
+package io.hyperslab.spark;
+
+import java.math.BigDecimal;
+import java.time.LocalDateTime;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.expressions.Expression;
+import org.apache.spark.sql.connector.expressions.Literal;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+
+/**
+ * Spark's predicates in our grammar, where both mean exactly the same. Spark holds NaN for equal to itself and above
+ * every number, we hold it for different from everything: a column that is compared with itself finds NaN.
+ */
+final class PredicateText {
+  private static final String[] COMPARISONS = {"=", "<>", "<", "<=", ">", ">="};
+
+  private final Map<String, DataType> types;
+
+  /** @param types of the columns that predicates may speak of */
+  PredicateText(Map<String, DataType> types) {
+    this.types = types;
+  }
+
+  /** The text, or null where we cannot answer exactly as Spark would. */
+  String of(Predicate predicate) {
+    Expression[] parts = predicate.children();
+    switch (predicate.name()) {
+      case "AND":
+      case "OR":
+        return joined(predicate.name().toLowerCase(java.util.Locale.ROOT), (Predicate) parts[0], (Predicate) parts[1]);
+      case "NOT":
+        String inner = parts[0] instanceof Predicate ? of((Predicate) parts[0]) : null;
+        return inner == null ? null : "not " + inner;
+      case "IS_NULL":
+        return nullTest(parts[0], " is null");
+      case "IS_NOT_NULL":
+        return nullTest(parts[0], " is not null");
+      case "IN":
+        return in(parts);
+      default:
+        for (String comparison : COMPARISONS) {
+          if (comparison.equals(predicate.name()) && parts.length == 2) {
+            return comparison(comparison, parts[0], parts[1]);
+          }
+        }
+        return null;
+    }
+  }
+
+  private String joined(String word, Predicate left, Predicate right) {
+    String a = of(left);
+    String b = of(right);
+    return a == null || b == null ? null : "(" + a + " " + word + " " + b + ")";
+  }
+
+  private String nullTest(Expression column, String test) {
+    String name = name(column);
+    return name == null ? null : "(" + quoted(name) + test + ")";
+  }
+
+  private String in(Expression[] parts) {
+    List<String> tests = new ArrayList<>();
+    for (int number = 1; number < parts.length; number++) {
+      String test = comparison("=", parts[0], parts[number]);
+      if (test == null) {
+        return null;
+      }
+      tests.add(test);
+    }
+    return tests.isEmpty() ? null : "(" + String.join(" or ", tests) + ")";
+  }
+
+  private String comparison(String comparison, Expression left, Expression right) {
+    if (left instanceof Literal && right instanceof NamedReference) {
+      String mirrored = comparison.replace('<', '?').replace('>', '<').replace('?', '>');
+      return comparison(comparison.equals("<>") ? comparison : mirrored, right, left);
+    }
+    String name = name(left);
+    if (name == null || !(right instanceof Literal)) {
+      return null;
+    }
+    Literal<?> literal = (Literal<?>) right;
+    if (literal.value() == null || !literal.dataType().equals(types.get(name))) {
+      return null;
+    }
+    String column = quoted(name);
+    if (literal.value() instanceof Double || literal.value() instanceof Float) {
+      return floating(comparison, column, ((Number) literal.value()).doubleValue());
+    }
+    String constant = constant(literal);
+    return constant == null ? null : "(" + column + " " + comparison + " " + constant + ")";
+  }
+
+  private static String floating(String comparison, String column, double value) {
+    if (Double.isNaN(value) || Double.isInfinite(value)) {
+      return null;
+    }
+    String test = column + " " + comparison + " " + new BigDecimal(value).toString();
+    return comparison.startsWith(">") ? "(" + test + " or " + column + " != " + column + ")" : "(" + test + ")";
+  }
+
+  private static String constant(Literal<?> literal) {
+    DataType type = literal.dataType();
+    Object value = literal.value();
+    if (type.equals(DataTypes.BooleanType)
+        || type.equals(DataTypes.ByteType)
+        || type.equals(DataTypes.ShortType)
+        || type.equals(DataTypes.IntegerType)
+        || type.equals(DataTypes.LongType)) {
+      return value.toString();
+    }
+    if (type instanceof DecimalType && value instanceof Decimal) {
+      return ((Decimal) value).toJavaBigDecimal().toPlainString();
+    }
+    if (type.equals(DataTypes.StringType)) {
+      return "'" + value.toString().replace("'", "''") + "'";
+    }
+    if (type.equals(DataTypes.TimestampNTZType)) {
+      long micros = (Long) value;
+      LocalDateTime time =
+          LocalDateTime.ofEpochSecond(
+              Math.floorDiv(micros, 1_000_000L), (int) Math.floorMod(micros, 1_000_000L) * 1000, ZoneOffset.UTC);
+      // Years of other than four digits have no text that both sides read alike.
+      return time.getYear() < 1 || time.getYear() > 9999 ? null : "'" + time.toString() + "'";
+    }
+    return null;
+  }
+
+  private String name(Expression column) {
+    if (!(column instanceof NamedReference)) {
+      return null;
+    }
+    String[] parts = ((NamedReference) column).fieldNames();
+    return parts.length == 1 && types.containsKey(parts[0]) ? parts[0] : null;
+  }
+
+  private static String quoted(String name) {
+    return "\"" + name.replace("\"", "\"\"") + "\"";
+  }
+}

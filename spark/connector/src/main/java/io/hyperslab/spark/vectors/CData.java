@@ -1,0 +1,71 @@
+package io.hyperslab.spark.vectors;
+
+import java.nio.charset.StandardCharsets;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * Reads the structures {@code ArrowSchema} and {@code ArrowArray} of the Arrow C Data interface where they lie in
+ * memory (https://arrow.apache.org/docs/format/CDataInterface.html). Offsets are those of 64-bit machines.
+ */
+final class CData {
+  private CData() {}
+
+  private static long word(long structure, int number) {
+    return Platform.getLong(null, structure + 8L * number);
+  }
+
+  static String text(long address) {
+    int length = 0;
+    while (Platform.getByte(null, address + length) != 0) {
+      length++;
+    }
+    byte[] bytes = new byte[length];
+    Platform.copyMemory(null, address, bytes, Platform.BYTE_ARRAY_OFFSET, length);
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  static String schemaFormat(long schema) {
+    return text(word(schema, 0));
+  }
+
+  static String schemaName(long schema) {
+    return text(word(schema, 1));
+  }
+
+  static int schemaChildren(long schema) {
+    return Math.toIntExact(word(schema, 4));
+  }
+
+  static long schemaChild(long schema, int number) {
+    return word(word(schema, 5), number);
+  }
+
+  /** Address of the schema of a dictionary's values, 0 where the type is no dictionary. */
+  static long schemaDictionary(long schema) {
+    return word(schema, 6);
+  }
+
+  static long arrayLength(long array) {
+    return word(array, 0);
+  }
+
+  static long arrayNulls(long array) {
+    return word(array, 1);
+  }
+
+  static long arrayOffset(long array) {
+    return word(array, 2);
+  }
+
+  static long arrayBuffer(long array, int number) {
+    return word(word(array, 5), number);
+  }
+
+  static long arrayChild(long array, int number) {
+    return word(word(array, 6), number);
+  }
+
+  static long arrayDictionary(long array) {
+    return word(array, 7);
+  }
+}

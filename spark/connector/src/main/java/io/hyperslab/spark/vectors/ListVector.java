@@ -1,0 +1,23 @@
+package io.hyperslab.spark.vectors;
+
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.vectorized.ColumnarArray;
+import org.apache.spark.unsafe.Platform;
+
+/** Lists of any length, found by 32-bit offsets. */
+final class ListVector extends ArrowVector {
+  private final long offsets;
+  private final ArrowVector items;
+
+  ListVector(ArrayType type, long array, long base, ArrowVector items) {
+    super(type, array, base);
+    this.items = items;
+    offsets = CData.arrayBuffer(array, 1) + 4L * this.base;
+  }
+
+  @Override
+  public ColumnarArray getArray(int row) {
+    int start = Platform.getInt(null, offsets + 4L * row);
+    return new ColumnarArray(items, start, Platform.getInt(null, offsets + 4L * row + 4) - start);
+  }
+}

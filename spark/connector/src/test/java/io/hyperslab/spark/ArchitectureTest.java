@@ -1,0 +1,81 @@
+package io.hyperslab.spark;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Collections;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.Test;
+
+/** The arrows between the modules: connector knows native, native knows only the JDK, and nobody knows arrow-java. */
+public class ArchitectureTest {
+  private static final Pattern IMPORT = Pattern.compile("^import (?:static )?([\\w.]+);", Pattern.MULTILINE);
+  private static final Path SPARK = Paths.get("").toAbsolutePath().getParent();
+
+  private static List<Path> sources(String module) throws IOException {
+    try (Stream<Path> walk = java.nio.file.Files.walk(SPARK.resolve(module).resolve("src/main/java"))) {
+      List<Path> sources = walk.filter(file -> file.toString().endsWith(".java")).collect(Collectors.toList());
+      assertFalse("no sources of " + module, sources.isEmpty());
+      return sources;
+    }
+  }
+
+  private static TreeSet<String> importsThatAreNot(String module, String... allowed) throws IOException {
+    TreeSet<String> found = new TreeSet<>();
+    for (Path source : sources(module)) {
+      Matcher imports = IMPORT.matcher(new String(java.nio.file.Files.readAllBytes(source), StandardCharsets.UTF_8));
+      while (imports.find()) {
+        String name = imports.group(1);
+        if (Stream.of(allowed).noneMatch(prefix -> name.startsWith(prefix))) {
+          found.add(source.getFileName() + ": " + name);
+        }
+      }
+    }
+    return found;
+  }
+
+  @Test
+  public void nativeKnowsOnlyTheJdk() throws IOException {
+    assertEquals(Collections.emptySet(), importsThatAreNot("native", "java."));
+  }
+
+  @Test
+  public void connectorKnowsNativeAndSpark() throws IOException {
+    assertEquals(
+        Collections.emptySet(),
+        importsThatAreNot("connector", "java.", "io.hyperslab.", "org.apache.spark.", "org.slf4j.", "com.fasterxml.jackson."));
+  }
+
+  @Test
+  public void connectorKnowsNoMllib() throws IOException {
+    assertEquals(Collections.emptySet(), importsOf("connector", "io.hyperslab.spark.mllib"));
+    assertEquals(Collections.emptySet(), importsOf("connector", "org.apache.spark.mllib"));
+  }
+
+  @Test
+  public void mllibKnowsTheConnectorAndOnlyErrorsOfNative() throws IOException {
+    TreeSet<String> ours = importsOf("mllib", "io.hyperslab.");
+    ours.removeIf(name -> name.endsWith("Exception") || name.contains("io.hyperslab.spark."));
+    assertEquals(Collections.emptySet(), ours);
+  }
+
+  @Test
+  public void connectorUsesNoScalaInItsSignatures() throws IOException {
+    assertEquals(Collections.emptySet(), importsOf("connector", "scala."));
+  }
+
+  private static TreeSet<String> importsOf(String module, String prefix) throws IOException {
+    TreeSet<String> all = importsThatAreNot(module);
+    all.removeIf(name -> !name.contains(": " + prefix));
+    return all;
+  }
+}

@@ -1,0 +1,214 @@
+package io.hyperslab.spark.mllib;
+
+import io.hyperslab.InvalidInputException;
+import io.hyperslab.spark.ArrayRows;
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.function.Function;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.mllib.linalg.Vector;
+import org.apache.spark.mllib.linalg.Vectors;
+import org.apache.spark.mllib.linalg.distributed.BlockMatrix;
+import org.apache.spark.mllib.linalg.distributed.CoordinateMatrix;
+import org.apache.spark.mllib.linalg.distributed.IndexedRow;
+import org.apache.spark.mllib.linalg.distributed.IndexedRowMatrix;
+import org.apache.spark.mllib.linalg.distributed.MatrixEntry;
+import org.apache.spark.mllib.linalg.distributed.RowMatrix;
+import org.apache.spark.mllib.regression.LabeledPoint;
+import org.apache.spark.sql.SparkSession;
+import scala.Tuple2;
+
+/**
+ * Datasets as the structures of MLlib, under the names that H5Spark gave them. A row is an index of the first
+ * dimension, the rest of the dimensions lie flat in it. Row numbers are those of the file, whatever the partitions.
+ */
+public final class H5Read {
+  private H5Read() {}
+
+  /** Rows as arrays in the file's own type ({@code int[]}, {@code double[]} …). */
+  public static JavaRDD<Object> h5read(SparkSession spark, String path, String dataset, Integer partitions) {
+    return rows(spark, path, dataset, partitions, row -> row.values());
+  }
+
+  /** As {@link #h5read}: the name in H5Spark's Scala code. */
+  public static JavaRDD<Object> h5read_array(SparkSession spark, String path, String dataset, Integer partitions) {
+    return h5read(spark, path, dataset, partitions);
+  }
+
+  /** As {@link #h5read}, the elements' bytes in this machine's order: what Python makes arrays of without a loop. */
+  public static JavaRDD<byte[]> h5read_bytes(SparkSession spark, String path, String dataset, Integer partitions) {
+    return rows(spark, path, dataset, partitions, row -> row.bytes());
+  }
+
+  /** Spark's name for the type of a dataset's elements. */
+  public static String element_type(String path, String dataset) {
+    return new ArrayRows(path, dataset, null).elementType();
+  }
+
+  /** Each element with its number in the dataset: {@code (value, key)}. */
+  public static JavaRDD<Tuple2<Double, Long>> h5read_point(SparkSession spark, String path, String dataset, Integer partitions) {
+    ArrayRows rows = new ArrayRows(path, dataset, partitions);
+    return partitions(spark, rows).mapPartitions(splits -> new Points(rows.read(splits.next())));
+  }
+
+  /** As {@link #h5read_point}, each pair as an array, which Python takes for a tuple. */
+  public static JavaRDD<Object[]> h5read_point_pairs(SparkSession spark, String path, String dataset, Integer partitions) {
+    return h5read_point(spark, path, dataset, partitions).map(point -> new Object[] {point._1(), point._2()});
+  }
+
+  /** Rows as dense vectors. */
+  public static JavaRDD<Vector> h5read_vec(SparkSession spark, String path, String dataset, Integer partitions) {
+    return rows(spark, path, dataset, partitions, row -> Vectors.dense(row.doubles()));
+  }
+
+  /** Rows as labelled points; {@code label} is the number of the column that is the label. */
+  public static JavaRDD<LabeledPoint> h5read_labeled(
+      SparkSession spark, String path, String dataset, int label, Integer partitions) {
+    return rows(
+        spark,
+        path,
+        dataset,
+        partitions,
+        row -> {
+          double[] values = row.doubles();
+          if (label < 0 || label >= values.length) {
+            throw new InvalidInputException("label is column " + label + " of rows of " + values.length);
+          }
+          double[] features = new double[values.length - 1];
+          System.arraycopy(values, 0, features, 0, label);
+          System.arraycopy(values, label + 1, features, label, features.length - label);
+          return new LabeledPoint(values[label], Vectors.dense(features));
+        });
+  }
+
+  /** Rows with their numbers in the file. */
+  public static JavaRDD<IndexedRow> h5read_irow(SparkSession spark, String path, String dataset, Integer partitions) {
+    return rows(spark, path, dataset, partitions, row -> new IndexedRow(row.number, Vectors.dense(row.doubles())));
+  }
+
+  public static IndexedRowMatrix h5read_imat(SparkSession spark, String path, String dataset, Integer partitions) {
+    return new IndexedRowMatrix(h5read_irow(spark, path, dataset, partitions).rdd());
+  }
+
+  public static RowMatrix h5read_rowmat(SparkSession spark, String path, String dataset, Integer partitions) {
+    return new RowMatrix(h5read_vec(spark, path, dataset, partitions).rdd());
+  }
+
+  /** Elements that are not zero. */
+  public static CoordinateMatrix h5read_coordmat(SparkSession spark, String path, String dataset, Integer partitions) {
+    ArrayRows rows = new ArrayRows(path, dataset, partitions);
+    JavaRDD<MatrixEntry> entries = partitions(spark, rows).mapPartitions(splits -> new Entries(rows.read(splits.next())));
+    return new CoordinateMatrix(entries.rdd());
+  }
+
+  public static BlockMatrix h5read_blockmat(SparkSession spark, String path, String dataset, Integer partitions) {
+    return h5read_imat(spark, path, dataset, partitions).toBlockMatrix();
+  }
+
+  private interface OfRow<T> extends Function<ArrayRows.Row, T>, Serializable {}
+
+  private static <T> JavaRDD<T> rows(SparkSession spark, String path, String dataset, Integer partitions, OfRow<T> make) {
+    ArrayRows rows = new ArrayRows(path, dataset, partitions);
+    return partitions(spark, rows)
+        .mapPartitions(
+            splits -> {
+              Iterator<ArrayRows.Row> read = rows.read(splits.next());
+              return new Iterator<T>() {
+                @Override
+                public boolean hasNext() {
+                  return read.hasNext();
+                }
+
+                @Override
+                public T next() {
+                  return make.apply(read.next());
+                }
+              };
+            });
+  }
+
+  /** One element a partition, so that each task reads its own splits. */
+  private static JavaRDD<byte[][]> partitions(SparkSession spark, ArrayRows rows) {
+    JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+    return rows.partitions().isEmpty() ? context.emptyRDD() : context.parallelize(rows.partitions(), rows.partitions().size());
+  }
+
+  /** Goes through the elements of rows. */
+  private abstract static class Elements<T> implements Iterator<T> {
+    private final Iterator<ArrayRows.Row> rows;
+    private long row;
+    private double[] values = {};
+    private int place;
+
+    Elements(Iterator<ArrayRows.Row> rows) {
+      this.rows = rows;
+    }
+
+    abstract boolean wanted(double value);
+
+    abstract T make(long row, int place, int width, double value);
+
+    @Override
+    public boolean hasNext() {
+      while (true) {
+        while (place < values.length) {
+          if (wanted(values[place])) {
+            return true;
+          }
+          place++;
+        }
+        if (!rows.hasNext()) {
+          return false;
+        }
+        ArrayRows.Row next = rows.next();
+        row = next.number;
+        values = next.doubles();
+        place = 0;
+      }
+    }
+
+    @Override
+    public T next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      T made = make(row, place, values.length, values[place]);
+      place++;
+      return made;
+    }
+  }
+
+  private static final class Points extends Elements<Tuple2<Double, Long>> {
+    Points(Iterator<ArrayRows.Row> rows) {
+      super(rows);
+    }
+
+    @Override
+    boolean wanted(double value) {
+      return true;
+    }
+
+    @Override
+    Tuple2<Double, Long> make(long row, int place, int width, double value) {
+      return new Tuple2<>(value, Math.addExact(Math.multiplyExact(row, (long) width), place));
+    }
+  }
+
+  private static final class Entries extends Elements<MatrixEntry> {
+    Entries(Iterator<ArrayRows.Row> rows) {
+      super(rows);
+    }
+
+    @Override
+    boolean wanted(double value) {
+      return value != 0;
+    }
+
+    @Override
+    MatrixEntry make(long row, int place, int width, double value) {
+      return new MatrixEntry(row, place, value);
+    }
+  }
+}

@@ -1,0 +1,135 @@
+"""Bad input: the kind, the file, the object and the byte reach the user; nothing comes in part."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import threading
+import time
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=np.arange(100_000), chunks=(10_000,), compression="gzip")
+    return tmp_path / "a.h5"
+
+
+def read(spark: Any, *paths: pathlib.Path, **options: Any) -> Any:
+    return spark.read.format("hdf5").option("dataset", "/x").options(**options).load([str(p) for p in paths])
+
+
+def damage(path: pathlib.Path, number: int = 5) -> int:
+    """Overwrites a chunk; returns where it is."""
+    with h5py.File(path) as f:
+        place = f["x"].id.get_chunk_info(number).byte_offset
+    with open(path, "r+b") as f:
+        f.seek(place)
+        f.write(b"\xff" * 64)
+    return place
+
+
+def test_a_corrupt_chunk_fails_its_task_with_its_place(spark: Any, path: pathlib.Path) -> None:
+    place = damage(path)
+    with pytest.raises(Exception) as caught:
+        read(spark, path).collect()
+    text = str(caught.value)
+    assert "io.hyperslab.CorruptException" in text and f"file {path}, object /x, offset {place}" in text
+
+
+def test_corrupt_and_missing_files_may_be_ignored(spark: Any, path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    good = tmp_path / "good.h5"
+    with h5py.File(good, "w") as f:
+        f["x"] = np.arange(10)
+    no_hdf5 = tmp_path / "no.h5"
+    no_hdf5.write_bytes(b"\x89HDF\r\n\x1a\n" + b"\0" * 500)
+    missing = tmp_path / "missing.h5"
+    with pytest.raises(Exception, match=str(no_hdf5)):
+        read(spark, no_hdf5, good)
+    with pytest.raises(Exception, match=f"NotFound.*{missing}"):
+        read(spark, missing, good)
+    frame = read(spark, no_hdf5, missing, good, ignoreCorruptFiles=True, ignoreMissingFiles=True)
+    assert [row.x for row in frame.collect()] == list(range(10))
+    damage(path)
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        kept = [row.x for row in read(spark, path, good).collect()]
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+    assert kept[-10:] == list(range(10)) and len(kept) < 100_010
+
+
+def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathlib.Path) -> None:
+    frame = read(spark, path)
+    jvm_plan = frame._jdf.queryExecution().executedPlan()
+    assert jvm_plan.execute().getNumPartitions() >= 1
+    time.sleep(0.02)  # file systems count time in steps
+    path.write_bytes(path.read_bytes())
+    with pytest.raises(Exception, match="Conflict.*another time of change.*plan again"):
+        jvm_plan.executeCollect()
+    with open(path, "ab") as f:
+        f.write(b"more")
+    with pytest.raises(Exception, match="Conflict.*bytes when.*plan again"):
+        jvm_plan.executeCollect()
+    os.remove(path)
+    with pytest.raises(Exception, match="NotFound"):
+        jvm_plan.executeCollect()
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"dataset": "/y"}, 'NotFound: there is no "y"'),
+    ({"where": "x >< 1"}, "InvalidInput: predicate"),
+    ({"layout": "wide"}, "InvalidInput: layout"),
+    ({"layuot": "cells"}, "there is no option layuot"),
+    ({"partitions": "0"}, "option partitions is 0"),
+    ({"limits": '{"objects": 1}'}, "LimitExceeded"),
+])
+def test_what_makes_no_sense_is_refused_by_name(spark: Any, path: pathlib.Path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        spark.read.format("hdf5").option("dataset", "/x").options(**options).load(str(path)).collect()
+
+
+def test_other_file_systems_are_refused(spark: Any) -> None:
+    with pytest.raises(Exception, match="Unsupported.*hdfs://somewhere/a.h5"):
+        read(spark, "hdfs://somewhere/a.h5")
+
+
+def test_cancelling_stops_a_native_read(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "long.h5", "w") as f:
+        x = f.create_dataset("x", shape=(3 << 30,), dtype="f8", chunks=(1 << 20,), compression="gzip", compression_opts=1)
+        for n in range(8):
+            x[n << 20:(n + 1) << 20] = np.random.default_rng(n).standard_normal(1 << 20)
+    frame = read(spark, tmp_path / "long.h5", partitions=2).where("x > 100")
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        spark.sparkContext.setJobGroup("long", "long", interruptOnCancel=False)
+        try:
+            frame.select("x").collect()
+        except BaseException as error:
+            failure.append(error)
+
+    from pyspark import InheritableThread
+
+    thread = InheritableThread(target=run)
+    thread.start()
+    tracker = spark.sparkContext.statusTracker()
+    deadline = time.monotonic() + 60
+    while spark._jvm.io.hyperslab.NativeReader.live() == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert tracker.getActiveJobsIds(), "the job is running"
+    time.sleep(0.3)
+    start = time.monotonic()
+    spark.sparkContext.cancelJobGroup("long")
+    while spark._jvm.io.hyperslab.NativeReader.live() and time.monotonic() < start + 30:
+        time.sleep(0.005)
+    took = time.monotonic() - start
+    thread.join(30)
+    assert failure and "cancel" in str(failure[0]).lower()
+    assert took < 2, f"{took:.3f} s"
+    print(f"cancelled in {took:.3f} s", threading.active_count())

@@ -1,0 +1,103 @@
+"""Many files as one table: paths, order, packing, and files that do not conform."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+
+def write(path: pathlib.Path, data: Any, name: str = "x") -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with h5py.File(path, "w") as f:
+        f[name] = data
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("many")
+    for n in range(120):
+        write(folder / f"run_{n}.h5", np.arange(5) + 10 * n)
+    write(folder / "below" / "more.h5", np.arange(3) - 100)
+    write(folder / "_hidden.h5", "not data")
+    (folder / "notes.txt").write_text("no HDF5")
+    return folder
+
+
+def rows(frame: Any) -> list[int]:
+    return [row.x for row in frame.select("x").collect()]
+
+
+def test_a_glob_is_read_in_natural_order_in_few_tasks(spark: Any, folder: pathlib.Path) -> None:
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(f"{folder}/run_*.h5")
+    assert rows(frame) == [n * 10 + k for n in range(120) for k in range(5)]
+    assert frame.rdd.getNumPartitions() < 12
+
+
+def test_folders_lists_and_uris(spark: Any, folder: pathlib.Path) -> None:
+    read = spark.read.format("hdf5").option("dataset", "/x")
+    every = [n * 10 + k for n in range(120) for k in range(5)]
+    below = [-100, -99, -98]
+    assert rows(read.option("pathGlobFilter", "*.h5").load(str(folder))) == every
+    assert sorted(rows(read.option("pathGlobFilter", "*.h5").option("recursiveFileLookup", "true").load(str(folder)))) == sorted(every + below)
+    both = spark.read.format("hdf5").option("dataset", "/x").load([f"{folder}/run_7.h5", f"file://{folder}/below/more.h5"])
+    assert rows(both) == every[35:40] + below
+    assert {pathlib.Path(row._file).name for row in both.select("_file").distinct().collect()} == {"run_7.h5", "more.h5"}
+
+
+def test_predicates_leave_files_out(spark: Any, folder: pathlib.Path) -> None:
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(f"{folder}/run_*.h5")
+    assert rows(frame.where(f"_file = '{folder}/run_11.h5'")) == [110, 111, 112, 113, 114]
+
+
+def test_objects_by_wildcard(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "steps.h5", "w") as f:
+        for step in (1, 2, 10):
+            f[f"Step#{step}/x"] = np.arange(2) + step
+    frame = spark.read.format("hdf5").option("dataset", "/Step#*/x").load(str(tmp_path / "steps.h5"))
+    assert [(row.Step, row.x) for row in frame.collect()] == [(1, 1), (1, 2), (2, 2), (2, 3), (10, 10), (10, 11)]
+    assert rows(frame.where("Step > 2")) == [10, 11]
+
+
+def test_files_that_do_not_conform_are_named_or_have_nulls(spark: Any, tmp_path: pathlib.Path) -> None:
+    a, b, c = tmp_path / "a.h5", tmp_path / "b.h5", tmp_path / "c.h5"
+    for path, names in ((a, "xy"), (b, "xz"), (c, "x")):
+        with h5py.File(path, "w") as f:
+            for name in names:
+                f[name] = np.arange(3, dtype="f4" if path == c else "i4")
+    read = spark.read.format("hdf5")
+    with pytest.raises(Exception, match=r"b\.h5 and .*a\.h5 do not make one table: the first has a column z"):
+        read.load([str(a), str(b)])
+    frame = spark.read.format("hdf5").option("nonconforming", "null").load([str(a), str(b)])
+    assert [tuple(row) for row in frame.select("x", "y", "z").collect()] == [(n, n, None) for n in range(3)] + [(n, None, n) for n in range(3)]
+    assert [tuple(row) for row in frame.where("y is null").select("x", "z").collect()] == [(0, 0), (1, 1), (2, 2)]
+    assert frame.where("y is null").count() == 3 and frame.count() == 6 and frame.select("y").groupBy().count().collect()[0][0] == 6
+    with pytest.raises(Exception, match=r"a\.h5 and .*c\.h5.*column x is Int32.*Float32"):
+        spark.read.format("hdf5").option("nonconforming", "null").load([str(a), str(c)])
+
+
+def test_create_table_keeps_its_options(spark: Any, folder: pathlib.Path) -> None:
+    options = f"path '{folder}/run_3.h5', dataset '/x', where 'x > 31'"
+    spark.sql(f"create or replace temporary view v using hdf5 options ({options})")
+    assert rows(spark.table("v")) == [32, 33, 34]
+    if int(spark.version.split(".")[0]) < 4:
+        pytest.skip("Spark 3.5 keeps no tables of sources of this kind in its own catalog")
+    spark.sql(f"create table t using hdf5 options ({options})")
+    try:
+        assert rows(spark.table("t")) == [32, 33, 34]
+        assert rows(spark.sql("select x from t where x < 34")) == [32, 33]
+    finally:
+        spark.sql("drop table t")
+
+
+def test_a_given_schema_is_checked(spark: Any, folder: pathlib.Path) -> None:
+    read = spark.read.format("hdf5").option("dataset", "/x")
+    assert rows(read.schema("x bigint").load(f"{folder}/run_3.h5")) == [30, 31, 32, 33, 34]
+    with pytest.raises(Exception, match="column x is string in the table and bigint in the files"):
+        read.schema("x string").load(f"{folder}/run_3.h5").collect()
+    with pytest.raises(Exception, match="there is no column .nothing"):
+        read.schema("nothing int").load(f"{folder}/run_3.h5").collect()

@@ -1,0 +1,127 @@
+"""The structures of MLlib against numpy on the same data, with H5Spark's known faults as tests."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from hyperslab import mllib
+
+SHAPE = (37, 4, 3)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("mllib") / "a.h5"
+    rng = np.random.default_rng(1)
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=rng.standard_normal(SHAPE), chunks=(5, 4, 3), compression="gzip")
+        f["line"] = rng.standard_normal(20)
+        f["sparse"] = np.where(rng.random((30, 12)) < 0.2, rng.integers(1, 9, (30, 12)), 0).astype("i2")
+        f["big"] = np.array([[2**62, 1], [3, 4]])
+        f["huge"] = np.array([[2**53 + 1, 1]])
+    return str(path)
+
+
+def values(path: str, dataset: str) -> np.ndarray:
+    with h5py.File(path) as f:
+        data = f[dataset][...]
+    return data.reshape(len(data), -1)
+
+
+PARTITIONS = [None, 1, 3, 1000]
+
+
+@pytest.mark.parametrize("partitions", PARTITIONS)
+@pytest.mark.parametrize("dataset", ["/x", "/line", "/sparse"])
+def test_rows_and_points_have_the_keys_of_the_file_in_every_partition(spark: Any, path: str, dataset: str, partitions: int | None) -> None:
+    data = values(path, dataset)
+    points = mllib.h5read_point(spark, path, dataset, partitions)
+    assert [key for _, key in points.collect()] == list(range(data.size)), "H5Spark shifted the keys of all partitions but the first"
+    assert [value for value, _ in points.collect()] == data.reshape(-1).tolist()
+    rows = mllib.h5read_irow(spark, path, dataset, partitions)
+    assert [row.index for row in rows.collect()] == list(range(len(data)))
+    np.testing.assert_array_equal([row.vector.toArray() for row in rows.collect()], data)
+
+
+def test_arrays_keep_their_type(spark: Any, path: str) -> None:
+    rows = mllib.h5read(spark, path, "/big").collect()
+    assert [list(row) for row in rows] == [[2**62, 1], [3, 4]], "H5Spark forced integers to double"
+    np.testing.assert_array_equal([list(row) for row in mllib.h5read_array(spark, path, "/x", 2).collect()], values(path, "/x"))
+    with pytest.raises(Exception, match="9007199254740993 in row 0 is no double"):
+        mllib.h5read_vec(spark, path, "/huge").collect()
+
+
+def test_vectors_and_labelled_points(spark: Any, path: str) -> None:
+    data = values(path, "/x")
+    np.testing.assert_array_equal([v.toArray() for v in mllib.h5read_vec(spark, path, "/x").collect()], data)
+    for label in (0, 5, 11):
+        points = mllib.h5read_labeled(spark, path, "/x", label, 3).collect()
+        assert [point.label for point in points] == data[:, label].tolist()
+        np.testing.assert_array_equal([point.features.toArray() for point in points], np.delete(data, label, axis=1))
+
+
+def test_matrices(spark: Any, path: str) -> None:
+    data = values(path, "/sparse")
+    for matrix in (mllib.h5read_imat(spark, path, "/sparse", 4), mllib.h5read_rowmat(spark, path, "/sparse"),
+                   mllib.h5read_coordmat(spark, path, "/sparse"), mllib.h5read_blockmat(spark, path, "/sparse")):
+        assert (matrix.numRows(), matrix.numCols()) == data.shape or data[-1].max() == 0 or data[:, -1].max() == 0
+    entries = mllib.h5read_coordmat(spark, path, "/sparse").entries.collect()
+    dense = np.zeros(data.shape)
+    for entry in entries:
+        dense[entry.i, entry.j] = entry.value
+    np.testing.assert_array_equal(dense, data)
+    assert len(entries) == np.count_nonzero(data)
+    np.testing.assert_array_equal(mllib.h5read_blockmat(spark, path, "/sparse").toLocalMatrix().toArray(), data)
+
+
+def test_a_folder_is_read_and_errors_are_raised(spark: Any, path: str, tmp_path: pathlib.Path) -> None:
+    for n in range(3):
+        with h5py.File(tmp_path / f"part_{n}.h5", "w") as f:
+            f["x"] = np.arange(4.0).reshape(2, 2) + 10 * n
+    rows = [v.toArray().tolist() for v in mllib.h5read_vec(spark, str(tmp_path), "/x").collect()]
+    assert rows == [[10 * n + k, 10 * n + k + 1] for n in range(3) for k in (0, 2)], "H5Spark opened the folder as a file"
+    with pytest.raises(Exception, match="NotFound"):
+        mllib.h5read_vec(spark, path, "/nothing")
+    with pytest.raises(Exception, match="label is column 12"):
+        mllib.h5read_labeled(spark, path, "/x", 12).collect()
+
+
+def test_principal_components_are_those_of_numpy(spark: Any, path: str) -> None:
+    data = values(path, "/x")
+    components = mllib.h5read_rowmat(spark, path, "/x", 3).computePrincipalComponents(3).toArray()
+    _, vectors = np.linalg.eigh(np.cov(data, rowvar=False))
+    wanted = vectors[:, ::-1][:, :3]
+    np.testing.assert_allclose(np.abs(np.sum(components * wanted, axis=0)), 1, atol=1e-9)
+
+
+def test_a_nonnegative_factorisation_converges_as_in_numpy(spark: Any, tmp_path: pathlib.Path) -> None:
+    """Lee and Seung's rule on rows of the file: the small factor H on the driver, W row by row."""
+    rng = np.random.default_rng(2)
+    data = rng.random((60, 4)) @ rng.random((4, 9))
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"] = data
+    rows = mllib.h5read_irow(spark, str(tmp_path / "a.h5"), "/x", 3).cache()
+    w, h = rng.random((60, 3)) + 0.1, rng.random((3, 9)) + 0.1
+    ours, theirs = (w.copy(), h.copy()), (w.copy(), h.copy())
+    for _ in range(5):
+        w, h = ours
+
+        def step(row: Any, w: np.ndarray = w, h: np.ndarray = h) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+            x, mine = row.vector.toArray(), w[row.index]
+            new = mine * (x @ h.T) / (mine @ h @ h.T)
+            return row.index, new, np.outer(new, x), np.outer(new, new)
+
+        parts = rows.map(step).collect()
+        new_w = np.empty_like(w)
+        for index, new, _, _ in parts:
+            new_w[index] = new
+        ours = new_w, h * sum(p[2] for p in parts) / (sum(p[3] for p in parts) @ h)
+        w, h = theirs
+        w = w * (data @ h.T) / (w @ h @ h.T)
+        theirs = w, h * (w.T @ data) / (w.T @ w @ h)
+    np.testing.assert_allclose(ours[0] @ ours[1], theirs[0] @ theirs[1], rtol=1e-9)

@@ -1,0 +1,175 @@
+"""What Spark leaves to the reader: shown by plans and by metrics, and right whatever is pushed."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+SHAPE = (200, 300)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    path = tmp_path_factory.mktemp("push") / "grid.h5"
+    data = np.random.default_rng(1).standard_normal(SHAPE).astype("f4")
+    data[7, 3:9] = np.nan
+    with h5py.File(path, "w") as f:
+        x = f.create_dataset("x", data=data, chunks=(10, 300), compression="gzip")
+        lat = f.create_dataset("lat", data=np.linspace(-90, 90, SHAPE[0]))
+        lat.make_scale("lat")
+        x.dims[0].attach_scale(lat)
+        x.dims[0].label = "lat"
+    return path
+
+
+@pytest.fixture(scope="module")
+def same_rows(path: pathlib.Path) -> str:
+    """The same rows as Parquet, which Spark reads without us."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    with h5py.File(path) as f:
+        lat, x = f["lat"][:], f["x"][...]
+    table = pa.table({"lat": np.repeat(lat, SHAPE[1]), "dim_1": np.tile(np.arange(SHAPE[1]), SHAPE[0]), "x": x.reshape(-1)})
+    pyarrow.parquet.write_table(table, path.with_suffix(".parquet"))
+    return str(path.with_suffix(".parquet"))
+
+
+@pytest.fixture
+def frame(spark: Any, path: pathlib.Path) -> Any:
+    return spark.read.format("hdf5").option("dataset", "/x").load(str(path))
+
+
+def plan(frame: Any) -> str:
+    return frame._jdf.queryExecution().executedPlan().toString()
+
+
+def metrics(frame: Any) -> dict[str, int]:
+    """Runs the frame, returns the metrics of its scan. A plan that ran before has counted already."""
+    frame = frame.select("*")
+    frame._jdf.queryExecution().executedPlan().executeCollect()
+    node = frame._jdf.queryExecution().executedPlan()
+    while True:
+        if node.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
+            node = node.executedPlan()
+        elif node.children().isEmpty():
+            break
+        else:
+            node = node.children().head()
+    found = node.metrics()
+    keys = found.keys().toSeq()
+    return {keys.apply(n): found.apply(keys.apply(n)).value() for n in range(keys.size())}
+
+
+def as_array(frame: Any) -> np.ndarray:
+    rows = np.array(frame.select("lat", "dim_1", "x").toPandas(), "f8").reshape(-1, 3)
+    return rows[np.lexsort((rows[:, 1], rows[:, 0]))]
+
+
+def test_a_coordinate_becomes_a_hyperslab(frame: Any, path: pathlib.Path) -> None:
+    some = frame.where("lat > 85").select("x")
+    assert "PushedPredicates" in plan(some) and '\\"lat\\" > 85' in plan(some)
+    assert "Filter (" not in plan(some), "what is answered exactly is not tested again"
+    with h5py.File(path) as f:
+        wanted = f["x"][f["lat"][:] > 85, :]
+    np.testing.assert_array_equal(np.array([row.x for row in some.collect()]).astype("f4"), wanted.reshape(-1))
+    assert metrics(some)["chunksDecoded"] == 1
+    assert metrics(frame.select("x"))["chunksDecoded"] == 20
+    assert metrics(some)["bytesRead"] < metrics(frame.select("x"))["bytesRead"] / 15
+
+
+def test_only_wanted_columns_are_read(frame: Any) -> None:
+    assert metrics(frame.select("lat"))["bytesRead"] == SHAPE[0] * 8
+    assert metrics(frame.select("dim_1"))["bytesRead"] == 0
+
+
+def test_a_limit_reads_no_more_than_it_needs(frame: Any) -> None:
+    some = frame.limit(5)
+    assert "PushedLimit: 5" in plan(some)
+    assert metrics(some)["batches"] <= 2 and len(some.collect()) == 5
+
+
+def test_a_count_runs_no_job(spark: Any, frame: Any) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    spark.sparkContext.setJobGroup("counting", "counting")
+    try:
+        assert frame.count() == SHAPE[0] * SHAPE[1]
+        assert frame.where("lat > 85").groupBy().count().collect()[0][0] > 0
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert "LocalTableScan" in plan(frame.groupBy().count())
+    assert len(tracker.getJobIdsForGroup("counting")) <= 2
+
+
+@pytest.mark.parametrize("where", [
+    "x > 1", "x >= 1", "x < 1", "x <= 1", "x = 1", "x <> 1", "not x > 1", "not x < 1", "x > 1 or lat < 0", "x between -0.1 and 0.1",
+    "isnan(x)", "x = double('nan')", "x > double('nan')", "x < double('nan')", "x in (0.5, 1.5)", "lat in (-90.0, 90.0)",
+    "x is null", "x is not null", "dim_1 % 2 = 0 and x > 0", "dim_1 = 3", "dim_1 in (1, 2, 299)", "not (dim_1 > 5 and x > 0)",
+    "x > lat", "abs(x) > 2", "x > 3.0e38", "dim_1 > 3.5", "x > 0.1", "lat >= 0 and lat < 10 and x <=> 1",
+])
+def test_the_rows_are_those_that_spark_would_keep(spark: Any, frame: Any, same_rows: str, where: str) -> None:
+    # Parquet's own statistics know no NaN, so its push-down loses rows.
+    spark.conf.set("spark.sql.parquet.filterPushdown", "false")
+    ours, theirs = frame.where(where), spark.read.parquet(same_rows).where(where)
+    assert ours.groupBy().count().collect()[0][0] == theirs.groupBy().count().collect()[0][0]
+    assert as_array(ours).tobytes() == as_array(theirs).tobytes()
+
+
+def test_predicates_on_texts_times_and_numbers_that_must_not_be_rounded(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["big"] = np.array([2**63 - 1, 2**63 - 2, 0, -(2**63)], "i8")
+        f["huge"] = np.array([2**64 - 1, 2**64 - 2, 0, 1], "u8")
+        f.create_dataset("name", data=["it's", 'a "quote"', "", "ä"], dtype=h5py.string_dtype())
+    frame = spark.read.format("hdf5").load(str(tmp_path / "a.h5"))
+    for where, rows in {f"big = {2**63 - 1}": 1, f"big > {2**63 - 2}": 1, f"huge = {2**64 - 1}": 1, f"huge >= {2**64 - 2}": 2,
+                        "name = \"it's\"": 1, "name = 'a \"quote\"'": 1, "name = ''": 1, "name < 'b'": 2, "name like 'it%'": 1,
+                        "name in ('ä', 'nothing')": 1}.items():
+        assert frame.where(where).select("name").collect().__len__() == rows, where
+
+
+def test_rows_and_files_know_where_they_are_from(frame: Any, path: pathlib.Path) -> None:
+    rows = frame.where("x > 2.5").select("_row", "_file", "x").collect()
+    with h5py.File(path) as f:
+        flat = f["x"][...].reshape(-1)
+    assert {row._file for row in rows} == {str(path)}
+    wanted = [n for n in range(flat.size) if flat[n] > 2.5]
+    assert sorted(row._row for row in rows) == sorted(wanted + [n for n in range(flat.size) if np.isnan(flat[n])])
+    assert [row.x for row in frame.where("_row = 12345").collect()] == [flat[12345]]
+    assert "_row" not in frame.columns
+
+
+def test_statistics_tell_spark_how_large_it_is(spark: Any, frame: Any) -> None:
+    spark.conf.set("spark.sql.cbo.enabled", "true")
+    frame = frame.select("*")
+    statistics = frame._jdf.queryExecution().optimizedPlan().collectLeaves().head().stats()
+    assert int(str(statistics.sizeInBytes())) >= SHAPE[0] * SHAPE[1] * 4
+    assert int(str(statistics.rowCount().get())) == SHAPE[0] * SHAPE[1]
+
+
+def test_a_join_prunes_the_scan_while_it_runs(spark: Any, path: pathlib.Path, frame: Any, tmp_path: pathlib.Path) -> None:
+    from pyspark.sql.functions import broadcast, col
+
+    spark.range(SHAPE[0]).write.parquet(str(tmp_path / "numbers"))
+    few = spark.read.parquet(str(tmp_path / "numbers")).where("id % 100 = 7")
+    with h5py.File(path) as f:
+        data = f["x"][...]
+    wanted = np.nansum(data[:, [7, 107]].astype("f8"))
+    joined = frame.join(broadcast(few), col("dim_1") == col("id")).where("not isnan(x)").selectExpr("sum(x)")
+    text = plan(joined)
+    assert "dynamicpruning" in text, text
+    np.testing.assert_allclose(joined.collect()[0][0], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3, 7, 1000])
+def test_results_do_not_depend_on_partitions(spark: Any, path: pathlib.Path, partitions: int) -> None:
+    frame = spark.read.format("hdf5").option("dataset", "/x").option("partitions", partitions).load(str(path))
+    assert frame.rdd.getNumPartitions() <= partitions
+    with h5py.File(path) as f:
+        flat = f["x"][...].reshape(-1)
+    rows = frame.select("_row", "x").collect()
+    assert [row._row for row in rows] == list(range(flat.size)), "partitions come in the order of the rows"
+    np.testing.assert_array_equal(np.array([row.x for row in rows], "f4"), flat)
