@@ -150,6 +150,7 @@ impl Task {
         Err(raise(py, &Error::unsupported("links in a parallel write").at_object(path)))
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a value is shape, datatype, bytes and heap")]
     fn set_attribute(
         &self,
         py: Python<'_>,
@@ -169,6 +170,7 @@ impl Task {
     }
 
     /// As `Writer.write`, with the same contract.
+    #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
     fn write(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize, heap: Vec<Vec<u8>>) -> PyResult<()> {
         let shared = self.0.clone();
         wait(py, &Cancellation::new(), move || {

@@ -127,6 +127,7 @@ impl Writer {
     }
 
     /// Sets an attribute.
+    #[expect(clippy::too_many_arguments, reason = "a value is shape, datatype, bytes and heap")]
     fn set_attribute(
         &self,
         py: Python<'_>,
@@ -150,6 +151,7 @@ impl Writer {
     /// the file; variable-length elements hold their length, 1, and the number of their value in `heap`.
     ///
     /// Callers (only `hyperslab.writing`) hold an array that owns that memory, contiguous, until this returns.
+    #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
     fn write(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize, heap: Vec<Vec<u8>>) -> PyResult<()> {
         let shared = self.0.clone();
         let work = move || {

@@ -1,4 +1,5 @@
 //! What the encoders say, the parsers understand: datatypes, dataspaces, and whole files of metadata.
+#![expect(clippy::indexing_slicing, reason = "a test that panics has failed, which is right")]
 
 use std::sync::Arc;
 
