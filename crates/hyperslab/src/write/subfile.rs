@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hyperslab_array::{Error, HeapReference, Result};
+use hyperslab_array::{Error, ErrorKind, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{
     HeapWriter, NewAttribute, NewContent, NewFile, NewLink, NewObject, SUPERBLOCK_BYTES, encode_metadata, encode_superblock, store_values,
@@ -44,6 +44,8 @@ pub struct Subfile {
     session: Session,
     /// By absolute path without the first `/`; the root is the empty path.
     objects: BTreeMap<String, Object>,
+    /// Why the file cannot become whole any more: a write that failed half-way.
+    broken: Option<Error>,
 }
 
 #[derive(Debug, Default)]
@@ -64,7 +66,7 @@ impl Subfile {
         let output = Output::create(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
         let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Ok(Self { blocks: Blocks { output, end: SUPERBLOCK_BYTES, alignment }, session: session.clone(), objects })
+        Ok(Self { blocks: Blocks { output, end: SUPERBLOCK_BYTES, alignment }, session: session.clone(), objects, broken: None })
     }
 
     /// The name that the file will have.
@@ -186,7 +188,13 @@ impl Subfile {
             blocks.output.write_at(at, &heap)?;
             dataset.write(region, &bytes, blocks, &session)
         };
-        write().map_err(|error| error.at_object(format!("/{path}")).in_file(file))
+        let written = write().map_err(|error| error.at_object(format!("/{path}")).in_file(file));
+        if let Err(error) = &written
+            && !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported)
+        {
+            self.broken = Some(error.clone());
+        }
+        written
     }
 
     /// Stores a chunk as it is: it went through the dataset's filters but those of the mask.
@@ -210,8 +218,12 @@ impl Subfile {
         objects.map(|(path, object)| (path.as_str(), object.dataset.is_none(), &object.attributes))
     }
 
-    /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file.
+    /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
+    /// one that a write met before, whoever caught it.
     pub fn finish(mut self, existing: Existing) -> Result<u64> {
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
         let session = self.session.clone();
         for object in self.objects.values_mut() {
             if let Some(dataset) = &mut object.dataset {
