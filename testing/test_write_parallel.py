@@ -297,7 +297,7 @@ def test_a_writer_that_is_killed_leaves_the_last_committed_state(tmp_path: pathl
     for generation in range(int(os.environ.get("HYPERSLAB_KILLS", "25"))):
         run = subprocess.Popen([sys.executable, "-c", KILLED, str(path), str(generation)], stdout=subprocess.PIPE, text=True)
         assert run.stdout is not None and run.stdout.readline() == "ready\n"
-        time.sleep(random_times.random() ** 2 * 0.08)
+        time.sleep(random_times.random() * 0.2)
         run.send_signal(signal.SIGKILL)
         said_done = "done" in run.stdout.read()
         run.wait()
