@@ -1,7 +1,9 @@
 //! hyperslab._native: what the Python package needs of the core crate, and no more. Objects are
 //! described as plain dictionaries; numpy, the tree's looks and the tables' doors are Python.
 
+mod container;
 mod decoder;
+mod definition;
 mod describe;
 mod error;
 mod file;
@@ -12,6 +14,7 @@ mod reference;
 mod session;
 mod wait;
 mod worker;
+mod writer;
 
 use pyo3::prelude::*;
 
@@ -26,10 +29,15 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
+    module.add_function(wrap_pyfunction!(container::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<writer::Writer>()?;
+    module.add_class::<container::WritePlan>()?;
+    module.add_class::<container::Task>()?;
     Ok(())
 }

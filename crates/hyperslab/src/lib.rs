@@ -15,6 +15,7 @@ pub mod scan;
 mod session;
 mod values;
 mod virtual_dataset;
+pub mod write;
 
 pub use cancellation::Cancellation;
 pub use counters::Counters;

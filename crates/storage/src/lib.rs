@@ -6,12 +6,14 @@
 mod coalesce;
 mod local;
 mod memory;
+mod output;
 mod overlay;
 mod pieces;
 
 pub use coalesce::{coalesce, CoalescedRange};
 pub use local::LocalFile;
 pub use memory::Memory;
+pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, unique_name};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
 

@@ -268,6 +268,39 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 
+@app.command()
+def verify(file: str, as_json: AsJson = False) -> None:
+    """Whether all subfiles of a container are there, whole, and belong together; fails where not."""
+    with waiting("checking"):
+        found = hs.verify(file)
+    if as_json:
+        print(json.dumps(found._asdict(), ensure_ascii=False))
+    else:
+        for problem in found.problems:
+            print(problem)
+        print(f"{file}: {len(found.problems)} problems, {found.commits} commits, {found.subfiles} subfiles, {found.subfile_bytes} bytes")
+    if found.problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", help="Take the place of a file that is there.")] = False,
+         as_json: AsJson = False) -> None:
+    """Makes one ordinary file of a container; chunks are copied without decoding where they can be."""
+    done = 0
+    with counting(os.path.basename(out), None) as advance:
+        def hear(now: int, _: int) -> None:
+            nonlocal done
+            advance(now - done)
+            done = now
+
+        made = hs.fuse(file, out, "w" if force else "x", progress=hear)
+    if as_json:
+        print(json.dumps(made._asdict()))
+    else:
+        print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.recoded_bytes} bytes of values encoded anew")
+
+
 @app.command("spark-jar")
 def spark_jar() -> None:
     """Print the path of the jar for Spark, as in: spark-submit --jars $(hyperslab spark-jar)"""

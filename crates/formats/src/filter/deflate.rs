@@ -1,6 +1,6 @@
 //! Deflate (1): zlib streams, as gzip-compressed HDF5 stores them.
 
-use flate2::{Decompress, FlushDecompress, Status};
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use hyperslab_array::{Error, Result};
 
 /// Deflate never makes more bytes of one than this, so a small lie cannot ask for a large buffer.
@@ -27,4 +27,22 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
     }
     out.truncate(written);
     Ok(())
+}
+
+/// Compresses at a level of 0 to 9.
+pub(super) fn encode(input: &[u8], level: u32) -> Result<Vec<u8>> {
+    if level > 9 {
+        return Err(Error::invalid_input(format!("level {level} of deflate: give 0 to 9")));
+    }
+    let mut compress = Compress::new(Compression::new(level), true);
+    let mut out = Vec::with_capacity(input.len() / 2 + 64);
+    loop {
+        let done = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
+        let rest = input.get(done..).unwrap_or_default();
+        let status = compress.compress_vec(rest, &mut out, FlushCompress::Finish);
+        match status.map_err(|error| Error::internal(format!("deflate: {error}")))? {
+            Status::StreamEnd => return Ok(out),
+            _ => out.reserve(input.len() / 2 + 64),
+        }
+    }
 }

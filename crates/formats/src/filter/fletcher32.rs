@@ -15,6 +15,14 @@ pub(super) fn decode(input: &[u8], out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
+/// Adds the checksum.
+pub(super) fn encode(input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(input.len() + 4);
+    out.extend_from_slice(input);
+    out.extend(checksum(input).to_le_bytes());
+    out
+}
+
 /// Words that are summed side by side.
 const LANES: usize = 8;
 /// Rows of words after which a lane's sum of sums could exceed 32 bits.

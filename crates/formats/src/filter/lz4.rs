@@ -34,3 +34,23 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
     }
     Ok(())
 }
+
+/// Most bytes of a block: what its length can say.
+const MOST_BLOCK: usize = 1 << 30;
+
+/// Compresses in blocks of `block` bytes; 0 is as large as they may be.
+pub(super) fn encode(input: &[u8], block: u32) -> Result<Vec<u8>> {
+    let block = usize::try_from(block).unwrap_or(MOST_BLOCK);
+    let block = if block == 0 { MOST_BLOCK } else { block.min(MOST_BLOCK) }.min(input.len().max(1));
+    let number = |count: usize| u32::try_from(count).map_err(|_| Error::internal("a block of 4 GiB"));
+    let mut out = Vec::with_capacity(input.len() / 2 + 16);
+    out.extend((input.len() as u64).to_be_bytes());
+    out.extend(number(block)?.to_be_bytes());
+    for part in input.chunks(block) {
+        let compressed = lz4_flex::block::compress(part);
+        let stored = if compressed.len() < part.len() { compressed.as_slice() } else { part };
+        out.extend(number(stored.len())?.to_be_bytes());
+        out.extend_from_slice(stored);
+    }
+    Ok(out)
+}

@@ -30,6 +30,25 @@ impl Filter {
         is_built_in(self.id) || registry::find(self.id).is_some()
     }
 
+    /// Whether we can apply it.
+    pub fn is_written(&self) -> bool {
+        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::LZ4, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
+    }
+
+    /// Applies the filter; the inverse of `decode`.
+    pub(super) fn encode(&self, input: &[u8]) -> Result<Vec<u8>> {
+        let parameter = |default: u32| self.parameters.first().copied().unwrap_or(default);
+        match self.id {
+            id::DEFLATE => deflate::encode(input, parameter(6)),
+            id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
+            id::FLETCHER32 => Ok(fletcher32::encode(input)),
+            id::LZ4 => lz4::encode(input, parameter(0)),
+            id::BITSHUFFLE => bitshuffle::encode(input, &self.parameters),
+            id::ZSTD => zstd::encode(input, parameter(3)),
+            _ => Err(Error::unsupported(format!("writing with the {} filter (number {})", self.label(), self.id))),
+        }
+    }
+
     /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
     pub(super) fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
         // These write all over old bytes, which then need not become zeros first.

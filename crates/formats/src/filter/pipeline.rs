@@ -82,6 +82,27 @@ impl Pipeline {
         exactly(&mut out.bytes, &bytes)
     }
 
+    /// Why chunks cannot be written through this pipeline (names the filter), or `None`.
+    pub fn writing_refusal(&self) -> Option<Error> {
+        let unknown = self.filters.iter().find(|filter| !filter.is_written())?;
+        Some(Error::unsupported(format!("writing with the {} filter (number {})", unknown.label(), unknown.id)))
+    }
+
+    /// Applies the filters in order to a chunk; gives the mask of those that were skipped because they are
+    /// optional and would have made the chunk longer.
+    pub fn encode(&self, chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        let (mut bytes, mut mask) = (chunk, 0u32);
+        for (number, filter) in self.filters.iter().enumerate() {
+            let encoded = filter.encode(&bytes)?;
+            if filter.optional && encoded.len() > bytes.len() && number < 32 {
+                mask |= 1 << number;
+            } else {
+                bytes = encoded;
+            }
+        }
+        Ok((bytes, mask))
+    }
+
     /// The filters that were not skipped, the last one first, with their numbers.
     fn applied(&self, filter_mask: u32) -> Vec<(usize, &Filter)> {
         let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;

@@ -32,6 +32,47 @@ pub(super) fn undo(input: &[u8], element: usize, out: &mut [u8]) {
     let _ = join_planes(planes, element, 0, elements);
 }
 
+/// Shuffles. Bytes at the end that do not fill an element stay as they are.
+pub(super) fn encode(input: &[u8], element: usize) -> Vec<u8> {
+    if element <= 1 || input.len() < 2 * element {
+        return input.to_vec();
+    }
+    let count = input.len() / element;
+    let (elements, tail) = input.split_at(count * element);
+    let mut out = vec![0; input.len()];
+    let (planes, plain) = out.split_at_mut(count * element);
+    match element {
+        2 => spread::<2>(elements, planes),
+        4 => spread::<4>(elements, planes),
+        8 => spread::<8>(elements, planes),
+        _ => {
+            for (byte, plane) in planes.chunks_exact_mut(count).enumerate() {
+                for (to, from) in plane.iter_mut().zip(elements.iter().skip(byte).step_by(element)) {
+                    *to = *from;
+                }
+            }
+        }
+    }
+    plain.copy_from_slice(tail);
+    out
+}
+
+/// Elements of a width that is known when this is compiled, a few at a time so that their bytes stay near.
+fn spread<const WIDTH: usize>(elements: &[u8], planes: &mut [u8]) {
+    /// Elements that the nearest memory holds.
+    const NEAR: usize = 1024;
+    let (elements, _) = elements.as_chunks::<WIDTH>();
+    let count = elements.len();
+    for (number, near) in elements.chunks(NEAR).enumerate() {
+        for (byte, plane) in planes.chunks_exact_mut(count).enumerate() {
+            let Some(plane) = plane.get_mut(number * NEAR..) else { continue };
+            for (to, from) in plane.iter_mut().zip(near) {
+                *to = from.get(byte).copied().unwrap_or(0);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -57,7 +98,8 @@ mod tests {
         ) {
             let mut out = Vec::new();
             decode(&shuffled(&input, element), element, &mut out);
-            prop_assert_eq!(out, input);
+            prop_assert_eq!(&out, &input);
+            prop_assert_eq!(encode(&input, element), shuffled(&input, element));
         }
     }
 

@@ -22,3 +22,13 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
     out.truncate(written);
     Ok(())
 }
+
+/// Compresses at a level of zstd's.
+pub(super) fn encode(input: &[u8], level: u32) -> Result<Vec<u8>> {
+    let level = i32::from_le_bytes(level.to_le_bytes());
+    let range = zstd::compression_level_range();
+    if !range.contains(&level) {
+        return Err(Error::invalid_input(format!("level {level} of zstd: give {} to {}", range.start(), range.end())));
+    }
+    zstd::bulk::compress(input, level).map_err(|error| Error::internal(format!("zstd: {error}")))
+}

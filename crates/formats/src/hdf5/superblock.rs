@@ -7,7 +7,7 @@ use hyperslab_storage::Storage;
 
 use super::budget::Budget;
 use super::object_header::{ObjectHeader, kind};
-use super::{Cursor, Source, cache_image, checksum, driver, shared_messages};
+use super::{Cursor, Encoder, Source, cache_image, checksum, driver, shared_messages};
 use crate::Limits;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -127,4 +127,19 @@ impl Superblock {
         self.source.shared_messages = shared_messages::tables(&self.source, &header)?.into();
         Ok(self)
     }
+}
+
+/// Bytes of what [`encode`] gives.
+pub(crate) const ENCODED_BYTES: u64 = 48;
+
+/// Version 2, of HDF5 1.8: the file begins at byte 0 and ends at `end`.
+pub(crate) fn encode(root: u64, end: u64) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.bytes(&SIGNATURE);
+    encoder.bytes(&[2, 8, 8, 0]);
+    encoder.u64(0);
+    encoder.address(None);
+    encoder.u64(end);
+    encoder.u64(root);
+    encoder.finish_with_checksum()
 }

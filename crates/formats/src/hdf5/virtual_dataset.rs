@@ -7,7 +7,7 @@ use hyperslab_array::{Error, HeapReference, Result};
 
 use super::heap::GlobalHeap;
 use super::message::selection;
-use super::{Cursor, Source, checksum};
+use super::{Cursor, Encoder, Source, checksum};
 use crate::VirtualMapping;
 
 /// Flags of a mapping in version 1.
@@ -60,4 +60,22 @@ fn parse(source: &Source, block: &[u8], address: u64) -> Result<Arc<[VirtualMapp
 fn text(cursor: &mut Cursor<'_>) -> Result<String> {
     let bytes = cursor.null_terminated()?;
     String::from_utf8(bytes.to_vec()).map_err(|_| cursor.corrupt("a name in a virtual mapping that is no UTF-8"))
+}
+
+/// The block of the global heap that holds `mappings`, version 0.
+pub(super) fn encode(mappings: &[VirtualMapping]) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::default();
+    encoder.u8(0);
+    encoder.u64(mappings.len() as u64);
+    for mapping in mappings {
+        for name in [&mapping.file, &mapping.dataset] {
+            if name.contains('\0') || name.is_empty() {
+                return Err(Error::invalid_input(format!("{name:?} as the source of a virtual dataset")));
+            }
+            encoder.null_terminated(name);
+        }
+        selection::encode(&mapping.source_selection, &mut encoder)?;
+        selection::encode(&mapping.selection, &mut encoder)?;
+    }
+    Ok(encoder.finish_with_checksum())
 }

@@ -31,6 +31,24 @@ pub(in crate::filter) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
     squares(planes, plane, at, element, strips.into_remainder());
 }
 
+/// The bit planes of elements, the inverse of [`undo`].
+pub(in crate::filter) fn make(elements: &[u8], element: usize, planes: &mut [u8]) {
+    let plane = elements.len() / 8 / element.max(1);
+    if plane == 0 {
+        return;
+    }
+    for (byte, planes) in planes.chunks_exact_mut(plane * 8).enumerate() {
+        for (number, elements) in elements.chunks_exact(element * 8).enumerate() {
+            let mut bytes = elements.iter().skip(byte).step_by(element);
+            let rows: [u8; 8] = std::array::from_fn(|_| bytes.next().copied().unwrap_or(0));
+            let columns = square(u64::from_le_bytes(rows)).to_le_bytes();
+            for (to, from) in planes.iter_mut().skip(number).step_by(plane).zip(columns) {
+                *to = from;
+            }
+        }
+    }
+}
+
 /// Elements whose bits begin at byte `at` of each plane, `N` bytes of them at a time.
 fn long_strip<const N: usize>(planes: &[u8], plane: usize, at: usize, element: usize, out: &mut [u8]) {
     let mut bytes = [[0; ELEMENTS]; N];
@@ -128,7 +146,10 @@ mod tests {
             let bytes: Vec<u8> = (0..count * element).map(|n| seed.rotate_left(u32::try_from(n % 61).unwrap_or(0)).to_le_bytes()[0]).collect();
             let mut out = vec![0; bytes.len()];
             undo(&planes_of(&bytes, element), element, &mut out);
-            prop_assert_eq!(out, bytes);
+            prop_assert_eq!(&out, &bytes);
+            let mut planes = vec![0; bytes.len()];
+            make(&bytes, element, &mut planes);
+            prop_assert_eq!(planes, planes_of(&bytes, element));
         }
     }
 

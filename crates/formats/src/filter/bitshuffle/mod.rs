@@ -3,4 +3,4 @@
 pub(super) mod bit_planes;
 mod stream;
 
-pub(super) use stream::decode;
+pub(super) use stream::{decode, encode};

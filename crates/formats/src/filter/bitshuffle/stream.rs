@@ -57,6 +57,40 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, o
     Ok(())
 }
 
+/// Cuts, turns and compresses; the parameters are those of the dataset.
+pub(in crate::filter) fn encode(input: &[u8], parameters: &[u32]) -> Result<Vec<u8>> {
+    let parameter = |place: usize| parameters.get(place).map(|word| usize::try_from(*word).unwrap_or(usize::MAX));
+    let element = parameter(2).filter(|size| *size > 0);
+    let element = element.ok_or_else(|| Error::invalid_input("no size of elements in the parameters"))?;
+    let codec = parameters.get(4).copied().unwrap_or(0);
+    let blocks = Blocks::new(input.len(), element, parameter(3).unwrap_or(0), usize::MAX)?;
+    let (elements, tail) = input.split_at(input.len() - blocks.tail);
+    let number = |count: usize| u32::try_from(count).map_err(|_| Error::internal("a block of 4 GiB"));
+    let mut out = Vec::with_capacity(input.len() / 2 + 16);
+    if codec != 0 {
+        out.extend((input.len() as u64).to_be_bytes());
+        out.extend(number(blocks.size)?.to_be_bytes());
+    }
+    let mut planes = vec![0; blocks.size.min(input.len())];
+    for part in elements.chunks(blocks.size) {
+        let Some(planes) = planes.get_mut(..part.len()) else { continue };
+        bit_planes::make(part, element, planes);
+        let compressed = match codec {
+            0 => {
+                out.extend_from_slice(planes);
+                continue;
+            }
+            2 => lz4_flex::block::compress(planes),
+            3 => zstd::bulk::compress(planes, 3).map_err(|error| Error::internal(format!("zstd: {error}")))?,
+            other => return Err(Error::unsupported(format!("bitshuffle filter (number 32008) with compression {other}"))),
+        };
+        out.extend(number(compressed.len())?.to_be_bytes());
+        out.extend(compressed);
+    }
+    out.extend_from_slice(tail);
+    Ok(out)
+}
+
 /// How a chunk is cut.
 struct Blocks {
     /// Bytes of a block; the last may have fewer.

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use hyperslab_array::{Error, Result};
 
 use super::Found;
-use crate::hdf5::Source;
+use crate::hdf5::writer::{Space, StoredChunk};
+use crate::hdf5::{Encoder, Source};
 
 /// What a node's parent says of it.
 struct Above {
@@ -80,4 +81,71 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
         }
     }
     Ok(())
+}
+
+/// Children of a full node: twice the library's default, which a superblock of version 2 implies.
+const MOST_CHILDREN: usize = 64;
+
+/// What a node's parent needs of it.
+struct Encoded {
+    address: u64,
+    /// The keys on its left and right.
+    first: Vec<u8>,
+    end: Vec<u8>,
+}
+
+/// Puts a tree of `chunks`, in row-major order and not none, into `space`; gives its address.
+pub(super) fn encode(space: &mut Space, chunks: &[&StoredChunk], chunk_shape: &[u64], element_size: u64) -> Result<u64> {
+    let extents: Vec<u64> = chunk_shape.iter().copied().chain([element_size]).collect();
+    let key = |chunk: &StoredChunk, beyond: u64| {
+        let mut encoder = Encoder::default();
+        let length = u32::try_from(chunk.length).map_err(|_| Error::unsupported("a chunk of 4 GiB or more"))?;
+        let (length, mask) = if beyond == 0 { (length, chunk.filter_mask) } else { (0, 0) };
+        encoder.u32(length);
+        encoder.u32(mask);
+        let position = chunk.position.iter().copied().chain([0]);
+        for (number, extent) in position.zip(&extents) {
+            let offset = number.checked_add(beyond).and_then(|number| number.checked_mul(*extent));
+            encoder.u64(offset.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?);
+        }
+        Ok::<_, Error>(encoder.finish())
+    };
+    let mut below = Vec::with_capacity(chunks.len());
+    for (number, chunk) in chunks.iter().enumerate() {
+        let end = match chunks.get(number + 1) {
+            Some(next) => key(next, 0)?,
+            None => key(chunk, 1)?,
+        };
+        below.push(Encoded { address: chunk.address, first: key(chunk, 0)?, end });
+    }
+    let key_bytes = 8 + 8 * extents.len();
+    let node_bytes = 24 + MOST_CHILDREN * (key_bytes + 8) + key_bytes;
+    for level in 0..=u8::MAX {
+        let nodes = below.len().div_ceil(MOST_CHILDREN);
+        let addresses: Vec<u64> = (0..nodes).map(|_| space.reserve(node_bytes)).collect();
+        let mut above = Vec::with_capacity(nodes);
+        for (number, children) in below.chunks(MOST_CHILDREN).enumerate() {
+            let (Some(first), Some(last)) = (children.first(), children.last()) else { continue };
+            let neighbour = |number: Option<usize>| number.and_then(|number| addresses.get(number).copied());
+            let Some(address) = neighbour(Some(number)) else { continue };
+            let mut encoder = Encoder::signed(b"TREE");
+            encoder.bytes(&[1, level]);
+            encoder.u16(u16::try_from(children.len()).unwrap_or(u16::MAX));
+            encoder.address(neighbour(number.checked_sub(1)));
+            encoder.address(neighbour(number.checked_add(1)));
+            for child in children {
+                encoder.bytes(&child.first);
+                encoder.u64(child.address);
+            }
+            encoder.bytes(&last.end);
+            encoder.pad_to(node_bytes);
+            space.fill(address, &encoder.finish())?;
+            above.push(Encoded { address, first: first.first.clone(), end: last.end.clone() });
+        }
+        if let [root] = above.as_slice() {
+            return Ok(root.address);
+        }
+        below = above;
+    }
+    Err(Error::internal("a chunk B-tree without a root"))
 }

@@ -1,13 +1,15 @@
 //! Extensible array: entries in an index block, data blocks and super blocks that double in size;
 //! for datasets with one unlimited dimension (VII.D).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use hyperslab_array::{Error, Result};
 
 use super::numbering::Numbering;
+use super::encode::EntryForm;
 use super::{Found, parse_entry};
-use crate::hdf5::{Source, checksum};
+use crate::hdf5::writer::{Space, StoredChunk};
+use crate::hdf5::{Encoder, Source, checksum};
 
 pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found: &mut Found<'_>) -> Result<()> {
     let Some(mut array) = Array::open(source, address)? else { return Ok(()) };
@@ -218,5 +220,149 @@ impl<'a> Array<'a> {
         cursor.take_u64(block.start + entry * self.entry_bytes)?;
         let entry_bytes = usize::try_from(self.entry_bytes).unwrap_or(usize::MAX);
         parse_entry(&mut cursor, found.layout, self.filtered, entry_bytes)
+    }
+}
+
+/// What the layout message says of an array that we write, the library's own choice: bits of an entry's
+/// number, entries of the index block, least addresses of a super block, least entries of a data block, bits
+/// of a page.
+pub(crate) const CREATION: [u8; 5] = [32, 4, 4, 16, 10];
+/// The same in the order of the array's header, least entries before least addresses.
+const HEADER: [u8; 5] = [32, 4, 16, 4, 10];
+
+/// Puts an array with `entries` into `space`; gives its address. Only blocks that hold some are made.
+pub(super) fn encode(space: &mut Space, entries: &BTreeMap<u64, &StoredChunk>, form: EntryForm) -> Result<u64> {
+    Writer::new(space, entries, form).array()
+}
+
+const HEADER_BYTES: usize = 72;
+const INDEX_ENTRIES: u64 = 4;
+const LEAST_BLOCK: u64 = 16;
+/// Super blocks whose data blocks the index block has the addresses of, and those in all.
+const DIRECT_LEVELS: u32 = 4;
+const LEVELS: u32 = 29;
+const PAGE_ENTRIES: u64 = 1 << 10;
+
+struct Writer<'a> {
+    space: &'a mut Space,
+    entries: &'a BTreeMap<u64, &'a StoredChunk>,
+    form: EntryForm,
+    class: u8,
+    header: u64,
+    /// How many blocks there are and their bytes: super blocks, data blocks.
+    supers: (u64, u64),
+    data: (u64, u64),
+    /// Entries that there is room for.
+    realized: u64,
+}
+
+impl<'a> Writer<'a> {
+    fn new(space: &'a mut Space, entries: &'a BTreeMap<u64, &'a StoredChunk>, form: EntryForm) -> Self {
+        let header = space.reserve(HEADER_BYTES);
+        let class = u8::from(form.filtered());
+        Self { space, entries, form, class, header, supers: (0, 0), data: (0, 0), realized: INDEX_ENTRIES }
+    }
+
+    fn array(mut self) -> Result<u64> {
+        let most = self.entries.last_key_value().map_or(0, |(last, _)| last + 1);
+        if most > 1 << 32 {
+            return Err(Error::unsupported("more than 2³² chunks in a dataset"));
+        }
+        let mut index = self.block(b"EAIB");
+        self.put_entries(&mut index, 0, INDEX_ENTRIES);
+        for number in 0..LEVELS {
+            let level = level(number, LEAST_BLOCK).ok_or_else(|| Error::internal("a level beyond 64 bits"))?;
+            if number < DIRECT_LEVELS {
+                for block in 0..level.blocks {
+                    let address = self.data_block(&level, block)?.map(|(address, _)| address);
+                    index.address(address);
+                }
+            } else {
+                let address = self.super_block(&level)?;
+                index.address(address);
+            }
+        }
+        let index = self.space.put(&index.finish_with_checksum());
+        let mut encoder = Encoder::signed(b"EAHD");
+        encoder.bytes(&[0, self.class, self.form.bytes()]);
+        encoder.bytes(&HEADER);
+        for count in [self.supers.0, self.supers.1, self.data.0, self.data.1, most, self.realized, index] {
+            encoder.u64(count);
+        }
+        self.space.fill(self.header, &encoder.finish_with_checksum())?;
+        Ok(self.header)
+    }
+
+    fn block(&self, signature: &[u8; 4]) -> Encoder {
+        let mut encoder = Encoder::signed(signature);
+        encoder.bytes(&[0, self.class]);
+        encoder.u64(self.header);
+        encoder
+    }
+
+    /// The entries from number `first` on.
+    fn put_entries(&self, encoder: &mut Encoder, first: u64, count: u64) {
+        for number in first..first + count {
+            self.form.put(self.entries.get(&number).copied(), encoder);
+        }
+    }
+
+    fn is_empty(&self, first: u64, count: u64) -> bool {
+        self.entries.range(first..first + count).next().is_none()
+    }
+
+    /// Address of a data block, if it holds anything, and which of its pages do.
+    fn data_block(&mut self, level: &Level, block: u64) -> Result<Option<(u64, Vec<u8>)>> {
+        let offset = level.first_entry + block * level.block_entries;
+        let first = INDEX_ENTRIES + offset;
+        if self.is_empty(first, level.block_entries) {
+            return Ok(None);
+        }
+        let mut encoder = self.block(b"EADB");
+        encoder.uint(offset, 4);
+        let mut bitmap = Vec::new();
+        let bytes = if level.block_entries <= PAGE_ENTRIES {
+            self.put_entries(&mut encoder, first, level.block_entries);
+            encoder.finish_with_checksum()
+        } else {
+            let pages = level.block_entries / PAGE_ENTRIES;
+            bitmap.resize(usize::try_from(pages.div_ceil(8)).unwrap_or(usize::MAX), 0);
+            let mut bytes = encoder.finish_with_checksum();
+            for page in 0..pages {
+                let mut encoded = Encoder::default();
+                self.put_entries(&mut encoded, first + page * PAGE_ENTRIES, PAGE_ENTRIES);
+                bytes.extend(encoded.finish_with_checksum());
+                if let Some(byte) = usize::try_from(page / 8).ok().and_then(|at| bitmap.get_mut(at)) {
+                    *byte |= 0x80 >> (page % 8);
+                }
+            }
+            bytes
+        };
+        self.data = (self.data.0 + 1, self.data.1 + bytes.len() as u64);
+        self.realized += level.block_entries;
+        Ok(Some((self.space.put(&bytes), bitmap)))
+    }
+
+    fn super_block(&mut self, level: &Level) -> Result<Option<u64>> {
+        if self.is_empty(INDEX_ENTRIES + level.first_entry, level.blocks * level.block_entries) {
+            return Ok(None);
+        }
+        let pages = if level.block_entries > PAGE_ENTRIES { level.block_entries / PAGE_ENTRIES } else { 0 };
+        let bitmap_bytes = usize::try_from(pages.div_ceil(8)).unwrap_or(usize::MAX);
+        let mut bitmaps = Encoder::default();
+        let mut addresses = Encoder::default();
+        for block in 0..level.blocks {
+            let found = self.data_block(level, block)?;
+            let bitmap = found.as_ref().map_or(vec![0; bitmap_bytes], |(_, bitmap)| bitmap.clone());
+            bitmaps.bytes(&bitmap);
+            addresses.address(found.map(|(address, _)| address));
+        }
+        let mut encoder = self.block(b"EASB");
+        encoder.uint(level.first_entry, 4);
+        encoder.bytes(&bitmaps.finish());
+        encoder.bytes(&addresses.finish());
+        let bytes = encoder.finish_with_checksum();
+        self.supers = (self.supers.0 + 1, self.supers.1 + bytes.len() as u64);
+        Ok(Some(self.space.put(&bytes)))
     }
 }

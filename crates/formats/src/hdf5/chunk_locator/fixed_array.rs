@@ -3,8 +3,10 @@
 use hyperslab_array::{Error, Result};
 
 use super::numbering::Numbering;
+use super::encode::EntryForm;
 use super::{Found, parse_entry};
-use crate::hdf5::{Source, checksum};
+use crate::hdf5::writer::{Space, StoredChunk};
+use crate::hdf5::{Encoder, Source, checksum};
 
 pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found: &mut Found<'_>) -> Result<()> {
     let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
@@ -93,4 +95,46 @@ impl Array<'_> {
         }
         Ok(())
     }
+}
+
+/// A page has 2 to this many entries in what we write, as in what the library writes.
+pub(crate) const PAGE_BITS: u8 = 10;
+
+/// Puts an array of `entries` into `space` (`None`: never written); gives its address.
+pub(super) fn encode(space: &mut Space, entries: &[Option<&StoredChunk>], form: EntryForm) -> Result<u64> {
+    const HEADER_BYTES: usize = 28;
+    let page_entries = 1usize << PAGE_BITS;
+    let class = u8::from(form.filtered());
+    let header = space.reserve(HEADER_BYTES);
+    let mut block = Encoder::signed(b"FADB");
+    block.bytes(&[0, class]);
+    block.u64(header);
+    let bytes = if entries.len() <= page_entries {
+        entries.iter().for_each(|entry| form.put(*entry, &mut block));
+        block.finish_with_checksum()
+    } else {
+        let pages = entries.len().div_ceil(page_entries);
+        let mut bitmap = vec![0u8; pages.div_ceil(8)];
+        // Every page is written, so every bit is set.
+        for page in 0..pages {
+            if let Some(byte) = bitmap.get_mut(page / 8) {
+                *byte |= 0x80 >> (page % 8);
+            }
+        }
+        block.bytes(&bitmap);
+        let mut bytes = block.finish_with_checksum();
+        for page in entries.chunks(page_entries) {
+            let mut encoded = Encoder::default();
+            page.iter().for_each(|entry| form.put(*entry, &mut encoded));
+            bytes.extend(encoded.finish_with_checksum());
+        }
+        bytes
+    };
+    let block = space.put(&bytes);
+    let mut encoder = Encoder::signed(b"FAHD");
+    encoder.bytes(&[0, class, form.bytes(), PAGE_BITS]);
+    encoder.u64(entries.len() as u64);
+    encoder.u64(block);
+    space.fill(header, &encoder.finish_with_checksum())?;
+    Ok(header)
 }

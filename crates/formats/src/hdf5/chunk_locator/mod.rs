@@ -2,8 +2,9 @@
 
 mod btree_v1;
 mod btree_v2;
-mod extensible_array;
-mod fixed_array;
+mod encode;
+pub(crate) mod extensible_array;
+pub(crate) mod fixed_array;
 mod implicit;
 mod numbering;
 mod single;
@@ -11,6 +12,8 @@ mod single;
 use std::collections::HashMap;
 
 use hyperslab_array::{ChunkGrid, Error, Result, Selection};
+
+pub(crate) use encode::encode;
 
 use super::Cursor;
 use super::Source;

@@ -6,6 +6,8 @@ mod symbol_table;
 use hyperslab_array::{Error, Result};
 
 use super::Source;
+use super::message::{group_info, symbol_table as symbol_table_message};
+use super::writer::Space;
 use super::message::link::{self, RawTarget};
 use super::message::link_info;
 use super::object_header::{ObjectHeader, kind};
@@ -45,6 +47,35 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec
         return Err(Error::corrupt(format!("two links called {name:?} in one group")));
     }
     Ok(Some(links))
+}
+
+/// Links up to this many stand in the group's header; more hard links stand in a symbol table, which has
+/// found names quickly since the first release of HDF5.
+const MOST_COMPACT: usize = 64;
+
+/// The messages of a group with these links, of which what is outside of the header goes into `space`.
+pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)]) -> Result<Vec<(u16, u8, Vec<u8>)>> {
+    let mut links: Vec<&(String, RawTarget)> = links.iter().collect();
+    links.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+    for (name, _) in &links {
+        link::check_name(name)?;
+    }
+    let hard: Vec<(&str, u64)> = links
+        .iter()
+        .filter_map(|(name, target)| match target {
+            RawTarget::Hard(address) => Some((name.as_str(), *address)),
+            _ => None,
+        })
+        .collect();
+    if links.len() > MOST_COMPACT && hard.len() == links.len() {
+        let (tree, heap) = symbol_table::encode(space, &hard)?;
+        return Ok(vec![(kind::SYMBOL_TABLE, 0, symbol_table_message::encode(tree, heap))]);
+    }
+    let mut messages = vec![(kind::LINK_INFO, 0, link_info::encode_compact()), (kind::GROUP_INFO, 0, group_info::encode())];
+    for (name, target) in links {
+        messages.push((kind::LINK, 0, link::encode(name, target)?));
+    }
+    Ok(messages)
 }
 
 /// Keeps a link, where there is room for it.

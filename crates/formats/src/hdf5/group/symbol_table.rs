@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use hyperslab_array::{Error, Result};
 
 use super::{add, check_count};
-use crate::hdf5::Source;
-use crate::hdf5::heap::LocalHeap;
+use crate::hdf5::heap::{self, LocalHeap};
 use crate::hdf5::message::link::RawTarget;
+use crate::hdf5::writer::Space;
+use crate::hdf5::{Encoder, Source};
 
 /// Cache type of a symbolic link's entry.
 const SOFT: u32 = 2;
@@ -82,4 +83,62 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<(String
         add(source, links, (heap.text(name)?, target))?;
     }
     Ok(())
+}
+
+/// Links of a full leaf, and children of a full node: twice the library's defaults, which a superblock of
+/// version 2 implies.
+const MOST_LINKS: usize = 8;
+const MOST_CHILDREN: usize = 32;
+const LEAF_BYTES: usize = 8 + MOST_LINKS * 40;
+const NODE_BYTES: usize = 24 + MOST_CHILDREN * 16 + 8;
+
+/// Puts the hard links of a large group, in name order, into `space`; gives the addresses of tree and heap.
+pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u64)> {
+    let names: Vec<&str> = links.iter().map(|(name, _)| *name).collect();
+    let (heap, offsets) = heap::encode_local(space, &names)?;
+    // Address and last name of each part below.
+    let mut below = Vec::new();
+    for (links, offsets) in links.chunks(MOST_LINKS).zip(offsets.chunks(MOST_LINKS)) {
+        let mut encoder = Encoder::signed(b"SNOD");
+        encoder.bytes(&[1, 0]);
+        encoder.u16(u16::try_from(links.len()).unwrap_or(u16::MAX));
+        for ((_, address), offset) in links.iter().zip(offsets) {
+            encoder.u64(*offset);
+            encoder.u64(*address);
+            // Nothing is cached.
+            encoder.u32(0);
+            encoder.bytes(&[0; 20]);
+        }
+        encoder.pad_to(LEAF_BYTES);
+        below.push((space.put(&encoder.finish()), offsets.last().copied().unwrap_or(0)));
+    }
+    for level in 0..=u8::MAX {
+        let nodes: Vec<u64> = below.chunks(MOST_CHILDREN).map(|_| space.reserve(NODE_BYTES)).collect();
+        let mut above = Vec::with_capacity(nodes.len());
+        let mut before = 0u64;
+        for (number, children) in below.chunks(MOST_CHILDREN).enumerate() {
+            let node = |number: Option<usize>| number.and_then(|number| nodes.get(number).copied());
+            let Some(address) = node(Some(number)) else { continue };
+            let mut encoder = Encoder::signed(b"TREE");
+            encoder.bytes(&[0, level]);
+            encoder.u16(u16::try_from(children.len()).unwrap_or(u16::MAX));
+            encoder.address(node(number.checked_sub(1)));
+            encoder.address(node(number.checked_add(1)));
+            // A key is the last name on its left; the first of all is the empty name.
+            encoder.u64(before);
+            for (child, last) in children {
+                encoder.u64(*child);
+                encoder.u64(*last);
+                before = *last;
+            }
+            encoder.pad_to(NODE_BYTES);
+            space.fill(address, &encoder.finish())?;
+            above.push((address, before));
+        }
+        if let [(root, _)] = above.as_slice() {
+            return Ok((*root, heap));
+        }
+        below = above;
+    }
+    Err(Error::internal("a group's B-tree without a root"))
 }

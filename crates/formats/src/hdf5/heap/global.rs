@@ -75,6 +75,74 @@ fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) 
     Ok(size)
 }
 
+/// Bytes of a collection that is full, and the least that one has.
+const FULL_BYTES: usize = 1 << 16;
+const LEAST_BYTES: usize = 4096;
+/// Objects of a collection: their numbers have two bytes.
+const MOST_OBJECTS: u16 = 60_000;
+const HEADER_BYTES: usize = 16;
+
+/// Puts values into collections that lie side by side, to be written from some address on.
+pub struct HeapWriter {
+    at: u64,
+    bytes: Vec<u8>,
+    /// Where in `bytes` the collection begins that is being filled, and its objects.
+    open: Option<(usize, u16)>,
+}
+
+impl HeapWriter {
+    /// Collections that will lie at address `at`, a multiple of 8.
+    pub fn new(at: u64) -> Self {
+        Self { at, bytes: Vec::new(), open: None }
+    }
+
+    /// Keeps a value; where it will be.
+    pub fn insert(&mut self, value: &[u8]) -> HeapReference {
+        if self.open.is_some_and(|(start, count)| count >= MOST_OBJECTS || self.bytes.len() - start + HEADER_BYTES + value.len() > FULL_BYTES) {
+            self.close();
+        }
+        let (start, count) = self.open.unwrap_or_else(|| {
+            let start = self.bytes.len();
+            self.bytes.extend(b"GCOL\x01\0\0\0");
+            self.bytes.extend([0; 8]);
+            (start, 0)
+        });
+        let index = count + 1;
+        self.open = Some((start, index));
+        self.bytes.extend(index.to_le_bytes());
+        self.bytes.extend([0; 6]);
+        self.bytes.extend((value.len() as u64).to_le_bytes());
+        self.bytes.extend_from_slice(value);
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        HeapReference { address: self.at + start as u64, index: u32::from(index) }
+    }
+
+    fn close(&mut self) {
+        let Some((start, _)) = self.open.take() else { return };
+        let used = self.bytes.len() - start;
+        let mut size = used.max(LEAST_BYTES);
+        if size - used == 8 {
+            // Too short for the free object that must follow.
+            size += 8;
+        }
+        let free = size - used;
+        if free > 0 {
+            self.bytes.extend([0; 8]);
+            self.bytes.extend((free as u64).to_le_bytes());
+            self.bytes.resize(start + size, 0);
+        }
+        if let Some(place) = self.bytes.get_mut(start + 8..start + 16) {
+            place.copy_from_slice(&(size as u64).to_le_bytes());
+        }
+    }
+
+    /// The bytes of all collections.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.close();
+        self.bytes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use hyperslab_array::{Error, Result};
 
-use crate::hdf5::Source;
+use crate::hdf5::writer::Space;
+use crate::hdf5::{Encoder, Source};
 
 /// The data segment of a local heap.
 pub(crate) struct LocalHeap<'a> {
@@ -33,4 +34,27 @@ impl<'a> LocalHeap<'a> {
         })?;
         Ok(String::from_utf8_lossy(text).into_owned())
     }
+}
+
+/// Puts a heap with `texts`, all different from the empty text that comes first, into `space`; gives its
+/// address and the offset of each text.
+pub(crate) fn encode(space: &mut Space, texts: &[&str]) -> Result<(u64, Vec<u64>)> {
+    /// The free list is empty.
+    const NO_FREE: u64 = 1;
+    let mut data = Encoder::default();
+    data.u64(0);
+    let mut offsets = Vec::with_capacity(texts.len());
+    for text in texts {
+        offsets.push(data.len() as u64);
+        data.null_terminated(text);
+        data.pad_to(data.len().next_multiple_of(8));
+    }
+    let data = data.finish();
+    let address = space.put(&data);
+    let mut encoder = Encoder::signed(b"HEAP");
+    encoder.u32(0);
+    encoder.u64(data.len() as u64);
+    encoder.u64(NO_FREE);
+    encoder.u64(address);
+    Ok((space.put(&encoder.finish()), offsets))
 }

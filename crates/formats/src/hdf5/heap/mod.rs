@@ -6,4 +6,5 @@ mod local;
 
 pub(crate) use fractal::FractalHeap;
 pub(crate) use global::GlobalHeap;
-pub(crate) use local::LocalHeap;
+pub use global::HeapWriter;
+pub(crate) use local::{LocalHeap, encode as encode_local};

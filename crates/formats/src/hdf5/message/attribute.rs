@@ -4,7 +4,7 @@ use hyperslab_array::{Dataspace, Datatype, Error, Result};
 
 use super::{dataspace, datatype};
 use crate::hdf5::object_header::{kind, shared_body};
-use crate::hdf5::{Cursor, Source};
+use crate::hdf5::{Cursor, Encoder, Source};
 
 /// An attribute with the stored bytes of its value.
 pub(crate) struct RawAttribute {
@@ -66,4 +66,25 @@ fn value(
         .ok_or_else(|| Error::limit_exceeded("an attribute beyond the limit").at_offset(cursor.offset_in_file()))?;
     let bytes = cursor.take_u64(bytes)?.to_vec();
     Ok((datatype, dataspace, bytes))
+}
+
+/// Version 3 of the message, with the bytes of the value as they lie in the file.
+pub(crate) fn encode(name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8]) -> Result<Vec<u8>> {
+    if name.is_empty() || name.contains('\0') {
+        return Err(Error::invalid_input(format!("{name:?} is no name for an attribute")));
+    }
+    let length = |bytes: usize| u16::try_from(bytes).map_err(|_| Error::unsupported(format!("attribute {name:?} with a part of 64 KiB or more")));
+    let datatype = datatype::encode(datatype)?;
+    let dataspace = dataspace::encode(dataspace)?;
+    let mut encoder = Encoder::default();
+    encoder.bytes(&[3, 0]);
+    encoder.u16(length(name.len() + 1)?);
+    encoder.u16(length(datatype.len())?);
+    encoder.u16(length(dataspace.len())?);
+    encoder.u8(u8::from(!name.is_ascii()));
+    encoder.null_terminated(name);
+    encoder.bytes(&datatype);
+    encoder.bytes(&dataspace);
+    encoder.bytes(value);
+    Ok(encoder.finish())
 }

@@ -2,7 +2,7 @@
 
 use hyperslab_array::Result;
 
-use crate::hdf5::Cursor;
+use crate::hdf5::{Cursor, Encoder};
 
 /// Addresses of dense storage.
 pub(crate) struct AttributeInfo {
@@ -19,4 +19,13 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<AttributeInfo> {
         cursor.skip(2)?;
     }
     Ok(AttributeInfo { heap: cursor.address()?, name_tree: cursor.address()? })
+}
+
+/// The message of an object whose attributes are in its header. Without it the library counts none of them.
+pub(crate) fn encode_compact() -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.bytes(&[0, 0]);
+    encoder.address(None);
+    encoder.address(None);
+    encoder.finish()
 }

@@ -1,8 +1,8 @@
 //! Dataspace message (IV.A.2.b).
 
-use hyperslab_array::{Dataspace, Result};
+use hyperslab_array::{Dataspace, Error, Result};
 
-use crate::hdf5::Cursor;
+use crate::hdf5::{Cursor, Encoder};
 
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Dataspace> {
     let version = cursor.u8()?;
@@ -37,4 +37,23 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Dataspace> {
         return Ok(Dataspace::Scalar);
     }
     Ok(Dataspace::Simple { shape, max_shape })
+}
+
+/// Version 2 of the message.
+pub(crate) fn encode(dataspace: &Dataspace) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::default();
+    let (class, shape, max_shape) = match dataspace {
+        Dataspace::Scalar => (0, [].as_slice(), [].as_slice()),
+        Dataspace::Simple { shape, max_shape } => (1, shape.as_slice(), max_shape.as_slice()),
+        Dataspace::Null => (2, [].as_slice(), [].as_slice()),
+    };
+    let ndim = u8::try_from(shape.len()).ok().filter(|ndim| *ndim <= 32);
+    let ndim = ndim.ok_or_else(|| Error::unsupported(format!("{} dimensions: HDF5 allows 32", shape.len())))?;
+    let grows = shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent));
+    encoder.bytes(&[2, ndim, u8::from(grows), class]);
+    shape.iter().for_each(|extent| encoder.u64(*extent));
+    if grows {
+        max_shape.iter().for_each(|most| encoder.u64(most.unwrap_or(u64::MAX)));
+    }
+    Ok(encoder.finish())
 }

@@ -5,7 +5,8 @@ use hyperslab_array::{
     StringPadding,
 };
 
-use crate::hdf5::Cursor;
+use crate::hdf5::encoder::width_of;
+use crate::hdf5::{Cursor, Encoder};
 
 /// Deepest nesting of datatypes that is followed.
 const DEPTH: u32 = 64;
@@ -273,4 +274,158 @@ fn integer(place: &Cursor<'_>, bytes: &[u8], signed: bool, order: ByteOrder) -> 
     };
     let bits = 8 * bytes.len();
     Ok(if signed && (value >> (bits - 1)) & 1 == 1 { value - (1 << bits) } else { value })
+}
+
+/// The message: version 3 of compound, enum, array and what is made of them, else version 1.
+pub(crate) fn encode(datatype: &Datatype) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::default();
+    put(datatype, &mut encoder, DEPTH)?;
+    Ok(encoder.finish())
+}
+
+/// Class, version, class bits and size, which begin every datatype.
+fn head(encoder: &mut Encoder, class: u8, version: u8, bits: u32, size: u64) -> Result<()> {
+    let size = u32::try_from(size).map_err(|_| Error::unsupported(format!("elements of {size} bytes: HDF5 allows 4 GiB")))?;
+    encoder.u8(version << 4 | class);
+    encoder.uint(u64::from(bits), 3);
+    encoder.u32(size);
+    Ok(())
+}
+
+fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
+    let depth = depth.checked_sub(1).ok_or_else(|| Error::limit_exceeded("datatypes nested too deeply"))?;
+    let order_bits = |order: &ByteOrder| u32::from(*order == ByteOrder::Big);
+    let text_bits = |padding: &StringPadding, set: &CharacterSet| {
+        let padding = match padding {
+            StringPadding::NullTerminated => 0,
+            StringPadding::NullPadded => 1,
+            StringPadding::SpacePadded => 2,
+        };
+        (padding, u32::from(*set == CharacterSet::Utf8))
+    };
+    match datatype {
+        Datatype::Integer { size, signed, order, bit_offset, bit_precision } => {
+            head(encoder, 0, 1, order_bits(order) | u32::from(*signed) << 3, *size)?;
+            encoder.u16(*bit_offset);
+            encoder.u16(*bit_precision);
+        }
+        Datatype::Float { size, order, format } => put_float(encoder, *size, *order, format)?,
+        Datatype::FixedString { size, padding, character_set } => {
+            let (padding, set) = text_bits(padding, character_set);
+            head(encoder, 3, 1, padding | set << 4, *size)?;
+        }
+        Datatype::VariableString { size, padding, character_set } => {
+            let (padding, set) = text_bits(padding, character_set);
+            head(encoder, 9, 1, 1 | padding << 4 | set << 8, *size)?;
+            // What it is made of: characters.
+            put(&Datatype::integer(1, false, ByteOrder::Little), encoder, depth)?;
+        }
+        Datatype::Bitfield { size, order } => {
+            head(encoder, 4, 1, order_bits(order), *size)?;
+            encoder.u16(0);
+            encoder.u16(u16::try_from(size.saturating_mul(8)).map_err(|_| Error::unsupported("a bit field this large"))?);
+        }
+        Datatype::Opaque { size, tag } => {
+            let length = (tag.len() + 1).next_multiple_of(8);
+            let length = u8::try_from(length).map_err(|_| Error::unsupported("an opaque type's tag of more than 247 bytes"))?;
+            let length = if tag.is_empty() { 0 } else { length };
+            head(encoder, 5, 1, u32::from(length), *size)?;
+            let end = encoder.len() + usize::from(length);
+            encoder.bytes(tag.as_bytes());
+            encoder.pad_to(end);
+        }
+        Datatype::Compound { size, members } => {
+            let count = u16::try_from(members.len()).map_err(|_| Error::unsupported("a compound of 64 Ki members or more"))?;
+            if members.is_empty() {
+                return Err(Error::unsupported("a compound without members"));
+            }
+            head(encoder, 6, 3, u32::from(count), *size)?;
+            let width = width_of(*size);
+            for member in members {
+                if member.offset.checked_add(member.datatype.size()).is_none_or(|end| end > *size) {
+                    return Err(Error::invalid_input(format!("member {} lies outside of its compound", member.name)));
+                }
+                put_name(encoder, &member.name)?;
+                encoder.uint(member.offset, width);
+                put(&member.datatype, encoder, depth)?;
+            }
+        }
+        Datatype::Reference { size, kind: ReferenceKind::Object } => head(encoder, 7, 1, 0, *size)?,
+        Datatype::Reference { .. } => return Err(Error::unsupported("writing references to regions or attributes")),
+        Datatype::Enum { base, members } => put_enum(encoder, base, members, depth)?,
+        Datatype::Sequence { size, base } => {
+            let base_bytes = encode(base)?;
+            let version = base_bytes.first().map_or(1, |head| head >> 4);
+            head(encoder, 9, version, 0, *size)?;
+            put(base, encoder, depth)?;
+        }
+        Datatype::Array { base, shape } => {
+            head(encoder, 10, 3, 0, datatype.size())?;
+            encoder.u8(u8::try_from(shape.len()).ok().filter(|n| *n <= 32).ok_or_else(|| Error::unsupported("an array type of more than 32 dimensions"))?);
+            for extent in shape {
+                encoder.u32(u32::try_from(*extent).map_err(|_| Error::unsupported("an array type with an extent of 2³² or more"))?);
+            }
+            put(base, encoder, depth)?;
+        }
+        Datatype::Unsupported { class, .. } => return Err(Error::unsupported(format!("writing datatype class {class}"))),
+    }
+    Ok(())
+}
+
+fn put_name(encoder: &mut Encoder, name: &str) -> Result<()> {
+    if name.contains('\0') {
+        return Err(Error::invalid_input(format!("{name:?}: a name in a datatype with a NUL")));
+    }
+    encoder.null_terminated(name);
+    Ok(())
+}
+
+fn put_float(encoder: &mut Encoder, size: u64, order: ByteOrder, format: &FloatFormat) -> Result<()> {
+    let (sign, offset, precision, exponent, mantissa, bias, normalisation) = match (format, size) {
+        (FloatFormat::Ieee, 2) => (15, 0, 16, (10, 5), (0, 10), 15, 2),
+        (FloatFormat::Ieee, 4) => (31, 0, 32, (23, 8), (0, 23), 127, 2),
+        (FloatFormat::Ieee, 8) => (63, 0, 64, (52, 11), (0, 52), 1023, 2),
+        (FloatFormat::Ieee, _) => return Err(Error::unsupported(format!("an IEEE float of {size} bytes"))),
+        (FloatFormat::Custom { bit_offset, bit_precision, sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, mantissa }, _) => {
+            let normalisation = match mantissa {
+                Mantissa::AsStored => 0,
+                Mantissa::AlwaysSet => 1,
+                Mantissa::Implied => 2,
+            };
+            (*sign_location, *bit_offset, *bit_precision, (*exponent_location, *exponent_size), (*mantissa_location, *mantissa_size), *exponent_bias, normalisation)
+        }
+    };
+    head(encoder, 1, 1, u32::from(order == ByteOrder::Big) | normalisation << 4 | u32::from(sign) << 8, size)?;
+    encoder.u16(offset);
+    encoder.u16(precision);
+    encoder.bytes(&[exponent.0, exponent.1, mantissa.0, mantissa.1]);
+    encoder.u32(bias);
+    Ok(())
+}
+
+fn put_enum(encoder: &mut Encoder, base: &Datatype, members: &[EnumMember], depth: u32) -> Result<()> {
+    let Datatype::Integer { size, signed, order, .. } = base else {
+        return Err(Error::unsupported("an enumeration over something that is no integer"));
+    };
+    let count = u16::try_from(members.len()).map_err(|_| Error::unsupported("an enumeration of 64 Ki names or more"))?;
+    head(encoder, 8, 3, u32::from(count), *size)?;
+    put(base, encoder, depth)?;
+    for member in members {
+        put_name(encoder, &member.name)?;
+    }
+    let width = usize::try_from(*size).unwrap_or(usize::MAX);
+    let bits = u32::try_from(size.saturating_mul(8)).unwrap_or(u32::MAX).min(120);
+    let range = if *signed { -(1i128 << (bits - 1))..1i128 << (bits - 1) } else { 0..1i128 << bits };
+    for EnumMember { name, value } in members {
+        let all = value.to_le_bytes();
+        let Some(bytes) = all.get(..width).filter(|_| range.contains(value)) else {
+            return Err(Error::invalid_input(format!("{name} = {value} in an enumeration of {size} bytes")));
+        };
+        let mut bytes = bytes.to_vec();
+        if *order == ByteOrder::Big {
+            bytes.reverse();
+        }
+        encoder.bytes(&bytes);
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! Fill value messages, old and new (IV.A.2.e, IV.A.2.f).
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 
-use crate::hdf5::Cursor;
+use crate::hdf5::{Cursor, Encoder};
 
 /// The user's fill value of the old message; `None` where it is the default (zeros).
 pub(crate) fn parse_old(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
@@ -31,4 +31,30 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
         return Ok(None);
     }
     Ok(Some(cursor.take_u64(u64::from(size))?.to_vec()))
+}
+
+/// When a writer should make room for values: a hint for those who change the file later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Allocation {
+    Late = 2,
+    Incremental = 3,
+}
+
+/// Version 3 of the message; `None` is the default value, zeros.
+pub(crate) fn encode(value: Option<&[u8]>, allocation: Allocation) -> Result<Vec<u8>> {
+    /// Written when space is allocated, if the user set it.
+    const IF_SET: u8 = 2 << 2;
+    const DEFINED: u8 = 1 << 5;
+    let mut encoder = Encoder::default();
+    encoder.u8(3);
+    let when = allocation as u8 | IF_SET;
+    let Some(value) = value else {
+        encoder.u8(when);
+        return Ok(encoder.finish());
+    };
+    let length = u32::try_from(value.len()).map_err(|_| Error::unsupported("a fill value of 4 GiB or more"))?;
+    encoder.u8(when | DEFINED);
+    encoder.u32(length);
+    encoder.bytes(value);
+    Ok(encoder.finish())
 }

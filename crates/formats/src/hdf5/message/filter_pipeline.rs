@@ -1,9 +1,9 @@
 //! Filter pipeline message (IV.A.2.l).
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 
 use crate::filter::{Filter, Pipeline};
-use crate::hdf5::Cursor;
+use crate::hdf5::{Cursor, Encoder};
 
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Pipeline> {
     let version = cursor.u8()?;
@@ -33,4 +33,29 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Pipeline> {
         filters.push(Filter { id, name, optional: flags & 1 != 0, parameters });
     }
     Ok(Pipeline { filters })
+}
+
+/// Version 2 of the message.
+pub(crate) fn encode(pipeline: &Pipeline) -> Result<Vec<u8>> {
+    let most = |_| Error::unsupported("a filter pipeline of more than HDF5 can store");
+    let mut encoder = Encoder::default();
+    let count = u8::try_from(pipeline.filters.len()).map_err(most)?;
+    if count > 32 {
+        return Err(Error::unsupported(format!("a pipeline of {count} filters: HDF5 allows 32")));
+    }
+    encoder.bytes(&[2, count]);
+    for filter in &pipeline.filters {
+        encoder.u16(filter.id);
+        let name = filter.name.as_deref().filter(|_| filter.id >= 256);
+        if filter.id >= 256 {
+            encoder.u16(name.map_or(Ok(0), |name| u16::try_from(name.len() + 1).map_err(most))?);
+        }
+        encoder.u16(u16::from(filter.optional));
+        encoder.u16(u16::try_from(filter.parameters.len()).map_err(most)?);
+        if let Some(name) = name {
+            encoder.null_terminated(name);
+        }
+        filter.parameters.iter().for_each(|word| encoder.u32(*word));
+    }
+    Ok(encoder.finish())
 }

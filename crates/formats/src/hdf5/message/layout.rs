@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, HeapReference, Result};
 
-use crate::hdf5::Cursor;
+use crate::hdf5::chunk_locator::{extensible_array, fixed_array};
+use crate::hdf5::encoder::width_of;
 use crate::hdf5::layout::Locator;
+use crate::hdf5::{Cursor, Encoder};
 
 /// What the message says, before the dataspace and datatype are known.
 pub(crate) enum LayoutMessage {
@@ -131,4 +133,78 @@ fn version4(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
         (Some(address), _) => Locator::BtreeV2 { address },
     };
     chunked(cursor, extents, flags & 1 != 0, locator)
+}
+
+/// The message: version 3 where it can say it, which readers of HDF5 1.6 know; else version 4.
+pub(crate) fn encode(layout: &LayoutMessage) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::default();
+    match layout {
+        LayoutMessage::Compact(value) => {
+            encoder.bytes(&[3, 0]);
+            let length = u16::try_from(value.len());
+            encoder.u16(length.map_err(|_| Error::unsupported("compact data of 64 KiB or more"))?);
+            encoder.bytes(value);
+        }
+        LayoutMessage::Contiguous { address, size } => {
+            let size = size.ok_or_else(|| Error::internal("contiguous data of no size"))?;
+            encoder.bytes(&[3, 1]);
+            encoder.address(*address);
+            encoder.u64(size);
+        }
+        LayoutMessage::Virtual(place) => {
+            encoder.bytes(&[4, 3]);
+            encoder.address(place.map(|place| place.address));
+            encoder.u32(place.map_or(0, |place| place.index));
+        }
+        LayoutMessage::Chunked { chunk_shape, element_size, unfiltered_partial_edges: _, locator } => {
+            let extents: Vec<u64> = chunk_shape.iter().copied().chain([*element_size]).collect();
+            encode_chunked(&mut encoder, &extents, locator)?;
+        }
+    }
+    Ok(encoder.finish())
+}
+
+fn encode_chunked(encoder: &mut Encoder, extents: &[u64], locator: &Locator) -> Result<()> {
+    let too_many = |_| Error::unsupported("a chunked dataset of this many dimensions");
+    let ndim = u8::try_from(extents.len()).map_err(too_many)?;
+    let tree = match locator {
+        Locator::None => Some(None),
+        Locator::BtreeV1 { address } => Some(Some(*address)),
+        _ => None,
+    };
+    if let Some(address) = tree {
+        encoder.bytes(&[3, 2, ndim]);
+        encoder.address(address);
+        for extent in extents {
+            let extent = u32::try_from(*extent);
+            encoder.u32(extent.map_err(|_| Error::unsupported("a chunk extent of 2³² or more"))?);
+        }
+        return Ok(());
+    }
+    let filtered_single = u8::from(matches!(locator, Locator::Single { filtered: Some(_), .. })) << 1;
+    let width = extents.iter().map(|extent| width_of(*extent)).max().unwrap_or(1);
+    encoder.bytes(&[4, 2, filtered_single, ndim]);
+    encoder.u8(u8::try_from(width).unwrap_or(8));
+    extents.iter().for_each(|extent| encoder.uint(*extent, width));
+    match locator {
+        Locator::Single { address, filtered } => {
+            encoder.u8(1);
+            if let Some((size, mask)) = filtered {
+                encoder.u64(*size);
+                encoder.u32(*mask);
+            }
+            encoder.u64(*address);
+        }
+        Locator::FixedArray { address } => {
+            encoder.bytes(&[3, fixed_array::PAGE_BITS]);
+            encoder.u64(*address);
+        }
+        Locator::ExtensibleArray { address } => {
+            encoder.u8(4);
+            encoder.bytes(&extensible_array::CREATION);
+            encoder.u64(*address);
+        }
+        other => return Err(Error::internal(format!("a chunk locator that is not written: {other:?}"))),
+    }
+    Ok(())
 }

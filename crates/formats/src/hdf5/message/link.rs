@@ -1,8 +1,9 @@
 //! Link message (IV.A.2.g).
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 
-use crate::hdf5::Cursor;
+use crate::hdf5::encoder::width_of;
+use crate::hdf5::{Cursor, Encoder};
 
 /// A link before addresses become objects.
 #[derive(Debug, Clone)]
@@ -52,4 +53,53 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(String, RawTarget)> {
 fn text(bytes: &[u8]) -> String {
     let bytes = bytes.split(|&b| b == 0).next().unwrap_or_default();
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Version 1 of the message.
+pub(crate) fn encode(name: &str, target: &RawTarget) -> Result<Vec<u8>> {
+    const CLASS_STORED: u8 = 1 << 3;
+    const CHARACTER_SET_STORED: u8 = 1 << 4;
+    check_name(name)?;
+    let class = match target {
+        RawTarget::Hard(_) => None,
+        RawTarget::Soft(_) => Some(1),
+        RawTarget::External { .. } => Some(64),
+        RawTarget::UserDefined(class) => return Err(Error::unsupported(format!("a link of class {class}"))),
+    };
+    let length = name.len() as u64;
+    let (bits, width) = match width_of(length) {
+        1 => (0, 1),
+        2 => (1, 2),
+        _ => return Err(Error::unsupported("a name of 64 KiB or more")),
+    };
+    let mut encoder = Encoder::default();
+    let stored = if class.is_some() { CLASS_STORED } else { 0 } | if name.is_ascii() { 0 } else { CHARACTER_SET_STORED };
+    encoder.bytes(&[1, bits | stored]);
+    class.iter().for_each(|class| encoder.u8(*class));
+    if !name.is_ascii() {
+        encoder.u8(1);
+    }
+    encoder.uint(length, width);
+    encoder.bytes(name.as_bytes());
+    let text = |encoder: &mut Encoder, bytes: &[u8]| {
+        let length = u16::try_from(bytes.len()).map_err(|_| Error::unsupported("a link's target of 64 KiB or more"))?;
+        encoder.u16(length);
+        encoder.bytes(bytes);
+        Ok::<_, Error>(())
+    };
+    match target {
+        RawTarget::Hard(address) => encoder.u64(*address),
+        RawTarget::Soft(path) => text(&mut encoder, path.as_bytes())?,
+        RawTarget::External { file, path } => text(&mut encoder, format!("\0{file}\0{path}\0").as_bytes())?,
+        RawTarget::UserDefined(_) => {}
+    }
+    Ok(encoder.finish())
+}
+
+/// Whether HDF5 can call a link so: some characters, no `/`, no NUL, not `.`.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    if name.is_empty() || name == "." || name.contains(['/', '\0']) {
+        return Err(Error::invalid_input(format!("{name:?} is no name for an HDF5 object")));
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use hyperslab_array::Result;
 
-use crate::hdf5::Cursor;
+use crate::hdf5::{Cursor, Encoder};
 
 /// Addresses of dense storage.
 pub(crate) struct LinkInfo {
@@ -19,4 +19,13 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<LinkInfo> {
         cursor.skip(8)?;
     }
     Ok(LinkInfo { heap: cursor.address()?, name_tree: cursor.address()? })
+}
+
+/// The message of a group whose links are in its header.
+pub(crate) fn encode_compact() -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.bytes(&[0, 0]);
+    encoder.address(None);
+    encoder.address(None);
+    encoder.finish()
 }

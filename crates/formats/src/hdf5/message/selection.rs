@@ -3,7 +3,7 @@
 
 use hyperslab_array::{Error, HyperslabAxis, Result, StoredSelection};
 
-use crate::hdf5::Cursor;
+use crate::hdf5::{Cursor, Encoder};
 
 /// Flag: a hyperslab by start, stride, count and block instead of a list of blocks.
 const REGULAR: u8 = 1;
@@ -123,4 +123,36 @@ fn enough(cursor: &Cursor<'_>, count: u64, bytes: usize) -> Result<()> {
 
 fn coordinates(cursor: &mut Cursor<'_>, ndim: usize, width: usize) -> Result<Vec<u64>> {
     (0..ndim).map(|_| cursor.uint(width)).collect()
+}
+
+/// All of an extent, nothing (version 1), or a regular hyperslab (version 2, of HDF5 1.10).
+pub(crate) fn encode(selection: &StoredSelection, encoder: &mut Encoder) -> Result<()> {
+    let axes = match selection {
+        StoredSelection::None | StoredSelection::All => {
+            encoder.u32(if *selection == StoredSelection::All { 3 } else { 0 });
+            encoder.u32(1);
+            encoder.u64(0);
+            return Ok(());
+        }
+        StoredSelection::Hyperslab(axes) => axes,
+        StoredSelection::Points(_) | StoredSelection::Blocks(_) => {
+            return Err(Error::unsupported("writing a selection of points or of a list of blocks"));
+        }
+    };
+    let ndim = u32::try_from(axes.len()).map_err(|_| Error::unsupported("a selection of this many dimensions"))?;
+    encoder.u32(2);
+    encoder.u32(2);
+    encoder.u8(REGULAR);
+    encoder.u32(4 + 32 * ndim);
+    encoder.u32(ndim);
+    for axis in axes {
+        if axis.most.is_some() {
+            return Err(Error::unsupported("writing a hyperslab that was cut"));
+        }
+        encoder.u64(axis.start);
+        encoder.u64(axis.stride);
+        encoder.u64(axis.count.unwrap_or(u64::MAX));
+        encoder.u64(axis.block.unwrap_or(u64::MAX));
+    }
+    Ok(())
 }

@@ -3,6 +3,8 @@
 mod version1;
 mod version2;
 
+pub(crate) use version2::encode;
+
 use hyperslab_array::{Error, Result};
 
 use super::{Cursor, Source, shared_messages};
@@ -15,6 +17,7 @@ pub(crate) mod kind {
     pub const FILL_VALUE_OLD: u16 = 0x04;
     pub const FILL_VALUE: u16 = 0x05;
     pub const LINK: u16 = 0x06;
+    pub const GROUP_INFO: u16 = 0x0a;
     pub const EXTERNAL_FILES: u16 = 0x07;
     pub const LAYOUT: u16 = 0x08;
     pub const FILTER_PIPELINE: u16 = 0x0b;

@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::{Continuation, Message, continuations, read_blocks};
-use crate::hdf5::{Cursor, Source, checksum};
+use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
 /// Flags of the prefix.
 const CREATION_ORDER_TRACKED: u8 = 1 << 2;
@@ -66,4 +66,24 @@ fn block(cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Vec<Me
         messages.push(Message { kind, flags: message_flags, body, address: place });
     }
     Ok(())
+}
+
+/// A header in one block: kind, flags and body of each message.
+pub(crate) fn encode(messages: &[(u16, u8, Vec<u8>)]) -> Result<Vec<u8>> {
+    /// The block's size takes four bytes.
+    const WIDE: u8 = 2;
+    let mut block = Encoder::default();
+    for (kind, flags, body) in messages {
+        let length = u16::try_from(body.len());
+        let length = length.map_err(|_| Error::unsupported(format!("a header message of {} bytes: an object's header holds less than 64 KiB of each", body.len())))?;
+        block.u8(u8::try_from(*kind).map_err(|_| Error::internal("a header message of a large number"))?);
+        block.u16(length);
+        block.u8(*flags);
+        block.bytes(body);
+    }
+    let mut encoder = Encoder::signed(b"OHDR");
+    encoder.bytes(&[2, WIDE]);
+    encoder.u32(u32::try_from(block.len()).map_err(|_| Error::unsupported("an object header of 4 GiB or more"))?);
+    encoder.bytes(&block.finish());
+    Ok(encoder.finish_with_checksum())
 }

@@ -1,0 +1,209 @@
+"""Layouts: how values of numpy lie in a file that is written, as `dtypes` tells it of files that are read."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidInputError, UnsupportedError
+
+Datatype = dict[str, Any]
+
+#: Bytes of a variable-length element: length, address, number.
+_REFERENCE = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
+
+
+def _order(dtype: np.dtype[Any]) -> str:
+    return {"=": "<" if sys.byteorder == "little" else ">", "|": "<"}.get(dtype.byteorder, dtype.byteorder)
+
+
+def _text(utf8: bool) -> Datatype:
+    return {"class": "variable string", "size": 16, "padding": "NullTerminated", "utf8": utf8}
+
+
+def of_dtype(dtype: Any, values: Any = None) -> Datatype:
+    """How elements of `dtype` are stored. h5py's special dtypes (text, enumerations, variable length) are known
+    by their metadata; of plain objects, `values` tell whether they are text."""
+    if dtype in (str, bytes):
+        return _text(dtype is str)
+    dtype = np.dtype(dtype)
+    metadata = dict(dtype.metadata or {})
+    if "enum" in metadata:
+        base = of_dtype(np.dtype(dtype.str))
+        return {"class": "enum", "size": base["size"], "base": base, "members": [(str(k), int(v)) for k, v in metadata["enum"].items()]}
+    if "vlen" in metadata:
+        inner = metadata["vlen"]
+        return _text(inner is str) if inner in (str, bytes) else {"class": "sequence", "size": 16, "base": of_dtype(inner)}
+    if dtype.subdtype is not None:
+        inner, shape = dtype.subdtype
+        base = of_dtype(inner)
+        return {"class": "array", "size": base["size"] * int(np.prod(shape, dtype=object)), "base": base, "shape": [int(n) for n in shape]}
+    if dtype.names is not None:
+        return _compound(dtype)
+    kind, size = dtype.kind, dtype.itemsize
+    if kind == "b":
+        base = {"class": "integer", "size": 1, "signed": True, "order": "<"}
+        return {"class": "enum", "size": 1, "base": base, "members": [("FALSE", 0), ("TRUE", 1)]}
+    if kind in "iu":
+        return {"class": "integer", "size": size, "signed": kind == "i", "order": _order(dtype)}
+    if kind == "f" and size in (2, 4, 8):
+        return {"class": "float", "size": size, "order": _order(dtype)}
+    if kind == "c" and size in (8, 16):
+        part = {"class": "float", "size": size // 2, "order": _order(dtype)}
+        return {"class": "compound", "size": size, "members": [("r", 0, part), ("i", size // 2, part)]}
+    if kind == "S":
+        return {"class": "string", "size": max(size, 1), "padding": "NullPadded", "utf8": metadata.get("h5py_encoding") == "utf-8"}
+    if kind == "U":
+        return _text(True)
+    if kind == "V":
+        return {"class": "opaque", "size": size, "tag": ""}
+    if kind == "O" and values is not None:
+        return _of_objects(values)
+    raise UnsupportedError(f"numpy's {dtype} in HDF5" + (": give dtype=str for text" if kind == "O" else ""), "Unsupported")
+
+
+def _compound(dtype: np.dtype[Any]) -> Datatype:
+    assert dtype.names is not None and dtype.fields is not None
+    formats = [dtype.fields[name][0] for name in dtype.names]
+    offsets = [int(dtype.fields[name][1]) for name in dtype.names]
+    types = [of_dtype(format) for format in formats]
+    size = dtype.itemsize
+    if any(inner["size"] != format.itemsize for inner, format in zip(types, formats)):
+        # Text takes other room in a file than in memory.
+        offsets, size = [], 0
+        for inner in types:
+            offsets.append(size)
+            size += inner["size"]
+    return {"class": "compound", "size": size, "members": list(zip(dtype.names, offsets, types))}
+
+
+def _of_objects(values: Any) -> Datatype:
+    flat = np.asarray(values, dtype=object).reshape(-1)
+    for kind in (str, bytes):
+        if len(flat) and all(isinstance(value, kind) for value in flat):
+            return _text(kind is str)
+    raise UnsupportedError("Python objects in HDF5: give dtype=str for text, or h5py.vlen_dtype", "Unsupported")
+
+
+def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
+    """The dtype of the bytes in the file; variable-length elements as length, address and number."""
+    kind, size = datatype["class"], int(datatype["size"])
+    if kind in ("integer", "float"):
+        letter = "f" if kind == "float" else "i" if datatype["signed"] else "u"
+        return np.dtype(f"{datatype['order']}{letter}{size}")
+    if kind == "string":
+        return np.dtype(f"S{size}")
+    if kind == "enum":
+        return numpy_dtype(datatype["base"])
+    if kind == "array":
+        return np.dtype((numpy_dtype(datatype["base"]), tuple(datatype["shape"])))
+    if kind == "compound":
+        members = datatype["members"]
+        if [m[0] for m in members] == ["r", "i"] and size in (8, 16) and all(m[2]["class"] == "float" and m[2]["size"] == size // 2 for m in members):
+            return np.dtype(f"{members[0][2]['order']}c{size}")
+        return np.dtype({"names": [m[0] for m in members], "formats": [numpy_dtype(m[2]) for m in members],
+                         "offsets": [m[1] for m in members], "itemsize": size})
+    if kind in ("variable string", "sequence"):
+        return _REFERENCE
+    return np.dtype(f"V{size}")
+
+
+def _uses_heap(datatype: Datatype) -> bool:
+    kind = datatype["class"]
+    if kind == "compound":
+        return any(_uses_heap(member) for _, _, member in datatype["members"])
+    return kind in ("variable string", "sequence") or (kind == "array" and _uses_heap(datatype["base"]))
+
+
+def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+    """`values` as they will lie in the file, contiguous; variable-length values go into `heap`."""
+    target = numpy_dtype(datatype)
+    if datatype["class"] == "array":
+        return stored(values, datatype["base"], heap)
+    if datatype["class"] == "opaque":
+        raw = np.asarray(values)
+        if raw.dtype.itemsize != target.itemsize:
+            raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes where {target.itemsize} belong", "InvalidInput")
+        return contiguous(raw).view(target)
+    if not _uses_heap(datatype):
+        given = np.asarray(values)
+        if given.dtype.kind == "U" and target.kind == "S":
+            given = np.char.encode(given, "utf-8" if datatype["utf8"] else "ascii")
+        if target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize:
+            if given.size and int(np.char.str_len(given).max()) > target.itemsize:
+                raise InvalidInputError(f"text of more than {target.itemsize} bytes", "InvalidInput")
+        return contiguous(_checked_cast(given, target))
+    if datatype["class"] == "compound":
+        given = np.asarray(values)
+        if given.dtype.names is None:
+            given = np.asarray(values, dtype=np.dtype([(m[0], object) for m in datatype["members"]]))
+        out = np.zeros(given.shape, dtype=target)
+        for name, _, member in datatype["members"]:
+            out[name] = stored(given[name], member, heap)
+        return out
+    given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
+    out = np.zeros(given.shape, dtype=_REFERENCE)
+    flat = out.reshape(-1)
+    for place, value in enumerate(given.reshape(-1)):
+        count, data = _encoded(value, datatype, heap)
+        if count:
+            heap.append(data)
+            flat[place] = (count, 1, len(heap))
+    return out
+
+
+def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """As `numpy.ascontiguousarray`, which makes a dimension for a scalar."""
+    same: np.ndarray[Any, Any] = np.ascontiguousarray(values).reshape(values.shape)
+    return same
+
+
+def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A cast that keeps numbers: one that cannot be held is an error, not another number."""
+    if given.dtype.kind == "b" and target.kind in "iu":
+        return given.astype(target)
+    if target.names is None and given.dtype.kind in "iuf" and target.kind in "iu" and given.size:
+        if given.dtype.kind == "f" and not (np.isfinite(given).all() and (np.trunc(given) == given).all()):
+            raise InvalidInputError(f"values with fractions or without a number as {target}", "InvalidInput")
+        info = np.iinfo(target)
+        low, high = given.min(), given.max()
+        if int(low) < info.min or int(high) > info.max:
+            raise InvalidInputError(f"values from {low} to {high} as {target}", "InvalidInput")
+    try:
+        return np.asarray(given.astype(target, casting="same_kind" if given.dtype.kind == "c" else "unsafe", copy=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{given.dtype} as {target}: {error}", "InvalidInput") from None
+
+
+def _objects(values: Any) -> np.ndarray[Any, Any]:
+    """Sequences as elements, not as another dimension."""
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        return values
+    if isinstance(values, np.ndarray) and values.ndim <= 1:
+        one: np.ndarray[Any, Any] = np.empty((), dtype=object)
+        one[()] = values
+        return one
+    out: np.ndarray[Any, Any] = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        out[place] = value
+    return out
+
+
+def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, bytes]:
+    if datatype["class"] == "sequence":
+        if value is None:
+            return 0, b""
+        items = np.asarray(value)
+        return len(items), stored(items, datatype["base"], heap).tobytes()
+    if value is None:
+        return 0, b""
+    if not isinstance(value, (str, bytes)):
+        raise InvalidInputError(f"{value!r} is no text", "InvalidInput")
+    data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    if not datatype["utf8"] and not data.isascii() and isinstance(value, str):
+        raise InvalidInputError(f"{value!r} is no ASCII text: give dtype=str", "InvalidInput")
+    if b"\0" in data:
+        raise InvalidInputError("text with a NUL, where HDF5 would end it", "InvalidInput")
+    return len(data), data

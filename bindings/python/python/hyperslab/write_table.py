@@ -1,0 +1,169 @@
+"""write_table: Arrow tables as HDF5, a dataset a column or one compound dataset."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from . import layouts
+from .errors import InvalidInputError, UnsupportedError
+from .writing import NewDataset, NewFile, NewGroup, create
+
+_UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+#: Rows of a chunk take about this many bytes.
+_CHUNK_BYTES = 1 << 20
+
+
+def _reader(source: Any) -> pa.RecordBatchReader:
+    if isinstance(source, pa.RecordBatchReader):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, (list, tuple)):
+        source = pa.Table.from_batches(list(source))
+    if hasattr(source, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(source)
+    raise InvalidInputError(f"{type(source).__name__} is no Arrow data: give a table, batches, or what has an Arrow stream", "InvalidInput")
+
+
+class _Column:
+    """How values of an Arrow type become elements: `dtype` and `shape` of one, and what to say beside them."""
+
+    def __init__(self, name: str, type: pa.DataType) -> None:
+        self.name, self.type = name, type
+        self.attributes: dict[str, Any] = {}
+        self.inner: tuple[int, ...] = ()
+        while pa.types.is_fixed_size_list(type):
+            self.inner += (type.list_size,)
+            type = type.value_type
+        if pa.types.is_dictionary(type) and _is_text(type.value_type):
+            self.type = type = type.value_type
+        self.item = type
+        if self.inner and not _is_plain(type):
+            raise self._refused()
+        if pa.types.is_timestamp(type):
+            self.dtype: Any = np.dtype("<i8")
+            self.attributes = {"units": f"{_UNITS[type.unit]} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
+        elif pa.types.is_boolean(type):
+            self.dtype = np.dtype(bool)
+        elif pa.types.is_integer(type) or pa.types.is_floating(type):
+            self.dtype = np.dtype(type.to_pandas_dtype()).newbyteorder("<")
+        elif _is_text(type):
+            self.dtype = str
+        elif pa.types.is_fixed_size_binary(type):
+            self.dtype = np.dtype(f"V{type.byte_width}")
+        elif (pa.types.is_list(type) or pa.types.is_large_list(type)) and _is_plain(type.value_type) and not pa.types.is_boolean(type.value_type):
+            self.dtype = np.dtype(object, metadata={"vlen": np.dtype(type.value_type.to_pandas_dtype())})
+        else:
+            raise self._refused()
+        #: Of an element: lists of fixed size are arrays, so that every column has one dimension.
+        self.element = np.dtype((self.dtype, self.inner)) if self.inner else self.dtype
+
+    def _refused(self) -> UnsupportedError:
+        return UnsupportedError(f"column {self.name!r} of Arrow type {self.type} in HDF5", "Unsupported")
+
+    def values(self, array: pa.Array) -> Any:
+        """The values of a batch, without nulls, which HDF5 has none of."""
+        if array.null_count:
+            raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls, which HDF5 has not: fill them first", "Unsupported")
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        for _ in self.inner:
+            array = array.flatten()
+            if array.null_count:
+                raise UnsupportedError(f"column {self.name!r} has nulls in its lists, which HDF5 has not: fill them first", "Unsupported")
+        if pa.types.is_timestamp(self.item):
+            array = array.cast(pa.int64())
+        if self.dtype is str:
+            out = np.empty(len(array), dtype=object)
+            out[:] = array.to_pylist()
+            return out
+        if pa.types.is_fixed_size_binary(self.item):
+            return np.array(array.to_pylist(), dtype=self.dtype)
+        if self.dtype.kind == "O":
+            out = np.empty(len(array), dtype=object)
+            for place, value in enumerate(array):
+                if value.values.null_count:
+                    raise UnsupportedError(f"column {self.name!r} has nulls in its lists, which HDF5 has not: fill them first", "Unsupported")
+                out[place] = value.values.to_numpy(zero_copy_only=False)
+            return out
+        return array.to_numpy(zero_copy_only=False).reshape(-1, *self.inner)
+
+
+def _is_text(type: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+
+
+def _is_plain(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type))
+
+
+def _rows(bytes_of_one: int) -> int:
+    return max(1, _CHUNK_BYTES // max(1, bytes_of_one))
+
+
+def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -> Any:
+    datasets: list[NewDataset] = []
+    for column in columns:
+        rows = _rows(layouts.of_dtype(column.element)["size"])
+        made = group.create_dataset(column.name, (0,), column.element, maxshape=(None,), chunks=(rows,), **options)
+        made.attrs.update(column.attributes)
+        datasets.append(made)
+
+    def write(batch: pa.RecordBatch) -> None:
+        for column, dataset, array in zip(columns, datasets, batch.columns):
+            dataset.append(column.values(array))
+
+    return write
+
+
+def _records(file: NewFile, path: str, columns: list[_Column], options: dict[str, Any]) -> Any:
+    fields = []
+    for column in columns:
+        dtype = np.dtype(object, metadata={"vlen": str}) if column.dtype is str else column.dtype
+        if column.attributes:
+            raise UnsupportedError(f"column {column.name!r} of times as a member of a compound: give layout=\"columns\"", "Unsupported")
+        fields.append((column.name, dtype, column.inner) if column.inner else (column.name, dtype))
+    dtype = np.dtype(fields)
+    rows = _rows(layouts.of_dtype(dtype)["size"])
+    dataset = file.create_dataset(path, (0,), dtype, maxshape=(None,), chunks=(rows,), **options)
+
+    def write(batch: pa.RecordBatch) -> None:
+        out = np.empty(batch.num_rows, dtype=dtype)
+        for column, array in zip(columns, batch.columns):
+            out[column.name] = column.values(array)
+        dataset.append(out)
+
+    return write
+
+
+def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "columns", mode: str = "w", compression: Any = None,
+                compression_opts: Any = None, shuffle: bool = False, fletcher32: bool = False, threads: int | None = None) -> int:
+    """Writes Arrow data as HDF5 and gives the number of rows. `source` is a table, a record batch, a list of them, or
+    whatever has an Arrow stream (Polars, DuckDB, `hs.open(…).table(…)`); batches are written as they come.
+
+    `layout="columns"` makes a dataset of each column in `group`; `"records"` one compound dataset called `group`.
+    Times become counts with CF's `units`. Nulls and types that HDF5 has not are refused by name."""
+    reader = _reader(source)
+    columns = [_Column(field.name, field.type) for field in reader.schema]
+    names = [column.name for column in columns]
+    if len(set(names)) != len(names) or not names:
+        raise InvalidInputError(f"columns called {names}: each needs a name of its own", "InvalidInput")
+    if any("/" in name or not name for name in names) and layout == "columns":
+        raise InvalidInputError(f"columns called {names}: a dataset has no / in its name", "InvalidInput")
+    options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
+    count = 0
+    with create(os.fspath(path), mode, threads=threads) as file:
+        if layout == "columns":
+            write = _columns(file.create_group(group), columns, options)
+        elif layout == "records":
+            write = _records(file, group if group.strip("/") else "table", columns, options)
+        else:
+            raise InvalidInputError(f"layout {layout!r} is not known: give columns or records", "InvalidInput")
+        for batch in reader:
+            write(batch)
+            count += batch.num_rows
+    return count

@@ -1,0 +1,318 @@
+"""Writing: a new HDF5 file, made as h5py makes one, visible when it is complete."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from . import _native, layouts, selecting
+from .attributes import Empty
+from .errors import InvalidInputError, UnsupportedError
+
+#: Number, name, whether a chunk may skip it, and the parameters of a level.
+_COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
+    "gzip": (1, None, True), "deflate": (1, None, True), "lz4": (32004, "lz4", True), "zstd": (32015, "zstd", True),
+    "bitshuffle": (32008, "bitshuffle", True),
+}
+_LEVELS = {1: 4, 32015: 3}
+_BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
+
+
+def _filters(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> list[tuple[int, str | None, bool, list[int]]]:
+    filters: list[tuple[int, str | None, bool, list[int]]] = []
+    if shuffle:
+        filters.append((2, None, True, []))
+    if isinstance(compression, int) and not isinstance(compression, bool):
+        compression, level = "gzip", compression
+    if compression is not None:
+        if compression not in _COMPRESSIONS:
+            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}", "Unsupported")
+        number, name, optional = _COMPRESSIONS[compression]
+        if number == 32008:
+            if level not in _BITSHUFFLE:
+                raise InvalidInputError(f"bitshuffle with {level!r}: give lz4, zstd or none", "InvalidInput")
+            parameters = [0, 4, 0, 0, _BITSHUFFLE[level]]
+        elif number in _LEVELS:
+            chosen = _LEVELS[number] if level is None else int(level)
+            parameters = [chosen & 0xffffffff]
+        else:
+            parameters = [] if level is None else [int(level)]
+        filters.append((number, name, optional, parameters))
+    elif level is not None:
+        raise InvalidInputError("compression_opts without compression", "InvalidInput")
+    if fletcher32:
+        filters.append((3, None, False, []))
+    return filters
+
+
+class NewAttributes:
+    """The attributes of an object that is being written: `attrs["units"] = "K"`."""
+
+    def __init__(self, writer: Any, path: str) -> None:
+        self._writer, self._path = writer, path
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.create(name, value)
+
+    def create(self, name: str, value: Any, dtype: Any = None) -> None:
+        """Sets an attribute, of a dtype that may be given."""
+        if isinstance(value, Empty):
+            self._writer.set_attribute(self._path, name, None, layouts.of_dtype(dtype or value.dtype), b"", [])
+            return
+        given = value if isinstance(value, (str, bytes)) else np.asarray(value)
+        datatype = _datatype(dtype, given)
+        if isinstance(value, bytes):
+            given = np.bytes_(value)
+            datatype = layouts.of_dtype(f"S{max(len(value), 1)}")
+        heap: list[bytes] = []
+        data = layouts.stored(given, datatype, heap)
+        shape = list(_shape_of(given, datatype))
+        self._writer.set_attribute(self._path, name, shape, datatype, data.tobytes(), heap)
+
+    def update(self, values: Any) -> None:
+        """Sets many."""
+        for name, value in dict(values).items():
+            self[name] = value
+
+
+def _datatype(dtype: Any, values: Any) -> dict[str, Any]:
+    if dtype is not None:
+        return layouts.of_dtype(dtype)
+    if isinstance(values, str):
+        return layouts.of_dtype(str)
+    array = np.asarray(values)
+    return layouts.of_dtype(array.dtype, array)
+
+
+def _shape_of(values: Any, datatype: dict[str, Any]) -> tuple[int, ...]:
+    shape: tuple[int, ...] = tuple(np.shape(values))
+    inner = len(datatype["shape"]) if datatype["class"] == "array" else 0
+    return shape[:len(shape) - inner]
+
+
+class NewDataset:
+    """A dataset that is being written: `dataset[10:20] = values`."""
+
+    def __init__(self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: dict[str, Any],
+                 chunks: tuple[int, ...] | None) -> None:
+        self._writer, self._path, self._shape, self._datatype = writer, path, shape, datatype
+        self.chunks = chunks
+
+    @property
+    def name(self) -> str:
+        """The absolute path."""
+        return "/" + self._path.strip("/")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return self._shape or ()
+
+    @property
+    def attrs(self) -> NewAttributes:
+        """The attributes."""
+        return NewAttributes(self._writer, self._path)
+
+    def resize(self, shape: Sequence[int]) -> None:
+        """Grows the dataset; no dimension gets shorter."""
+        self._writer.grow(self._path, [int(n) for n in shape])
+        self._shape = tuple(int(n) for n in shape)
+
+    def append(self, values: Any) -> None:
+        """Adds rows along the first dimension."""
+        before = self.shape[0]
+        count = len(values)
+        self.resize((before + count, *self.shape[1:]))
+        self[before:before + count] = values
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        selected = selecting.select(key, self.shape)
+        if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
+            raise UnsupportedError("writing by masks or lists of indexes: write slices", "Unsupported")
+        if any(step != 1 and count > 1 for _, count, step in selected.axes):
+            raise UnsupportedError("writing with steps: write slices without", "Unsupported")
+        inner = tuple(self._datatype["shape"]) if self._datatype["class"] == "array" else ()
+        heap: list[bytes] = []
+        data = layouts.stored(values, self._datatype, heap)
+        try:
+            data = layouts.contiguous(np.broadcast_to(data, selected.shape + inner))
+        except ValueError:
+            raise InvalidInputError(f"values of shape {np.shape(values)} for a selection of shape {selected.shape}", "InvalidInput") from None
+        start, count = [axis[0] for axis in selected.axes], list(selected.box)
+        self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap)
+
+    def __repr__(self) -> str:
+        return f"<new dataset {self.name} {self.shape}>"
+
+
+class NewGroup:
+    """A group that is being written."""
+
+    def __init__(self, writer: Any, path: str) -> None:
+        self._writer, self._path = writer, path
+
+    def _below(self, path: str) -> str:
+        return path if path.startswith("/") else f"{self._path.rstrip('/')}/{path}"
+
+    @property
+    def attrs(self) -> NewAttributes:
+        """The attributes."""
+        return NewAttributes(self._writer, self._path)
+
+    def create_group(self, path: str) -> NewGroup:
+        """A group, and those above it."""
+        self._writer.create_group(self._below(path))
+        made = type(self).__new__(NewGroup if isinstance(self, NewFile) else type(self))
+        NewGroup.__init__(made, self._writer, self._below(path))
+        return made
+
+    require_group = create_group
+
+    def create_dataset(self, path: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
+                       maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
+                       shuffle: bool = False, fletcher32: bool = False, **more: Any) -> NewDataset:
+        """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
+        chosen where they are needed and not given (or `True`)."""
+        where = self._below(path)
+        empty = isinstance(data, Empty)
+        if empty:
+            dtype, data = dtype or data.dtype, None
+        if data is not None and not isinstance(data, (str, bytes)):
+            data = _array(data, dtype)
+        if data is None and dtype is None:
+            dtype = "f4"
+        datatype = _datatype(dtype, data)
+        if isinstance(data, bytes) and dtype is None:
+            datatype = layouts.of_dtype(f"S{max(len(data), 1)}")
+        found = None if data is None else _shape_of(data, datatype)
+        if shape is not None:
+            shape = tuple(int(n) for n in shape) if np.iterable(shape) else (int(shape),)
+            if found is not None and found != shape:
+                if int(np.prod(shape, dtype=object)) != int(np.prod(found, dtype=object)):
+                    raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}", "InvalidInput")
+                data = np.reshape(data, shape + tuple(np.shape(data)[len(found):]))
+        elif found is not None:
+            shape = found
+        elif not empty:
+            raise InvalidInputError("a dataset needs a shape or data", "InvalidInput")
+        if maxshape is not None:
+            maxshape = [None if n is None else int(n) for n in (maxshape if np.iterable(maxshape) else (maxshape,))]
+        filters = _filters(compression, compression_opts, shuffle, fletcher32)
+        fill = None
+        if fillvalue is not None:
+            fill = layouts.stored(fillvalue, datatype, []).tobytes()
+            fill = fill if any(fill) else None
+        if chunks is True or (chunks is None and filters):
+            chunks, maxshape = None, maxshape
+            if not filters and maxshape is None:
+                chunks = _halved(shape or (), datatype["size"])
+        chunks = None if chunks is None or chunks is False else [int(n) for n in (chunks if np.iterable(chunks) else (chunks,))]
+        extent = None if shape is None else list(shape)
+        more_options = self._more(more, extent)
+        if more_options.get("rows"):
+            maxshape = maxshape or [None, *(extent or [0])[1:]]
+        chosen = self._writer.create_dataset(where, datatype, extent, maxshape, chunks, filters, fill, **more_options)
+        made = NewDataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen))
+        if data is not None:
+            made[()] = data
+        return made
+
+    def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
+        """Options of parallel writes, which a file of its own has none of."""
+        if given:
+            raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
+        return {}
+
+    def __setitem__(self, path: str, value: Any) -> None:
+        """A dataset of these values, or a link."""
+        if isinstance(value, SoftLink):
+            self._writer.create_link(self._below(path), value.path)
+        elif isinstance(value, ExternalLink):
+            self._writer.create_link(self._below(path), value.path, value.file)
+        else:
+            self.create_dataset(path, data=value)
+
+
+class SoftLink:
+    """A link to a path of the same file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class ExternalLink:
+    """A link to a path of another file."""
+
+    def __init__(self, file: str, path: str) -> None:
+        self.file, self.path = file, path
+
+
+def _array(data: Any, dtype: Any) -> Any:
+    """The values as an array, of whose elements sequences are not another dimension."""
+    if isinstance(data, np.ndarray):
+        return data
+    metadata = np.dtype(dtype).metadata if dtype not in (None, str, bytes) else None
+    if metadata and "vlen" in metadata and metadata["vlen"] not in (str, bytes):
+        out = np.empty(len(data), dtype=object)
+        for place, value in enumerate(data):
+            out[place] = value
+        return out
+    given = np.asarray(data)
+    if dtype not in (None, str, bytes) and np.dtype(dtype).names is not None and given.dtype.names is None:
+        given = np.array(data, dtype=np.dtype(dtype))
+    return given
+
+
+def _halved(shape: tuple[int, ...], size: int) -> list[int]:
+    chunks = [max(n, 1) for n in shape]
+    while int(np.prod(chunks, dtype=object)) * size > 1 << 20:
+        longest = chunks.index(max(chunks))
+        chunks[longest] = -(-chunks[longest] // 2)
+    return chunks
+
+
+class NewFile(NewGroup):
+    """A file that is being written. It becomes visible, complete and on the disk, with `close()` or at the end of
+    `with`; an error there, or `abort()`, leaves nothing."""
+
+    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None) -> None:
+        super().__init__(_native.Writer(path, alignment, threads), "/")
+        self._replace, self.filename, self._open = replace, path, True
+
+    def close(self) -> None:
+        """Makes the file visible."""
+        if self._open:
+            self._open = False
+            self._writer.finish(self._replace)
+
+    def abort(self) -> None:
+        """Gives the file up."""
+        self._open = False
+        self._writer.abort()
+
+    def __enter__(self) -> NewFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+    def __repr__(self) -> str:
+        return f"<new file {self.filename}>"
+
+
+def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None) -> NewFile:
+    """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
+
+    Nothing is visible before the end: until then a file of this name stays as it was. `mode="w"` takes its place,
+    `mode="x"` conflicts with it. Blocks of `alignment` bytes or more begin at multiples of it (default: the block
+    or stripe of the file system). Chunks are compressed by `threads` threads, one a core by default."""
+    if mode not in ("w", "x"):
+        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
+    return NewFile(os.fspath(path), mode == "w", alignment, threads)

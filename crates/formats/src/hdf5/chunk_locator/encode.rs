@@ -1,0 +1,97 @@
+//! Which chunk locator a dataset gets that we write, and the form of its entries.
+
+use std::collections::BTreeMap;
+
+use hyperslab_array::{Error, Result};
+
+use super::numbering::Numbering;
+use super::{btree_v1, extensible_array, fixed_array};
+use crate::hdf5::Encoder;
+use crate::hdf5::encoder::{WIDTH, width_of};
+use crate::hdf5::layout::{ChunkedLayout, Locator};
+use crate::hdf5::writer::{Space, StoredChunk};
+
+/// Entries of an array that were never written, beside those that were: more go into a B-tree.
+const SPARE_ENTRIES: u64 = 4096;
+/// Most bytes of a chunk whose size a B-tree and older readers can say.
+const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
+
+/// How an array keeps a chunk's place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EntryForm {
+    /// Bytes of a stored chunk's size where filters apply.
+    size_width: Option<usize>,
+}
+
+impl EntryForm {
+    fn new(layout: &ChunkedLayout, filtered: bool) -> Self {
+        // A byte more than the unfiltered size needs: filters may make a chunk longer.
+        Self { size_width: filtered.then(|| (1 + width_of(layout.chunk_bytes)).min(8)) }
+    }
+    pub(super) fn filtered(self) -> bool {
+        self.size_width.is_some()
+    }
+    /// Bytes of an entry.
+    pub(super) fn bytes(self) -> u8 {
+        u8::try_from(WIDTH + self.size_width.map_or(0, |width| width + 4)).unwrap_or(u8::MAX)
+    }
+    pub(super) fn put(self, chunk: Option<&StoredChunk>, encoder: &mut Encoder) {
+        encoder.address(chunk.map(|chunk| chunk.address));
+        if let Some(width) = self.size_width {
+            encoder.uint(chunk.map_or(0, |chunk| chunk.length), width);
+            encoder.u32(chunk.map_or(0, |chunk| chunk.filter_mask));
+        }
+    }
+}
+
+/// Puts what finds `chunks` into `space`: a fixed array where no dimension is unlimited, an extensible array
+/// where one is, a version-1 B-tree where more are or the arrays would be mostly empty; nothing for the
+/// only chunk of a dataset. `layout.locator` is not looked at.
+pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u64, filtered: bool, chunks: &[StoredChunk]) -> Result<Locator> {
+    if layout.chunk_bytes > MOST_CHUNK_BYTES {
+        return Err(Error::unsupported(format!("chunks of {} bytes: HDF5 allows less than 4 GiB", layout.chunk_bytes)));
+    }
+    let mut ordered: Vec<&StoredChunk> = chunks.iter().collect();
+    ordered.sort_by(|a, b| a.position.cmp(&b.position));
+    if ordered.windows(2).any(|pair| matches!(pair, [a, b] if a.position == b.position)) {
+        return Err(Error::internal("one chunk was written twice"));
+    }
+    if !filtered && chunks.iter().any(|chunk| chunk.length != layout.chunk_bytes) {
+        return Err(Error::internal("a chunk without filters of another size"));
+    }
+    let Some(first) = ordered.first() else { return Ok(Locator::None) };
+    let unlimited = layout.max_shape.iter().filter(|most| most.is_none()).count();
+    let fixed: Vec<Option<u64>> = layout.shape.iter().copied().map(Some).collect();
+    if layout.max_shape == fixed && layout.shape == layout.chunk_shape {
+        return Ok(Locator::Single { address: first.address, filtered: filtered.then_some((first.length, first.filter_mask)) });
+    }
+    let form = EntryForm::new(layout, filtered);
+    let numbering = match unlimited {
+        0 => Numbering::row_major(layout),
+        1 => Numbering::unlimited_first(layout),
+        _ => return tree(space, layout, element_size, &ordered),
+    };
+    // Numbers beyond 64 bits are of arrays that would be mostly empty.
+    let Ok(numbering) = numbering else { return tree(space, layout, element_size, &ordered) };
+    let mut numbered = BTreeMap::new();
+    for chunk in &ordered {
+        let origin: Vec<u64> = chunk.position.iter().zip(&layout.chunk_shape).map(|(number, extent)| number.saturating_mul(*extent)).collect();
+        numbered.insert(numbering.number(&origin)?.0, *chunk);
+    }
+    let enough = (chunks.len() as u64).saturating_mul(4).saturating_add(SPARE_ENTRIES);
+    let last = numbered.last_key_value().map_or(0, |(last, _)| *last);
+    if unlimited == 1 && last < enough && last < 1 << 32 {
+        return Ok(Locator::ExtensibleArray { address: extensible_array::encode(space, &numbered, form)? });
+    }
+    let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(most, chunk)| most.unwrap_or(0).div_ceil((*chunk).max(1)));
+    let count = counts.fold(1, u64::saturating_mul);
+    if unlimited == 0 && count <= enough {
+        let entries: Vec<Option<&StoredChunk>> = (0..count).map(|number| numbered.get(&number).copied()).collect();
+        return Ok(Locator::FixedArray { address: fixed_array::encode(space, &entries, form)? });
+    }
+    tree(space, layout, element_size, &ordered)
+}
+
+fn tree(space: &mut Space, layout: &ChunkedLayout, element_size: u64, ordered: &[&StoredChunk]) -> Result<Locator> {
+    Ok(Locator::BtreeV1 { address: btree_v1::encode(space, ordered, &layout.chunk_shape, element_size)? })
+}

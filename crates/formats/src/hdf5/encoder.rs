@@ -1,0 +1,74 @@
+//! Encoder: puts the fields of a structure behind each other, as [`super::Cursor`] takes them. What we
+//! write has offsets and lengths of 8 bytes.
+
+use super::checksum;
+
+/// Bytes of an address or a length in what we write.
+pub(crate) const WIDTH: usize = 8;
+
+/// Bytes of a structure, little endian.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Encoder {
+    bytes: Vec<u8>,
+}
+
+impl Encoder {
+    /// A structure that begins with a four-byte signature.
+    pub fn signed(signature: &[u8; 4]) -> Self {
+        Self { bytes: signature.to_vec() }
+    }
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+    pub fn u8(&mut self, value: u8) {
+        self.bytes.push(value);
+    }
+    pub fn u16(&mut self, value: u16) {
+        self.bytes(&value.to_le_bytes());
+    }
+    pub fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_le_bytes());
+    }
+    /// An address or a length.
+    pub fn u64(&mut self, value: u64) {
+        self.bytes(&value.to_le_bytes());
+    }
+    /// The low `size` bytes of a number that they hold.
+    pub fn uint(&mut self, value: u64, size: usize) {
+        let bytes = value.to_le_bytes();
+        self.bytes(bytes.get(..size).unwrap_or(&bytes));
+    }
+    /// An address; `None` is the undefined address.
+    pub fn address(&mut self, address: Option<u64>) {
+        self.u64(address.unwrap_or(u64::MAX));
+    }
+    /// Text and the NUL that ends it.
+    pub fn null_terminated(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+        self.u8(0);
+    }
+    /// Zeros up to `length` bytes in all.
+    pub fn pad_to(&mut self, length: usize) {
+        if self.bytes.len() < length {
+            self.bytes.resize(length, 0);
+        }
+    }
+    /// What was put in.
+    pub fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+    /// The same with its checksum behind.
+    pub fn finish_with_checksum(mut self) -> Vec<u8> {
+        let sum = checksum::lookup3(&self.bytes);
+        self.u32(sum);
+        self.bytes
+    }
+}
+
+/// Bytes that hold every number up to `value`; at least one.
+pub(crate) fn width_of(value: u64) -> usize {
+    usize::try_from((64 - value.leading_zeros()).div_ceil(8).max(1)).unwrap_or(8)
+}

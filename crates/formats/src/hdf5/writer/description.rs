@@ -1,0 +1,103 @@
+//! What a file to be written contains; values of datasets are in the file already.
+
+use hyperslab_array::{Dataspace, Datatype, Elements};
+
+use crate::VirtualMapping;
+use crate::filter::Pipeline;
+
+/// All objects of a file; the root group is number 0.
+#[derive(Debug, Clone, Default)]
+pub struct NewFile {
+    /// The objects.
+    pub objects: Vec<NewObject>,
+}
+
+/// A group or dataset.
+#[derive(Debug, Clone)]
+pub struct NewObject {
+    /// Its attributes, each name once.
+    pub attributes: Vec<NewAttribute>,
+    /// What it is.
+    pub content: NewContent,
+}
+
+/// The kind of an object.
+#[derive(Debug, Clone)]
+pub enum NewContent {
+    /// A group with its links, each name once.
+    Group(Vec<(String, NewLink)>),
+    /// A dataset.
+    Dataset(Box<NewDataset>),
+}
+
+/// Where a link leads.
+#[derive(Debug, Clone)]
+pub enum NewLink {
+    /// To the object with this number.
+    Hard(usize),
+    /// To a path in this file.
+    Soft(String),
+    /// To a path in another file.
+    External {
+        /// The other file.
+        file: String,
+        /// Absolute path in it.
+        path: String,
+    },
+}
+
+/// A named value.
+#[derive(Debug, Clone)]
+pub struct NewAttribute {
+    /// Name.
+    pub name: String,
+    /// Extent.
+    pub dataspace: Dataspace,
+    /// The value. A reference to an object is the object's number in the file and one, little endian; 0
+    /// points at nothing.
+    pub value: Elements,
+}
+
+/// A dataset whose values are in the file.
+#[derive(Debug, Clone)]
+pub struct NewDataset {
+    /// Datatype of an element.
+    pub datatype: Datatype,
+    /// Extent.
+    pub dataspace: Dataspace,
+    /// One element's bytes for what was never written; `None` is zeros.
+    pub fill_value: Option<Vec<u8>>,
+    /// The filters that the chunks went through.
+    pub filters: Pipeline,
+    /// Where the values are.
+    pub storage: NewStorage,
+}
+
+/// Where a dataset's values are.
+#[derive(Debug, Clone)]
+pub enum NewStorage {
+    /// One run of bytes at this address; `None` is never written.
+    Contiguous(Option<u64>),
+    /// In chunks, in any order; one that is missing was never written.
+    Chunked {
+        /// Extent of a chunk.
+        chunk_shape: Vec<u64>,
+        /// The chunks.
+        chunks: Vec<StoredChunk>,
+    },
+    /// In other datasets.
+    Virtual(Vec<VirtualMapping>),
+}
+
+/// A chunk in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredChunk {
+    /// Which chunk along each dimension.
+    pub position: Vec<u64>,
+    /// Where its bytes are.
+    pub address: u64,
+    /// How many there are.
+    pub length: u64,
+    /// A bit for each filter that was skipped.
+    pub filter_mask: u32,
+}

@@ -1,0 +1,182 @@
+//! The metadata of a file: plans every address, gives all bytes.
+
+use hyperslab_array::{Dataspace, Error, HeapReference, Result};
+
+use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
+use super::space::Space;
+use super::values::place_values;
+use super::HeapWriter;
+use crate::hdf5::layout::{ChunkedLayout, Locator};
+use crate::hdf5::message::fill_value::Allocation;
+use crate::hdf5::message::layout::LayoutMessage;
+use crate::hdf5::message::link::RawTarget;
+use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, fill_value, filter_pipeline, layout};
+use crate::hdf5::object_header::{self, kind};
+use crate::hdf5::{chunk_locator, group, superblock, virtual_dataset};
+
+/// Bytes that the superblock takes at the beginning of the file.
+pub const SUPERBLOCK_BYTES: u64 = superblock::ENCODED_BYTES;
+
+/// All metadata of a file but the superblock.
+pub struct EncodedMetadata {
+    /// To be written at the address that was given.
+    pub bytes: Vec<u8>,
+    /// Address of the root group, for the superblock.
+    pub root: u64,
+}
+
+/// The superblock of a file that ends at byte `end`.
+pub fn encode_superblock(root: u64, end: u64) -> Vec<u8> {
+    superblock::encode(root, end)
+}
+
+/// Plans and encodes the metadata of `file`, to lie at address `at`, a multiple of 8.
+pub fn encode_metadata(file: &NewFile, at: u64) -> Result<EncodedMetadata> {
+    let nowhere = vec![0; file.objects.len()];
+    let has_references = file.objects.iter().any(|object| object.attributes.iter().any(|a| a.value.datatype.has_references()));
+    let (space, addresses) = encode(file, at, &nowhere)?;
+    // References are as long whatever they point at, so the second time everything lies where it did.
+    let (space, addresses) = if has_references { encode(file, at, &addresses)? } else { (space, addresses) };
+    let root = addresses.first().copied().ok_or_else(|| Error::internal("a file without a root group"))?;
+    Ok(EncodedMetadata { bytes: space.finish(), root })
+}
+
+/// `pointed_at` are the addresses for references.
+fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64>)> {
+    let mut space = Space::new(at);
+    let mut addresses: Vec<Option<u64>> = vec![None; file.objects.len()];
+    // What an object leads to comes before it.
+    let mut pending = vec![(0, false)];
+    let mut begun = vec![false; file.objects.len()];
+    while let Some((number, members_done)) = pending.pop() {
+        let object = file.objects.get(number).ok_or_else(|| Error::internal(format!("a link to object {number}, which there is not")))?;
+        if !members_done {
+            if begun.get(number).copied().unwrap_or(true) {
+                continue;
+            }
+            if let Some(begun) = begun.get_mut(number) {
+                *begun = true;
+            }
+            pending.push((number, true));
+            if let NewContent::Group(links) = &object.content {
+                let members = links.iter().filter_map(|(_, link)| if let NewLink::Hard(member) = link { Some((*member, false)) } else { None });
+                pending.extend(members);
+            }
+            continue;
+        }
+        let mut messages = match &object.content {
+            NewContent::Group(links) => {
+                let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses)?)));
+                group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?)?
+            }
+            NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset)?,
+        };
+        if !object.attributes.is_empty() {
+            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode_compact()));
+        }
+        for new in &object.attributes {
+            messages.push((kind::ATTRIBUTE, 0, attribute_message(&mut space, new, pointed_at)?));
+        }
+        let address = space.put(&object_header::encode(&messages)?);
+        if let Some(place) = addresses.get_mut(number) {
+            *place = Some(address);
+        }
+    }
+    Ok((space, addresses.into_iter().map(|address| address.unwrap_or(0)).collect()))
+}
+
+fn target(link: &NewLink, addresses: &[Option<u64>]) -> Result<RawTarget> {
+    Ok(match link {
+        NewLink::Hard(member) => {
+            let address = addresses.get(*member).copied().flatten();
+            RawTarget::Hard(address.ok_or_else(|| Error::unsupported("a hard link that leads back to a group above it"))?)
+        }
+        NewLink::Soft(path) => RawTarget::Soft(path.clone()),
+        NewLink::External { file, path } => RawTarget::External { file: file.clone(), path: path.clone() },
+    })
+}
+
+fn attribute_message(space: &mut Space, new: &NewAttribute, pointed_at: &[u64]) -> Result<Vec<u8>> {
+    let named = |error: Error| Error::new(error.kind(), format!("attribute {:?}: {}", new.name, error.message()));
+    let value = &new.value;
+    let expected = new.dataspace.element_count()?.checked_mul(value.datatype.size());
+    if expected != Some(value.bytes.len() as u64) {
+        return Err(named(Error::invalid_input(format!("{} bytes for a value of shape {:?}", value.bytes.len(), new.dataspace.shape()))));
+    }
+    let mut bytes = value.bytes.clone();
+    let resolve = |reference: HeapReference| value.heap.object(reference);
+    let mut heap = HeapWriter::new(space.end().next_multiple_of(8));
+    place_values(&value.datatype, &mut bytes, &resolve, &mut heap, Some(pointed_at)).map_err(named)?;
+    let heap = heap.finish();
+    if !heap.is_empty() {
+        space.put(&heap);
+    }
+    attribute::encode(&new.name, &value.datatype, &new.dataspace, &bytes).map_err(named)
+}
+
+fn dataset_messages(space: &mut Space, dataset: &NewDataset) -> Result<Vec<(u16, u8, Vec<u8>)>> {
+    /// The message never changes.
+    const CONSTANT: u8 = 1;
+    let element_size = dataset.datatype.size();
+    if dataset.fill_value.as_ref().is_some_and(|value| value.len() as u64 != element_size) {
+        return Err(Error::invalid_input(format!("a fill value that is no element of {element_size} bytes")));
+    }
+    let (message, allocation) = storage(space, dataset, element_size)?;
+    let mut messages = vec![
+        (kind::DATASPACE, 0, dataspace::encode(&dataset.dataspace)?),
+        (kind::DATATYPE, CONSTANT, datatype::encode(&dataset.datatype)?),
+        (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), allocation)?),
+        (kind::LAYOUT, 0, layout::encode(&message)?),
+    ];
+    if !dataset.filters.filters.is_empty() {
+        if !matches!(message, LayoutMessage::Chunked { .. }) {
+            return Err(Error::invalid_input("filters need chunks"));
+        }
+        messages.push((kind::FILTER_PIPELINE, CONSTANT, filter_pipeline::encode(&dataset.filters)?));
+    }
+    Ok(messages)
+}
+
+fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64) -> Result<(LayoutMessage, Allocation)> {
+    Ok(match &dataset.storage {
+        NewStorage::Contiguous(address) => {
+            if let Dataspace::Simple { shape, max_shape } = &dataset.dataspace
+                && shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent))
+            {
+                return Err(Error::invalid_input("a dataset that can grow needs chunks"));
+            }
+            let size = dataset.dataspace.element_count()?.checked_mul(element_size);
+            let size = size.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
+            (LayoutMessage::Contiguous { address: *address, size: Some(size) }, Allocation::Late)
+        }
+        NewStorage::Chunked { chunk_shape, chunks } => {
+            let Dataspace::Simple { shape, max_shape } = &dataset.dataspace else {
+                return Err(Error::invalid_input("a scalar or null dataset has no chunks"));
+            };
+            let fits = chunk_shape.len() == shape.len() && !chunk_shape.contains(&0);
+            let chunk_bytes = chunk_shape.iter().try_fold(element_size, |n, &extent| n.checked_mul(extent));
+            let Some(chunk_bytes) = chunk_bytes.filter(|_| fits) else {
+                return Err(Error::invalid_input(format!("chunks of shape {chunk_shape:?} in a dataset of shape {shape:?}")));
+            };
+            let layout = ChunkedLayout {
+                shape: shape.clone(),
+                max_shape: max_shape.clone(),
+                chunk_shape: chunk_shape.clone(),
+                chunk_bytes,
+                unfiltered_partial_edges: false,
+                locator: Locator::None,
+            };
+            let filtered = !dataset.filters.filters.is_empty();
+            let locator = chunk_locator::encode(space, &layout, element_size, filtered, chunks)?;
+            let message = LayoutMessage::Chunked { chunk_shape: chunk_shape.clone(), element_size, unfiltered_partial_edges: false, locator };
+            (message, Allocation::Incremental)
+        }
+        NewStorage::Virtual(mappings) => {
+            let block = virtual_dataset::encode(mappings)?;
+            let mut heap = HeapWriter::new(space.end().next_multiple_of(8));
+            let place = heap.insert(&block);
+            space.put(&heap.finish());
+            (LayoutMessage::Virtual(Some(place)), Allocation::Incremental)
+        }
+    })
+}

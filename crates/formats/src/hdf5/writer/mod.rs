@@ -1,0 +1,39 @@
+//! Writing: a file's metadata from a description of its objects.
+//!
+//! Values come first: whoever writes puts chunks, contiguous values and heaps ([`HeapWriter`],
+//! [`store_values`]) anywhere behind the superblock, and notes where. [`encode_metadata`] then plans the
+//! address of every structure and gives the bytes of all metadata, packed together, for one write behind the
+//! values. [`encode_superblock`] comes last: a file without it is no HDF5 file.
+
+mod description;
+mod metadata;
+mod space;
+mod values;
+
+pub use super::heap::HeapWriter;
+pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, StoredChunk};
+pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
+pub(crate) use space::Space;
+pub use values::{place_values, store_values};
+
+use hyperslab_array::{Dataspace, Datatype, Result};
+
+/// A datatype as its header message: HDF5's own serialised form.
+pub fn encode_datatype(datatype: &Datatype) -> Result<Vec<u8>> {
+    super::message::datatype::encode(datatype)
+}
+
+/// The datatype of [`encode_datatype`].
+pub fn parse_datatype(bytes: &[u8]) -> Result<Datatype> {
+    super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8))
+}
+
+/// A dataspace as its header message.
+pub fn encode_dataspace(dataspace: &Dataspace) -> Result<Vec<u8>> {
+    super::message::dataspace::encode(dataspace)
+}
+
+/// The dataspace of [`encode_dataspace`].
+pub fn parse_dataspace(bytes: &[u8]) -> Result<Dataspace> {
+    super::message::dataspace::parse(&mut super::Cursor::new(bytes, 0, 8, 8))
+}

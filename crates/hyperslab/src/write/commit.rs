@@ -1,0 +1,194 @@
+//! Commit and abort: the one step that readers see, and the way back.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder};
+
+use super::fragment::Fragment;
+use super::master::Master;
+use super::plan::{WriteMode, WritePlan};
+use super::state::{RECORD, Record, State, SubfileRecord, records, state_of};
+
+/// How a commit ended.
+#[derive(Debug, Clone)]
+pub enum Commit {
+    /// The file is what the plan wanted, on the disk, and visible.
+    Committed(Committed),
+    /// Tasks contradict each other, or the file has changed since the plan was made. Nothing has changed.
+    Conflicted(Error),
+    /// Somebody else is committing; nothing has changed. Try again.
+    Retryable(Error),
+}
+
+/// What a commit did.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    /// The subfiles of this commit.
+    pub subfiles: Vec<SubfileRecord>,
+    /// Whether an earlier call had done it already.
+    pub repeated: bool,
+    /// What could not be tidied up; the file is whole all the same.
+    pub left: Vec<String>,
+}
+
+impl WritePlan {
+    /// Makes what the fragments say visible at once: readers see all of it or nothing. Fragments of several
+    /// attempts at one task count once. Calling it again, also after it was killed, ends the same.
+    pub fn commit(&self, fragments: &[Fragment]) -> Result<Commit> {
+        match self.try_commit(fragments) {
+            Ok(committed) => Ok(Commit::Committed(committed)),
+            Err(Failure::Busy(error)) => Ok(Commit::Retryable(error)),
+            Err(Failure::Other(error)) if error.kind() == ErrorKind::Conflict => {
+                Ok(Commit::Conflicted(error.in_file(self.path().display().to_string())))
+            }
+            Err(Failure::Other(error)) => Err(error.in_file(self.path().display().to_string())),
+        }
+    }
+
+    fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
+        let mut by_task: BTreeMap<u64, &Fragment> = BTreeMap::new();
+        for fragment in fragments {
+            if fragment.write_id != self.id {
+                return Err(Error::invalid_input(format!("the fragment of task {} belongs to another plan", fragment.task)).into());
+            }
+            by_task.entry(fragment.task).or_insert(fragment);
+        }
+        let (container, folder) = (self.container(), self.folder());
+        std::fs::create_dir_all(&folder).map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
+        let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
+            ErrorKind::Conflict => Failure::Busy(error),
+            _ => Failure::Other(error),
+        })?;
+        let now = state_of(self.path())?;
+        let mut chain = Vec::new();
+        if let State::Committed { id } = &now {
+            // A master that lost its records can still be taken the place of.
+            chain = match records(self.path(), id) {
+                Err(_) if self.mode == WriteMode::Overwrite => Vec::new(),
+                found => found?,
+            };
+        }
+        if let Some(mine) = chain.iter().find(|record| record.id == self.id) {
+            let subfiles = mine.subfiles.clone();
+            let left = self.tidy(&subfiles);
+            return Ok(Committed { subfiles, repeated: true, left });
+        }
+        if now != self.base {
+            return Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: somebody else has written it; plan again").into());
+        }
+        let mut master = match self.mode {
+            WriteMode::Append if now != State::Absent => Master::load(self.path())?,
+            _ => Master::default(),
+        };
+        let seen_from_master = relative(&folder, self.path())?;
+        let mut subfiles = Vec::new();
+        for (task, fragment) in &by_task {
+            let place = folder.join(&fragment.name);
+            let length = std::fs::metadata(&place).map_err(|error| Error::from(error).in_file(place.display().to_string()))?.len();
+            if length != fragment.bytes {
+                return Err(Error::corrupt(format!("the subfile of task {task} has {length} bytes, its fragment says {}", fragment.bytes)).in_file(place.display().to_string()).into());
+            }
+            master.merge(fragment, &seen_from_master)?;
+            subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes: fragment.bytes, task: *task });
+        }
+        master.check_overlaps()?;
+        let previous = match (&now, self.mode) {
+            (State::Committed { id }, WriteMode::Append) => Some(id.clone()),
+            _ => None,
+        };
+        let record = Record::new(&self.id, previous, subfiles.clone()).encode()?;
+        let output = Output::create(folder.join(RECORD))?;
+        output.write_at(0, &record)?;
+        output.publish(record.len() as u64, Existing::Replace)?;
+        sync_folder(&container)?;
+        sync_folder(&folder_of(&container))?;
+        let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
+        master.write(self.path(), &self.id, self.alignment, existing)?;
+        let left = self.tidy(&subfiles);
+        Ok(Committed { subfiles, repeated: false, left })
+    }
+
+    /// Removes what the commit has no use for: other attempts' subfiles, and all of what was overwritten.
+    fn tidy(&self, subfiles: &[SubfileRecord]) -> Vec<String> {
+        let mut left = Vec::new();
+        let kept = |name: &str| name == RECORD || subfiles.iter().any(|subfile| subfile.name == name);
+        if let Err(error) = remove_files(&self.folder(), |name| !kept(name)) {
+            left.push(error.to_string());
+        }
+        if let (WriteMode::Overwrite, State::Committed { id }) = (self.mode, &self.base) {
+            let mut old: Vec<String> = match records(self.path(), id) {
+                Ok(records) => records.into_iter().map(|record| record.id).collect(),
+                Err(_) => vec![id.clone()],
+            };
+            // The first commit goes first: the last one, gone or not, tells of those before it.
+            old.reverse();
+            for id in old {
+                let folder = self.container().join(id);
+                let removed = remove_files(&folder, |name| name != RECORD).and_then(|()| remove_folder(&folder));
+                if let Err(error) = removed {
+                    left.push(error.to_string());
+                }
+            }
+        }
+        left
+    }
+
+    /// Gives the write up: removes all that its tasks have written. May be called again. What was committed is
+    /// refused with `InvalidInput`.
+    pub fn abort(&self) -> Result<()> {
+        if let State::Committed { id } = state_of(self.path())?
+            && (id == self.id || records(self.path(), &id).is_ok_and(|records| records.iter().any(|record| record.id == self.id)))
+        {
+            return Err(Error::invalid_input("this write was committed: it cannot be given up").in_file(self.path().display().to_string()));
+        }
+        remove_folder(&self.folder())?;
+        // The folder of all commits goes with its last one.
+        match std::fs::remove_dir(self.container()) {
+            Err(error) if ![std::io::ErrorKind::NotFound, std::io::ErrorKind::DirectoryNotEmpty].contains(&error.kind()) => {
+                Err(Error::from(error).in_file(self.container().display().to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+enum Failure {
+    Busy(Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// Where `folder`, which is beside `master` or below, is seen from there.
+fn relative(folder: &Path, master: &Path) -> Result<String> {
+    let below = folder.strip_prefix(folder_of(master)).ok().and_then(Path::to_str);
+    below.map(str::to_owned).ok_or_else(|| Error::internal("a commit's folder that is not beside its file"))
+}
+
+fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<()> {
+    let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        if unwanted(&entry.file_name().to_string_lossy()) {
+            std::fs::remove_file(entry.path()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_folder(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from(error).in_file(folder.display().to_string())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,334 @@
+//! The values of one dataset on their way into a file.
+
+use std::collections::BTreeMap;
+
+use hyperslab_array::{Dataspace, Error, Result};
+use hyperslab_formats::VirtualMapping;
+use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk};
+use rayon::prelude::*;
+
+use super::boxes::{Region, copy, runs};
+use super::definition::DatasetDefinition;
+use super::subfile::Blocks;
+use crate::Session;
+
+/// Bytes of unfinished chunks that a dataset keeps in memory.
+const PARTIAL_BYTES: usize = 256 << 20;
+/// Bytes of chunks that are filtered before the first of them is written.
+const WINDOW_BYTES: u64 = 64 << 20;
+/// Bytes of fill values that are written at a time.
+const FILL_BYTES: usize = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct DatasetWriter {
+    definition: DatasetDefinition,
+    storage: Storage,
+    /// Regions that were written; those side by side are one where that is seen.
+    written: Vec<Region>,
+}
+
+#[derive(Debug)]
+enum Storage {
+    Contiguous(Option<u64>),
+    Virtual(Vec<VirtualMapping>),
+    Chunked { chunk_shape: Vec<u64>, stored: BTreeMap<Vec<u64>, StoredChunk>, partial: BTreeMap<Vec<u64>, Partial> },
+}
+
+/// A chunk of which some elements are missing.
+#[derive(Debug)]
+struct Partial {
+    bytes: Vec<u8>,
+    /// Elements written, as if none was written twice.
+    written: u64,
+}
+
+/// A chunk and what is written of it: its origin and the box in the dataset.
+struct Touched {
+    position: Vec<u64>,
+    origin: Vec<u64>,
+    part: Region,
+    /// Whether the part is all of the chunk that lies in the dataset.
+    whole: bool,
+}
+
+impl DatasetWriter {
+    /// `definition` has been checked.
+    pub fn new(definition: DatasetDefinition) -> Self {
+        let storage = match &definition.chunk_shape {
+            None => Storage::Contiguous(None),
+            Some(chunk_shape) => Storage::Chunked { chunk_shape: chunk_shape.clone(), stored: BTreeMap::new(), partial: BTreeMap::new() },
+        };
+        Self { definition, storage, written: Vec::new() }
+    }
+
+    /// A dataset whose values are in others.
+    pub fn of_others(definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Self {
+        Self { definition, storage: Storage::Virtual(mappings), written: Vec::new() }
+    }
+
+    pub fn definition(&self) -> &DatasetDefinition {
+        &self.definition
+    }
+
+    pub fn written(&self) -> &[Region] {
+        &self.written
+    }
+
+    /// Sets a new extent, not smaller in any dimension.
+    pub fn grow(&mut self, to: Vec<u64>) -> Result<()> {
+        let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
+            return Err(Error::invalid_input("a scalar or empty dataset does not grow"));
+        };
+        if to.len() != shape.len() || to.iter().zip(shape.iter()).any(|(new, old)| new < old) {
+            return Err(Error::invalid_input(format!("shape {shape:?} cannot become {to:?}: a dataset only grows while it is written")));
+        }
+        if to.iter().zip(max_shape).any(|(new, most)| most.is_some_and(|most| *new > most)) {
+            return Err(Error::invalid_input(format!("shape {to:?} exceeds the largest that the dataset may have")));
+        }
+        *shape = to;
+        self.definition.dataspace.element_count()?.checked_mul(self.definition.datatype.size()).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
+        Ok(())
+    }
+
+    /// Writes the elements of `region`, row-major in the layout of the file.
+    pub fn write(&mut self, region: &Region, bytes: &[u8], blocks: &mut Blocks, session: &Session) -> Result<()> {
+        let shape = self.definition.dataspace.shape().to_vec();
+        if matches!(self.definition.dataspace, Dataspace::Null) {
+            return Err(Error::invalid_input("an empty dataset (null dataspace) holds no values"));
+        }
+        if !region.fits(&shape) {
+            return Err(Error::invalid_input(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start)));
+        }
+        let expected = region.elements().and_then(|elements| elements.checked_mul(self.definition.datatype.size()));
+        if expected != Some(bytes.len() as u64) {
+            return Err(Error::invalid_input(format!("{} bytes for {:?} elements of {} bytes", bytes.len(), region.count, self.definition.datatype.size())));
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        match &self.storage {
+            Storage::Contiguous(_) => self.write_run(region, bytes, &shape, blocks)?,
+            Storage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
+            Storage::Chunked { .. } => self.write_chunks(region, bytes, &shape, blocks, session)?,
+        }
+        match self.written.last_mut().and_then(|last| last.joined(region).map(|joined| (last, joined))) {
+            Some((last, joined)) => *last = joined,
+            None => self.written.push(region.clone()),
+        }
+        Ok(())
+    }
+
+    fn write_run(&mut self, region: &Region, bytes: &[u8], shape: &[u64], blocks: &mut Blocks) -> Result<()> {
+        let Storage::Contiguous(address) = &mut self.storage else { return Err(Error::internal("chunks, not a run")) };
+        let size = self.definition.datatype.size();
+        let at = match *address {
+            Some(at) => at,
+            None => {
+                let total = self.definition.dataspace.element_count()?.saturating_mul(size);
+                let at = blocks.allocate(total)?;
+                if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| region.count != shape) {
+                    let piece = fill.repeat((FILL_BYTES / fill.len().max(1)).max(1));
+                    let mut done = 0;
+                    while done < total {
+                        let length = usize::try_from(total - done).unwrap_or(usize::MAX).min(piece.len());
+                        blocks.output.write_at(at + done, piece.get(..length).unwrap_or(&piece))?;
+                        done += length as u64;
+                    }
+                }
+                *address = Some(at);
+                at
+            }
+        };
+        let zeros = vec![0; shape.len()];
+        let mut outcome = Ok(());
+        runs(&region.count, &region.count, &zeros, shape, &region.start, |from, to, length| {
+            if outcome.is_ok() {
+                let start = usize::try_from(from * size).unwrap_or(usize::MAX);
+                let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
+                outcome = match part {
+                    Some(part) => blocks.output.write_at(at + to * size, part),
+                    None => Err(Error::internal("values that end too early")),
+                };
+            }
+        });
+        outcome
+    }
+
+    fn write_chunks(&mut self, region: &Region, bytes: &[u8], shape: &[u64], blocks: &mut Blocks, session: &Session) -> Result<()> {
+        let Storage::Chunked { chunk_shape, stored, partial } = &mut self.storage else { return Err(Error::internal("a run, not chunks")) };
+        let definition = &self.definition;
+        let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
+        let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
+        let window = usize::try_from((WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
+        let mut touched = touched(region, shape, chunk_shape);
+        loop {
+            let chunks: Vec<Touched> = touched.by_ref().take(window).collect();
+            if chunks.is_empty() {
+                return Ok(());
+            }
+            let (whole, parts): (Vec<Touched>, Vec<Touched>) = chunks.into_iter().partition(|chunk| chunk.whole);
+            let encoded: Vec<Result<(Vec<u8>, u32)>> = session.compute(|| {
+                let encode = |chunk: &Touched| {
+                    let mut target = blank(chunk_bytes, definition);
+                    fill_in(&mut target, chunk, chunk_shape, region, bytes, size)?;
+                    definition.filters.encode(target)
+                };
+                Ok(whole.par_iter().map(encode).collect())
+            })?;
+            for (chunk, encoded) in whole.into_iter().zip(encoded) {
+                let (bytes, mask) = encoded?;
+                partial.remove(&chunk.position);
+                store(chunk.position, &bytes, mask, stored, blocks)?;
+            }
+            for chunk in parts {
+                let entry = match partial.remove(&chunk.position) {
+                    Some(entry) => Ok(entry),
+                    None => reopened(&chunk.position, stored, definition, chunk_bytes, blocks),
+                };
+                let mut entry = entry?;
+                fill_in(&mut entry.bytes, &chunk, chunk_shape, region, bytes, size)?;
+                entry.written = entry.written.saturating_add(chunk.part.elements().unwrap_or(0));
+                let extents = chunk.origin.iter().zip(chunk_shape.iter()).zip(shape);
+                let room: u64 = extents.map(|((origin, extent), n)| (*extent).min(n - origin)).product();
+                if entry.written >= room {
+                    let (bytes, mask) = definition.filters.encode(entry.bytes)?;
+                    store(chunk.position, &bytes, mask, stored, blocks)?;
+                } else {
+                    partial.insert(chunk.position, entry);
+                }
+                if partial.len().saturating_mul(usize::try_from(chunk_bytes).unwrap_or(usize::MAX)) > PARTIAL_BYTES {
+                    put_away(partial, stored, definition, blocks, session)?;
+                }
+            }
+        }
+    }
+
+    /// Stores a chunk that went through the filters but those of the mask.
+    pub fn put_chunk(&mut self, position: Vec<u64>, bytes: &[u8], filter_mask: u32, blocks: &mut Blocks) -> Result<()> {
+        match &mut self.storage {
+            Storage::Chunked { stored, partial, .. } => {
+                partial.remove(&position);
+                store(position, bytes, filter_mask, stored, blocks)
+            }
+            _ => Err(Error::internal("a chunk of a dataset without chunks")),
+        }
+    }
+
+    /// Writes the chunks that still wait for elements.
+    pub fn flush(&mut self, blocks: &mut Blocks, session: &Session) -> Result<()> {
+        match &mut self.storage {
+            Storage::Contiguous(_) | Storage::Virtual(_) => Ok(()),
+            Storage::Chunked { stored, partial, .. } => put_away(partial, stored, &self.definition, blocks, session),
+        }
+    }
+
+    /// What the file's metadata has to say.
+    pub fn description(&self) -> NewDataset {
+        let storage = match &self.storage {
+            Storage::Contiguous(address) => NewStorage::Contiguous(*address),
+            Storage::Virtual(mappings) => NewStorage::Virtual(mappings.clone()),
+            Storage::Chunked { chunk_shape, stored, .. } => {
+                NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: stored.values().cloned().collect() }
+            }
+        };
+        let definition = &self.definition;
+        NewDataset {
+            datatype: definition.datatype.clone(),
+            dataspace: definition.dataspace.clone(),
+            fill_value: definition.fill_value.clone(),
+            filters: definition.filters.clone(),
+            storage,
+        }
+    }
+}
+
+/// The chunks that `region` touches, row-major.
+fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = Touched> + 'a {
+    let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
+    let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
+    let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count - 1) / extent).collect();
+    let mut next = Some(first.clone());
+    std::iter::from_fn(move || {
+        let position = next.take()?;
+        let mut after = position.clone();
+        for axis in (0..position.len()).rev() {
+            if after[axis] < last[axis] {
+                after[axis] += 1;
+                next = Some(after);
+                break;
+            }
+            after[axis] = first[axis];
+        }
+        let origin: Vec<u64> = position.iter().zip(chunk_shape).map(|(number, extent)| number * extent).collect();
+        let extents = origin.iter().zip(chunk_shape).zip(shape);
+        let chunk = Region { start: origin.clone(), count: extents.map(|((origin, extent), n)| (*extent).min(n - origin)).collect() };
+        let part = chunk.shared(region)?;
+        let whole = part == chunk;
+        Some(Touched { position, origin, part, whole })
+    })
+}
+
+/// A chunk of fill values.
+fn blank(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8> {
+    let length = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
+    match &definition.fill_value {
+        Some(fill) => fill.repeat(length / fill.len().max(1)),
+        None => vec![0; length],
+    }
+}
+
+/// Copies what `bytes`, the elements of `region`, have of a chunk into it.
+fn fill_in(target: &mut [u8], chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
+    let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
+    let (from, to) = (within(&region.start), within(&chunk.origin));
+    if copy(&chunk.part.count, size, (bytes, &region.count, &from), (target, chunk_shape, &to)) {
+        return Ok(());
+    }
+    Err(Error::internal("a chunk's part outside of its array"))
+}
+
+/// A chunk to be written to further: as it was stored, or empty.
+fn reopened(
+    position: &[u64],
+    stored: &BTreeMap<Vec<u64>, StoredChunk>,
+    definition: &DatasetDefinition,
+    chunk_bytes: u64,
+    blocks: &Blocks,
+) -> Result<Partial> {
+    let Some(chunk) = stored.get(position) else { return Ok(Partial { bytes: blank(chunk_bytes, definition), written: 0 }) };
+    let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];
+    blocks.output.read_at(chunk.address, &mut raw)?;
+    let mut bytes = Vec::new();
+    definition.filters.decode(&raw, chunk.filter_mask, usize::try_from(chunk_bytes).unwrap_or(usize::MAX), &mut bytes)?;
+    Ok(Partial { bytes, written: 0 })
+}
+
+/// Writes a chunk, in its old place where it fits there.
+fn store(position: Vec<u64>, bytes: &[u8], filter_mask: u32, stored: &mut BTreeMap<Vec<u64>, StoredChunk>, blocks: &mut Blocks) -> Result<()> {
+    let length = bytes.len() as u64;
+    let address = match stored.get(&position) {
+        Some(old) if old.length >= length => old.address,
+        _ => blocks.allocate(length)?,
+    };
+    blocks.output.write_at(address, bytes)?;
+    stored.insert(position.clone(), StoredChunk { position, address, length, filter_mask });
+    Ok(())
+}
+
+/// Writes unfinished chunks and forgets them.
+fn put_away(
+    partial: &mut BTreeMap<Vec<u64>, Partial>,
+    stored: &mut BTreeMap<Vec<u64>, StoredChunk>,
+    definition: &DatasetDefinition,
+    blocks: &mut Blocks,
+    session: &Session,
+) -> Result<()> {
+    let chunks: Vec<(Vec<u64>, Partial)> = std::mem::take(partial).into_iter().collect();
+    let encode = |(position, chunk): (Vec<u64>, Partial)| (position, definition.filters.encode(chunk.bytes));
+    let encoded: Vec<_> = session.compute(|| Ok(chunks.into_par_iter().map(encode).collect()))?;
+    for (position, encoded) in encoded {
+        let (bytes, mask) = encoded?;
+        store(position, &bytes, mask, stored, blocks)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! Fragment: what a task has done, as plain data for whoever commits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
+use hyperslab_formats::filter::Pipeline;
+use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
+use serde::{Deserialize, Serialize};
+
+use super::boxes::Region;
+use super::bytes::Hex;
+use super::definition::{AttributeValue, DatasetDefinition};
+use super::plan::check_version;
+
+/// The version of the bytes; raised when their meaning changes.
+const VERSION: u32 = 1;
+
+/// A group or a dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
+    Group,
+    Dataset,
+}
+
+/// What one task defined and wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fragment {
+    version: u32,
+    pub(super) write_id: String,
+    pub(super) task: u64,
+    /// Name of the subfile in the plan's folder.
+    pub(super) name: String,
+    /// Length of the subfile.
+    pub(super) bytes: u64,
+    pub(super) objects: BTreeMap<String, ObjectFragment>,
+}
+
+/// An object that a task defined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ObjectFragment {
+    pub kind: Kind,
+    pub attributes: BTreeMap<String, StoredValue>,
+    pub dataset: Option<DatasetFragment>,
+}
+
+/// Datatype, dataspace and value, the first two as HDF5's messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredValue {
+    datatype: Hex,
+    dataspace: Hex,
+    bytes: Hex,
+    heap: Vec<(u64, u32, Hex)>,
+}
+
+/// A dataset that a task defined, and what it wrote of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DatasetFragment {
+    datatype: Hex,
+    dataspace: Hex,
+    fill_value: Option<Hex>,
+    /// Whether rows follow those of the tasks before.
+    pub rows: bool,
+    /// Where the array of the subfile begins in the dataset; 0 for rows.
+    pub origin: Vec<u64>,
+    /// Extent of the array in the subfile.
+    pub shape: Vec<u64>,
+    /// What was written, in the dataset's coordinates.
+    pub written: Vec<Region>,
+    /// The value of a scalar.
+    pub scalar: Option<StoredValue>,
+}
+
+impl StoredValue {
+    pub fn new(value: &AttributeValue) -> Result<Self> {
+        let mut heap: Vec<(u64, u32, Hex)> =
+            value.value.heap.iter().map(|(reference, bytes)| (reference.address, reference.index, Hex(bytes.to_vec()))).collect();
+        heap.sort_by_key(|(address, index, _)| (*address, *index));
+        Ok(Self {
+            datatype: Hex(encode_datatype(&value.value.datatype)?),
+            dataspace: Hex(encode_dataspace(&value.dataspace)?),
+            bytes: Hex(value.value.bytes.clone()),
+            heap,
+        })
+    }
+
+    /// Whether both are the same value, wherever their heaps have the parts of variable length.
+    pub fn same(&self, other: &Self) -> Result<bool> {
+        if self.datatype != other.datatype || self.dataspace != other.dataspace {
+            return Ok(false);
+        }
+        let plain = |stored: &Self| {
+            let mut value = stored.value()?.value;
+            let mut heap = HeapWriter::new(8);
+            let resolve = |reference| value.heap.object(reference);
+            store_values(&value.datatype, &mut value.bytes, &resolve, &mut heap)?;
+            Ok::<_, Error>((value.bytes, heap.finish()))
+        };
+        Ok(self == other || plain(self)? == plain(other)?)
+    }
+
+    pub fn value(&self) -> Result<AttributeValue> {
+        let mut heap = HeapObjects::default();
+        for (address, index, bytes) in &self.heap {
+            heap.insert(HeapReference { address: *address, index: *index }, Arc::from(bytes.0.as_slice()));
+        }
+        let datatype = parse_datatype(&self.datatype.0)?;
+        let dataspace = parse_dataspace(&self.dataspace.0)?;
+        Ok(AttributeValue { dataspace, value: Elements { datatype, bytes: self.bytes.0.clone(), heap } })
+    }
+}
+
+impl DatasetFragment {
+    pub fn new(global: &DatasetDefinition, rows: bool, origin: Vec<u64>, shape: Vec<u64>, written: Vec<Region>, scalar: Option<&Elements>) -> Result<Self> {
+        let scalar = scalar.map(|value| StoredValue::new(&AttributeValue { dataspace: global.dataspace.clone(), value: value.clone() }));
+        Ok(Self {
+            datatype: Hex(encode_datatype(&global.datatype)?),
+            dataspace: Hex(encode_dataspace(&global.dataspace)?),
+            fill_value: global.fill_value.clone().map(Hex),
+            rows,
+            origin,
+            shape,
+            written,
+            scalar: scalar.transpose()?,
+        })
+    }
+
+    /// The definition, as far as the master needs it: without chunks and filters, which are each subfile's own.
+    pub fn definition(&self) -> Result<DatasetDefinition> {
+        Ok(DatasetDefinition {
+            datatype: parse_datatype(&self.datatype.0)?,
+            dataspace: parse_dataspace(&self.dataspace.0)?,
+            chunk_shape: None,
+            filters: Pipeline::default(),
+            fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
+        })
+    }
+}
+
+impl Fragment {
+    pub(super) fn new(write_id: &str, task: u64, name: &str) -> Self {
+        Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: 0, objects: BTreeMap::new() }
+    }
+
+    /// The task that it comes from.
+    pub fn task(&self) -> u64 {
+        self.task
+    }
+
+    pub(super) fn add_object<'a>(&mut self, path: &str, kind: Kind, attributes: impl Iterator<Item = (&'a String, &'a AttributeValue)>) -> Result<()> {
+        let attributes = attributes.map(|(name, value)| Ok((name.clone(), StoredValue::new(value)?))).collect::<Result<_>>()?;
+        self.objects.insert(path.to_owned(), ObjectFragment { kind, attributes, dataset: None });
+        Ok(())
+    }
+
+    pub(super) fn add_dataset(&mut self, path: &str, dataset: DatasetFragment) {
+        if let Some(object) = self.objects.get_mut(path) {
+            object.dataset = Some(dataset);
+        }
+    }
+
+    /// Versioned bytes (JSON).
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|e| Error::internal(format!("cannot encode a fragment: {e}")))
+    }
+
+    /// The fragment of [`Fragment::encode`]; bytes of another version or of something else are `InvalidInput`.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        check_version(bytes, VERSION, "fragment")?;
+        let fragment: Self = serde_json::from_slice(bytes).map_err(|e| Error::invalid_input(format!("these bytes are no fragment: {e}")))?;
+        if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
+            return Err(Error::invalid_input(format!("a fragment of a subfile called {:?}", fragment.name)));
+        }
+        Ok(fragment)
+    }
+}

@@ -1,0 +1,34 @@
+//! Writing: files that any HDF5 tool opens.
+//!
+//! [`Subfile`] writes one complete HDF5 file: groups, datasets, attributes; nothing is visible before it is
+//! finished, and then all of it is.
+//!
+//! Many writers follow a [`WritePlan`]: each [`Task`] writes a subfile of its own and gives a [`Fragment`], and
+//! [`WritePlan::commit`] makes a master file of virtual datasets over all of them. Plans and fragments are plain
+//! bytes. Writers never wait for each other, and readers see the old state or the new one.
+
+mod boxes;
+mod bytes;
+mod commit;
+mod dataset;
+mod definition;
+mod fragment;
+mod fuse;
+mod master;
+mod plan;
+mod state;
+mod subfile;
+mod task;
+mod verify;
+
+pub use boxes::Region;
+pub use commit::{Commit, Committed};
+pub use definition::{AttributeValue, DatasetDefinition};
+pub use fragment::Fragment;
+pub use fuse::{Fused, fuse};
+pub use hyperslab_storage::Existing;
+pub use plan::{WriteMode, WritePlan};
+pub use state::SubfileRecord;
+pub use subfile::{Subfile, no_heap};
+pub use task::{Extent, Task};
+pub use verify::{Verification, verify};

@@ -1,0 +1,203 @@
+//! Task: one writer's part of a plan. It defines objects, writes values into a subfile of its own, and gives a
+//! fragment; it waits for nobody.
+
+use std::collections::BTreeMap;
+
+use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
+use hyperslab_storage::{Existing, sync_folder, unique_name};
+
+use super::boxes::Region;
+use super::definition::{AttributeValue, DatasetDefinition};
+use super::fragment::{DatasetFragment, Fragment, Kind};
+use super::plan::WritePlan;
+use super::state::SUBFILE_ATTRIBUTE;
+use super::subfile::{Subfile, normal};
+use crate::Session;
+
+/// Which part of a dataset a task may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    /// Any, in the dataset's own coordinates; the subfile holds the chunks that were written.
+    Any,
+    /// This box, again in the dataset's coordinates; the subfile holds an array of just that.
+    Region(Region),
+    /// Rows of its own along the first dimension, which follow those of the tasks before. The shape says 0
+    /// rows, and coordinates count from the task's first row.
+    Rows,
+}
+
+/// A task under way. Dropped, it leaves nothing.
+pub struct Task {
+    write_id: String,
+    number: u64,
+    name: String,
+    subfile: Subfile,
+    datasets: BTreeMap<String, Local>,
+}
+
+/// A dataset as the whole container has it, and what of it is here.
+struct Local {
+    global: DatasetDefinition,
+    extent: Extent,
+    /// The value of a scalar.
+    scalar: Option<Elements>,
+}
+
+impl Task {
+    pub(super) fn begin(plan: &WritePlan, number: u64, session: &Session) -> Result<Self> {
+        let folder = plan.folder();
+        std::fs::create_dir_all(&folder).map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
+        let attempt: String = unique_name().chars().take(8).collect();
+        let name = format!("{number:04}-{attempt}.h5");
+        let mut subfile = Subfile::create(&folder.join(&name), plan.alignment, session)?;
+        subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {number}", plan.id)))?;
+        Ok(Self { write_id: plan.id.clone(), number, name, subfile, datasets: BTreeMap::new() })
+    }
+
+    /// The task's number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Defines a group and those above it.
+    pub fn create_group(&mut self, path: &str) -> Result<()> {
+        self.subfile.create_group(path)
+    }
+
+    /// Sets an attribute, which all tasks that set it must set alike.
+    pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
+        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
+            return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
+        }
+        self.subfile.set_attribute(path, name, value)
+    }
+
+    /// Defines a dataset of the whole container, as every task must that writes to it, and says what of it this
+    /// one writes.
+    pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Extent) -> Result<()> {
+        let path = normal(path)?;
+        let global = definition.checked().map_err(|error| error.at_object(format!("/{path}")))?;
+        let bad = |message: String| Err(Error::invalid_input(message).at_object(format!("/{path}")));
+        let mut local = global.clone();
+        match (&extent, &mut local.dataspace) {
+            (Extent::Any, Dataspace::Scalar | Dataspace::Null) => {}
+            (_, Dataspace::Scalar | Dataspace::Null) => return bad("a scalar or empty dataset has no regions and no rows".to_owned()),
+            (Extent::Any, Dataspace::Simple { shape, max_shape }) => {
+                *max_shape = shape.iter().copied().map(Some).collect();
+                // Only chunks leave room for what others write.
+                local = local.in_chunks();
+            }
+            (Extent::Region(region), Dataspace::Simple { shape, max_shape }) => {
+                if !region.fits(shape) {
+                    return bad(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start));
+                }
+                *shape = region.count.clone();
+                *max_shape = shape.iter().copied().map(Some).collect();
+            }
+            (Extent::Rows, Dataspace::Simple { shape, max_shape }) => {
+                let (Some(rows), Some(most)) = (shape.first_mut(), max_shape.first_mut()) else { return bad("rows of a scalar".to_owned()) };
+                if *rows != 0 || most.is_some() {
+                    return bad("a dataset that is written by rows begins with 0 of them and grows without limit".to_owned());
+                }
+            }
+        }
+        self.subfile.create_dataset(&path, local)?;
+        self.datasets.insert(path, Local { global, extent, scalar: None });
+        Ok(())
+    }
+
+    /// Adds `count` rows to a dataset that is written by rows.
+    pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
+        let path = normal(path)?;
+        match self.datasets.get(&path) {
+            Some(Local { extent: Extent::Rows, .. }) => self.subfile.grow(&path, shape),
+            Some(_) => Err(Error::invalid_input("only datasets that are written by rows grow in a task").at_object(format!("/{path}"))),
+            None => Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}"))),
+        }
+    }
+
+    /// Writes the elements of `region`, as [`Subfile::write`] does.
+    pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
+        let path = normal(path)?;
+        let Some(local) = self.datasets.get_mut(&path) else {
+            return Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}")));
+        };
+        if matches!(local.global.dataspace, Dataspace::Scalar) {
+            local.scalar = Some(gathered(&local.global.datatype, bytes, resolve)?);
+        }
+        let Extent::Region(own) = &local.extent else { return self.subfile.write(&path, region, bytes, resolve) };
+        let outside = || Error::invalid_input(format!("{:?} elements from {:?} on, outside of this task's region {own:?}", region.count, region.start)).at_object(format!("/{path}"));
+        let start: Option<Vec<u64>> = region.start.iter().zip(&own.start).map(|(start, own)| start.checked_sub(*own)).collect();
+        let inner = Region { start: start.ok_or_else(outside)?, count: region.count.clone() };
+        if !inner.fits(&own.count) {
+            return Err(outside());
+        }
+        self.subfile.write(&path, &inner, bytes, resolve)
+    }
+
+    /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet.
+    pub fn finish(self) -> Result<Fragment> {
+        let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
+        for (path, is_group, attributes) in self.subfile.all_attributes() {
+            let kind = if is_group { Kind::Group } else { Kind::Dataset };
+            let attributes = attributes.iter().filter(|(name, _)| !path.is_empty() || name.as_str() != SUBFILE_ATTRIBUTE);
+            fragment.add_object(path, kind, attributes)?;
+        }
+        for (path, local, written) in self.subfile.written() {
+            let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task does not know")) };
+            let origin = match &known.extent {
+                Extent::Region(own) => own.start.clone(),
+                _ => vec![0; local.dataspace.ndim()],
+            };
+            let moved = |region: &Region| {
+                let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
+                Region { start, count: region.count.clone() }
+            };
+            let dataset = DatasetFragment::new(
+                &known.global,
+                known.extent == Extent::Rows,
+                origin.clone(),
+                local.dataspace.shape().to_vec(),
+                written.iter().map(moved).collect(),
+                known.scalar.as_ref(),
+            )?;
+            fragment.add_dataset(path, dataset);
+        }
+        let folder = self.subfile.target().parent().map(std::path::Path::to_path_buf);
+        fragment.bytes = self.subfile.finish(Existing::Keep)?;
+        if let Some(container) = folder.as_deref().and_then(std::path::Path::parent) {
+            sync_folder(container)?;
+        }
+        Ok(fragment)
+    }
+}
+
+/// An attribute of one fixed text.
+pub(super) fn text_attribute(text: &str) -> AttributeValue {
+    let datatype = Datatype::FixedString {
+        size: (text.len() as u64).max(1),
+        padding: hyperslab_array::StringPadding::NullPadded,
+        character_set: hyperslab_array::CharacterSet::Utf8,
+    };
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize(bytes.len().max(1), 0);
+    AttributeValue { dataspace: Dataspace::Scalar, value: Elements { datatype, bytes, heap: HeapObjects::default() } }
+}
+
+/// The elements with all that they point at.
+fn gathered<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<Elements> {
+    let mut heap = HeapObjects::default();
+    let mut seen = Vec::new();
+    let noted = std::cell::RefCell::new(&mut seen);
+    let note = |reference: HeapReference| {
+        let value = resolve(reference)?;
+        noted.borrow_mut().push((reference, std::sync::Arc::from(value)));
+        Ok(value)
+    };
+    let mut scratch = bytes.to_vec();
+    hyperslab_formats::hdf5::writer::store_values(datatype, &mut scratch, &note, &mut hyperslab_formats::hdf5::writer::HeapWriter::new(0))?;
+    for (reference, value) in seen {
+        heap.insert(reference, value);
+    }
+    Ok(Elements { datatype: datatype.clone(), bytes: bytes.to_vec(), heap })
+}

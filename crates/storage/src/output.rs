@@ -1,0 +1,200 @@
+//! A file that is written aside and published at once: readers see nothing of it, or all.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+
+use hyperslab_array::{Error, ErrorKind, Result};
+
+/// A file that is being written, beside the place that it will have. What is not published is removed.
+#[derive(Debug)]
+pub struct Output {
+    file: File,
+    aside: PathBuf,
+    target: PathBuf,
+    published: bool,
+}
+
+/// What to do where there is a file already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Take its place.
+    Replace,
+    /// Leave it, and fail with `Conflict`.
+    Keep,
+}
+
+/// A name that no other call gives, on no machine.
+pub fn unique_name() -> String {
+    let mut text = String::new();
+    for salt in [0u32, 1] {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u32(std::process::id() ^ salt);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        hasher.write_u128(now.map_or(0, |time| time.as_nanos()));
+        text.push_str(&format!("{:016x}", hasher.finish()));
+    }
+    text
+}
+
+impl Output {
+    /// Begins a file that will be called `target`; its folder must exist. What writers left that were
+    /// killed under way is removed first.
+    pub fn create(target: impl AsRef<Path>) -> Result<Self> {
+        let target = target.as_ref().to_path_buf();
+        let shown = target.display().to_string();
+        let name = target.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
+        if target.is_dir() {
+            return Err(Error::invalid_input("this is a folder, not a file").in_file(&shown));
+        }
+        let prefix = format!(".{name}.");
+        remove_abandoned(&folder_of(&target), &prefix);
+        let aside = target.with_file_name(format!("{prefix}{}.part", unique_name()));
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&aside);
+        let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
+        // The lock tells later writers that this one lives; a file system without locks keeps litter.
+        let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+        Ok(Self { file, aside, target, published: false })
+    }
+
+    /// Where it will be.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// The block that the file system likes to read and write, in bytes; the stripe where it has some.
+    pub fn block_bytes(&self) -> u64 {
+        use std::os::unix::fs::MetadataExt;
+        let block = self.file.metadata().map_or(0, |metadata| metadata.blksize());
+        if block.is_power_of_two() { block.clamp(512, 64 << 20) } else { 4096 }
+    }
+
+    fn failed(&self, error: std::io::Error, doing: &str) -> Error {
+        Error::new(ErrorKind::Io, format!("{doing}: {error}")).in_file(self.target.display().to_string())
+    }
+
+    /// Writes `bytes` from `offset` on.
+    pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset).map_err(|error| self.failed(error, "cannot write").at_offset(offset))
+    }
+
+    /// Reads back what was written.
+    pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, offset).map_err(|error| self.failed(error, "cannot read back").at_offset(offset))
+    }
+
+    /// Ends the file at `length` bytes, waits until they are on the disk, gives the file its name, and waits
+    /// until that is on the disk too.
+    pub fn publish(mut self, length: u64, existing: Existing) -> Result<()> {
+        self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))?;
+        self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))?;
+        match existing {
+            Existing::Replace => std::fs::rename(&self.aside, &self.target).map_err(|error| self.failed(error, "cannot rename"))?,
+            Existing::Keep => {
+                std::fs::hard_link(&self.aside, &self.target).map_err(|error| {
+                    if error.kind() == std::io::ErrorKind::AlreadyExists {
+                        return Error::new(ErrorKind::Conflict, "there is a file of this name already").in_file(self.target.display().to_string());
+                    }
+                    self.failed(error, "cannot name")
+                })?;
+                let _ = std::fs::remove_file(&self.aside);
+            }
+        }
+        self.published = true;
+        sync_folder(&folder_of(&self.target))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.published {
+            let _ = std::fs::remove_file(&self.aside);
+        }
+    }
+}
+
+/// The folder that a path is in.
+pub fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Waits until the names in a folder are on the disk.
+pub fn sync_folder(folder: &Path) -> Result<()> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| Error::new(ErrorKind::Io, format!("cannot bring to the disk: {error}")).in_file(folder.display().to_string()))
+}
+
+/// Removes files that begin with `prefix` and whose writers are gone: nobody holds their lock.
+fn remove_abandoned(folder: &Path, prefix: &str) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.strip_prefix(prefix).is_some_and(|rest| rest.len() == 37 && rest.ends_with(".part")));
+        if !ours {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        // A file is locked a moment after it is made: a young one may be alive without a lock.
+        let old = file.metadata().and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() >= 10));
+        if old && rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A lock on a folder that one process holds at a time and that ends with it, however it ends.
+#[derive(Debug)]
+pub struct FolderLock(#[expect(dead_code, reason = "the lock lives as long as its file is open")] File);
+
+impl FolderLock {
+    /// Takes the lock without waiting; `Conflict` while somebody else has it.
+    pub fn take(folder: &Path) -> Result<Self> {
+        let shown = folder.display().to_string();
+        let file = File::open(folder).map_err(|error| Error::from(error).in_file(&shown))?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                Err(Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(shown))
+            }
+            Err(error) => Err(Error::new(ErrorKind::Io, format!("cannot lock: {error}")).in_file(shown)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn nothing_is_seen_before_it_is_published_and_nothing_is_left_of_what_is_not() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let target = folder.path().join("x");
+        let output = Output::create(&target)?;
+        output.write_at(2, b"ab")?;
+        assert!(!target.exists());
+        output.publish(4, Existing::Keep)?;
+        assert_eq!(std::fs::read(&target)?, b"\0\0ab");
+        let second = Output::create(&target)?.publish(0, Existing::Keep);
+        assert!(matches!(second, Err(error) if error.kind() == ErrorKind::Conflict));
+        drop(Output::create(&target)?);
+        assert_eq!(std::fs::read(&target)?, b"\0\0ab");
+        assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_is_locked_once() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let lock = FolderLock::take(folder.path())?;
+        assert!(matches!(FolderLock::take(folder.path()), Err(error) if error.kind() == ErrorKind::Conflict));
+        drop(lock);
+        FolderLock::take(folder.path())?;
+        Ok(())
+    }
+}

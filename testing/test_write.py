@@ -1,0 +1,290 @@
+"""What we write is read back by h5py, netCDF4, h5dump and by us: type × layout × filter, groups, attributes, text."""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+
+import h5py
+import hdf5plugin  # noqa: F401  (registers zstd, lz4 and bitshuffle for h5py)
+import netCDF4
+import numpy as np
+import pytest
+
+import hyperslab as hs
+from compare import compare
+from test_matrix import KINDS, LAYOUTS, dtype_of, values
+
+FILTERS = {
+    "none": {},
+    "deflate": {"compression": "gzip"},
+    "shuffle and deflate": {"compression": "gzip", "compression_opts": 9, "shuffle": True},
+    "fletcher32": {"fletcher32": True},
+    "all of them": {"compression": "gzip", "shuffle": True, "fletcher32": True},
+    "zstd": {"compression": "zstd"},
+    "lz4": {"compression": "lz4", "shuffle": True},
+    "bitshuffle with lz4": {"compression": "bitshuffle"},
+    "bitshuffle with zstd": {"compression": "bitshuffle", "compression_opts": "zstd"},
+    "bitshuffle alone": {"compression": "bitshuffle", "compression_opts": "none"},
+}
+
+
+def check(path: pathlib.Path, expected: dict[str, np.ndarray]) -> None:
+    """h5py finds what was written, we find what h5py finds, and h5dump has no complaint."""
+    with h5py.File(path) as f:
+        for name, data in expected.items():
+            found = f[name][()]
+            assert found.dtype == data.dtype and found.shape == data.shape, name
+            assert found.tobytes() == data.tobytes(), name
+    assert [r for r in compare(str(path)) if r.outcome != "equal"] == []
+    dump(path)
+
+
+def dump(path: pathlib.Path) -> None:
+    """Runs h5dump where there is one; it reads all metadata and values."""
+    if (program := shutil.which("h5dump")) is not None:
+        run = subprocess.run([program, "-H", str(path)], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_type_in_every_layout_is_read_back(tmp_path: pathlib.Path, layout: str) -> None:
+    path, expected = tmp_path / "types.h5", {}
+    with hs.create(path) as f:
+        for kind in KINDS:
+            data = values(kind, 120).reshape(12, 10)
+            name = kind.replace("<", "le_").replace(">", "be_")
+            f.create_dataset(name, data=data, dtype=dtype_of(kind), **LAYOUTS[layout])
+            expected[name] = data
+    check(path, expected)
+    with h5py.File(path) as f:
+        for kind in KINDS:
+            dataset = f[kind.replace("<", "le_").replace(">", "be_")]
+            assert dataset.maxshape == LAYOUTS[layout].get("maxshape", (12, 10))
+            assert dataset.chunks == LAYOUTS[layout].get("chunks")
+        assert h5py.check_enum_dtype(f["enum"].dtype) == {"RED": 0, "GREEN": 1, "BLUE": 2}
+
+
+@pytest.mark.parametrize("filters", FILTERS)
+def test_every_filter_in_every_layout_is_read_back(tmp_path: pathlib.Path, filters: str) -> None:
+    path, expected = tmp_path / "filters.h5", {}
+    with hs.create(path) as f:
+        for layout, options in LAYOUTS.items():
+            if "chunks" not in options:
+                continue
+            for kind in ("<i4", ">f8", "compound", "S5", "bool"):
+                data = values(kind, 120).reshape(12, 10)
+                f.create_dataset(f"{layout} {kind}", data=data, **options, **FILTERS[filters])
+                expected[f"{layout} {kind}"] = data
+    check(path, expected)
+
+
+@pytest.mark.parametrize("kind", ["fixed", "extensible", "second unlimited", "two unlimited", "filtered extensible", "filtered fixed"])
+def test_many_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) -> None:
+    maxshape = {"fixed": None, "filtered fixed": None, "extensible": (None, 30), "filtered extensible": (None, 30),
+                "second unlimited": (700, None), "two unlimited": (None, None)}[kind]
+    data = np.arange(700 * 30, dtype="i4").reshape(700, 30)
+    with hs.create(tmp_path / "chunks.h5") as f:
+        f.create_dataset("x", data=data, chunks=(1, 2), maxshape=maxshape, compression="gzip" if "filtered" in kind else None)
+        long = f.create_dataset("long", (40_000,), "i2", chunks=(1,), maxshape=(None,), fillvalue=-3)
+        long[:] = np.arange(40_000) % 30_000
+        sparse = f.create_dataset("sparse", (200_000,), "i2", chunks=(10,), maxshape=None if maxshape is None else (None,), fillvalue=3)
+        for place in (0, 50_000, 123_456, 199_999):
+            sparse[place] = place % 100
+    expected = np.full(200_000, 3, "i2")
+    for place in (0, 50_000, 123_456, 199_999):
+        expected[place] = place % 100
+    check(tmp_path / "chunks.h5", {"x": data, "sparse": expected, "long": (np.arange(40_000) % 30_000).astype("i2")})
+
+
+def test_a_file_of_ours_is_appended_to_by_the_library(tmp_path: pathlib.Path) -> None:
+    """Chunk locators and groups are sound enough to be changed, not only read."""
+    path = tmp_path / "more.h5"
+    first = np.arange(5000, dtype="f8")
+    with hs.create(path) as f:
+        f.create_dataset("x", data=first, chunks=(3,), maxshape=(None,))
+        f.create_dataset("packed", data=first, chunks=(7,), maxshape=(None,), compression="gzip", shuffle=True)
+        f.create_dataset("two", data=first.reshape(50, 100), chunks=(7, 9), maxshape=(None, None))
+        for i in range(100):
+            f.create_group(f"many/{i}")
+        f["few/y"] = 1
+    with h5py.File(path, "r+") as f:
+        for name in ("x", "packed"):
+            f[name].resize((9000,))
+            f[name][5000:] = np.arange(4000)
+        f["two"].resize((80, 120))
+        f["two"][60:, 50:] = 9
+        f["x"].attrs["new"] = 1
+        for i in range(100, 300):
+            f.create_group(f"many/{i}")
+        for i in range(50):
+            f[f"few/{i}"] = i
+        del f["many/7"]
+    with h5py.File(path) as f:
+        for name in ("x", "packed"):
+            assert f[name][:].tolist() == first.tolist() + list(range(4000))
+        assert f["two"][:50, :100].tolist() == first.reshape(50, 100).tolist() and (f["two"][60:, 50:] == 9).all()
+        assert sorted(f["many"]) == sorted(str(i) for i in range(300) if i != 7)
+        assert len(f["few"]) == 51
+    assert [r for r in compare(str(path)) if r.outcome != "equal"] == []
+
+
+def test_text_sequences_and_attributes_are_read_back(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "heap.h5"
+    text = np.array(["", "a", "äöü", "x" * 5000] * 3000, dtype=object)
+    sequences = np.empty(6, dtype=object)
+    for i in range(6):
+        sequences[i] = np.arange(i, dtype="i4")
+    nested = np.zeros(2, dtype=[("n", "i4"), ("t", h5py.string_dtype()), ("s", "S3")])
+    nested["n"], nested["t"], nested["s"] = [1, 2], ["a", "bb"], [b"x", b"yz"]
+    with hs.create(path) as f:
+        f.create_dataset("text", data=text)
+        f.create_dataset("packed text", data=text, dtype=str, chunks=(7,), compression="gzip", shuffle=True)
+        f.create_dataset("ascii", data=[b"one", b"two"], dtype=h5py.string_dtype("ascii"))
+        f["numpy's"] = np.array(["eins", "zwei ä"])
+        f.create_dataset("sequences", data=sequences, dtype=h5py.vlen_dtype("<i4"), chunks=(4,), compression="gzip")
+        f.create_dataset("mixed", data=nested)
+        f["scalar"], f["scalar text"], f["bytes"] = 4.5, "text", b"abc"
+        f.create_dataset("null", data=hs.Empty(np.dtype("f4")))
+        f.create_dataset("no rows", (0, 4), "f4", maxshape=(None, 4))
+        f.create_dataset("filled", (5, 5), "f4", fillvalue=7.5, chunks=(2, 2))[0, 0] = 1
+        f.create_dataset("filled in a run", (500, 5), "f4", fillvalue=7.5)[3, 1:4] = [1, 2, 3]
+        f.create_dataset("late", (100,), "i4", fillvalue=-1)
+        f["deep/er/ünïcode"] = np.arange(3)
+        d = f.create_dataset("with attributes", data=np.arange(4))
+        for i in range(40):
+            d.attrs[f"attribute {i}"] = np.arange(i % 5) if i % 2 else f"text {i}"
+        d.attrs["long"] = np.zeros(7000)
+        d.attrs["list"] = ["a", "bc"]
+        d.attrs["empty"] = hs.Empty(np.dtype("i4"))
+        d.attrs["bytes"], d.attrs["flag"], d.attrs["ä"] = b"xyz", True, np.float32(1.5)
+        d.attrs.create("enum", 1, dtype=h5py.enum_dtype({"A": 0, "B": 1}))
+        f.attrs["title"] = "root"
+    with h5py.File(path) as f:
+        for name in ("text", "packed text"):
+            assert f[name].asstr()[:].tolist() == text.tolist()
+        assert f["ascii"][:].tolist() == [b"one", b"two"] and f["numpy's"].asstr()[1] == "zwei ä"
+        assert all((f["sequences"][i] == sequences[i]).all() for i in range(6))
+        assert f["mixed"]["t"].tolist() == [b"a", b"bb"] and f["mixed"]["s"].tolist() == [b"x", b"yz"] and f["mixed"]["n"].tolist() == [1, 2]
+        assert f["scalar"][()] == 4.5 and f["scalar text"].asstr()[()] == "text" and f["bytes"][()] == b"abc"
+        assert f["null"].shape is None and f["no rows"].shape == (0, 4)
+        expected = np.full((5, 5), 7.5, "f4")
+        expected[0, 0] = 1
+        assert (f["filled"][:] == expected).all()
+        run = np.full((500, 5), 7.5, "f4")
+        run[3, 1:4] = [1, 2, 3]
+        assert (f["filled in a run"][:] == run).all() and (f["late"][:] == -1).all()
+        assert f["deep/er/ünïcode"][:].tolist() == [0, 1, 2]
+        attributes = f["with attributes"].attrs
+        assert len(attributes) == 47
+        assert attributes["attribute 3"].tolist() == [0, 1, 2] and attributes["attribute 4"] == "text 4"
+        assert attributes["long"].shape == (7000,) and attributes["list"].tolist() == ["a", "bc"]
+        assert isinstance(attributes["empty"], h5py.Empty) and attributes["bytes"] == b"xyz"
+        assert attributes["flag"] is np.True_ and attributes["ä"] == np.float32(1.5) and attributes["enum"] == 1
+        assert f.attrs["title"] == "root"
+    assert [r for r in compare(str(path)) if r.outcome != "equal"] == []
+    dump(path)
+
+
+def test_links_and_groups_of_any_size_are_read_back(tmp_path: pathlib.Path) -> None:
+    with hs.create(tmp_path / "other.h5") as f:
+        f["x"] = 5
+    path = tmp_path / "groups.h5"
+    with hs.create(path) as f:
+        for count in (1, 8, 9, 64, 65, 300, 5000):
+            for i in range(count):
+                f.create_group(f"{count}/member {i}")
+        f["few/a"] = np.arange(3)
+        f["soft"], f["broken"] = hs.SoftLink("/few/a"), hs.SoftLink("/nowhere")
+        f["external"] = hs.ExternalLink("other.h5", "/x")
+    with h5py.File(path) as f:
+        for count in (1, 8, 9, 64, 65, 300, 5000):
+            assert sorted(f[str(count)]) == sorted(f"member {i}" for i in range(count))
+            assert f[f"{count}/member {count - 1}"].name and f"{count}/member {count}" not in f
+        assert f["soft"][1] == 1 and f["external"][()] == 5 and isinstance(f.get("broken", getlink=True), h5py.SoftLink)
+    assert [r for r in compare(str(path)) if r.outcome != "equal"] == []
+    dump(path)
+
+
+def test_values_written_in_pieces_are_those_written_at_once(tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(3)
+    data = rng.normal(size=(23, 17, 11))
+    with hs.create(tmp_path / "pieces.h5") as f:
+        targets = [f.create_dataset("run", data.shape, "f8"), f.create_dataset("chunks", data.shape, "f8", chunks=(5, 4, 11), compression="gzip"),
+                   f.create_dataset("growing", (0, 17, 11), "f8", maxshape=(None, 17, 11), chunks=(4, 17, 5))]
+        for first in range(0, 23, 3):
+            rows = data[first:first + 3]
+            targets[0][first:first + 3, 5:] = rows[:, 5:]
+            targets[0][first:first + 3, :5] = rows[:, :5]
+            targets[1][first:first + 3] = 0
+            targets[1][first:first + 3, :9] = rows[:, :9]
+            targets[1][first:first + 3, 9:] = rows[:, 9:]
+            targets[2].append(rows)
+    check(tmp_path / "pieces.h5", {"run": data, "chunks": data, "growing": data})
+
+
+def test_large_blocks_are_aligned_and_metadata_is_packed(tmp_path: pathlib.Path) -> None:
+    with hs.create(tmp_path / "aligned.h5", alignment=1 << 16) as f:
+        f["a"], f["small"], f["b"] = np.zeros(100_001), np.zeros(3), np.zeros(100_001)
+        f.create_dataset("chunked", data=np.zeros((4, 10_000)), chunks=(1, 10_000))
+    with h5py.File(tmp_path / "aligned.h5") as f:
+        places = [f["a"].id.get_offset(), f["b"].id.get_offset()] + [f["chunked"].id.get_chunk_info(i).byte_offset for i in range(4)]
+        assert all(place % (1 << 16) == 0 for place in places)
+        headers = [h5py.h5o.get_info(f[name].id).addr for name in ("a", "small", "b", "chunked")]
+        assert max(headers) - min(headers) < 4096
+
+
+def test_nothing_is_visible_before_the_end_and_an_error_leaves_the_old_file(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "out.h5"
+    with hs.create(path) as f:
+        f["x"] = 1
+        assert not path.exists()
+    with pytest.raises(ZeroDivisionError), hs.create(path) as f:
+        f["x"] = 2
+        raise ZeroDivisionError
+    with pytest.raises(hs.ConflictError, match="already"), hs.create(path, "x") as f:
+        f["x"] = 3
+    with hs.create(path) as f:
+        f["x"] = 4
+        f.abort()
+        f.abort()
+    assert [p.name for p in tmp_path.iterdir()] == ["out.h5"]
+    assert hs.open(path)["x"][()] == 1
+    with pytest.raises(hs.InvalidInputError, match="closed"):
+        f["y"] = 1
+
+
+@pytest.mark.parametrize("write, error, words", [
+    (lambda f: f.create_dataset("x", data=np.zeros(3, "M8[s]")), hs.UnsupportedError, "datetime64"),
+    (lambda f: f.create_dataset("x", data=np.array([1, "a"], dtype=object)), hs.UnsupportedError, "objects"),
+    (lambda f: f.create_dataset("x", data=np.zeros(3, np.longdouble)), hs.UnsupportedError, "float128|longdouble"),
+    (lambda f: f.create_dataset("x", (3,), "f4", compression="lzf"), hs.UnsupportedError, "lzf"),
+    (lambda f: f.create_dataset("x", (3,), "f4", compression="gzip", compression_opts=11, data=[1, 2, 3]), hs.InvalidInputError, "0 to 9"),
+    (lambda f: f.create_dataset("x", (3,), "f4", chunks=(1, 1)), hs.InvalidInputError, "chunks"),
+    (lambda f: f.create_dataset("x", (9,), "f4", maxshape=(3,)), hs.InvalidInputError, "exceeds"),
+    (lambda f: f.create_dataset("x", (1 << 62, 9), "f4"), hs.Error, "64 bits"),
+    (lambda f: f.create_dataset("x", (9,), "f4").__setitem__(slice(0, 3), [1, 2]), hs.InvalidInputError, "shape"),
+    (lambda f: f.create_dataset("x", (9,), "i1").__setitem__(slice(0, 3), 300), hs.InvalidInputError, "300"),
+    (lambda f: f.create_dataset("x", (9,), "i4").__setitem__(0, 1.5), hs.InvalidInputError, "fraction"),
+    (lambda f: f.create_dataset("x", (9,), "f4").__setitem__(9, 1), IndexError, "9"),
+    (lambda f: (f.create_dataset("x", (9,), "f4"), f.create_dataset("x", (9,), "f4")), hs.InvalidInputError, "already"),
+    (lambda f: (f.create_dataset("x", (9,), "f4"), f.create_dataset("x/y", (9,), "f4")), hs.InvalidInputError, "no group"),
+    (lambda f: f.create_dataset("x/../y", (9,), "f4"), hs.InvalidInputError, "no path"),
+    (lambda f: f.attrs.create("long", np.zeros(9000)), hs.UnsupportedError, "64 KiB"),
+    (lambda f: f.create_dataset("x", data=["a\0b"]), hs.InvalidInputError, "NUL"),
+    (lambda f: f.create_dataset("x", (1,), "f4").resize((2,)), hs.InvalidInputError, "largest"),
+])
+def test_what_cannot_be_written_is_refused_by_name(tmp_path: pathlib.Path, write, error, words: str) -> None:
+    with pytest.raises(error, match=words), hs.create(tmp_path / "out.h5") as f:
+        write(f)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_netcdf4_reads_what_we_write(tmp_path: pathlib.Path) -> None:
+    with hs.create(tmp_path / "plain.nc") as f:
+        f.create_dataset("t", data=np.arange(12.0).reshape(3, 4), chunks=(2, 4), compression="gzip", shuffle=True).attrs["units"] = "K"
+        f["group/n"] = np.arange(5, dtype="i4")
+    with netCDF4.Dataset(tmp_path / "plain.nc") as f:
+        assert f["t"][:].tolist() == np.arange(12.0).reshape(3, 4).tolist() and f["t"].units == "K"
+        assert f["group/n"][:].tolist() == list(range(5))
