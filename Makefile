@@ -93,7 +93,7 @@ TOOLS       := $(HOME)/.cache/hyperslab/tools
 FUZZ_FOLDER := $(HOME)/.cache/hyperslab/fuzz
 FUZZ_TARGETS ?= whole_file filters read_sizes
 SECONDS     ?= 60
-SHORT_SECONDS ?= 20
+SHORT_SECONDS ?= 10
 MIRI_CASES  ?= 4
 COUNT       ?= 100000
 
@@ -114,7 +114,7 @@ fuzz: $(VENV)/.requirements $(TOOLS)/bin/cargo-fuzz ## every fuzz target for SEC
 
 # The same targets on stable Rust without a fuzzer: SHORT_SECONDS each, the same inputs in the same order.
 # Built as for fuzzing, so that checksums hold for every input; the core crate's target runs in test-rust.
-fuzz-short: $(VENV)/.requirements ## the fuzz targets of the formats for SHORT_SECONDS=20 each (stable Rust)
+fuzz-short: $(VENV)/.requirements ## the fuzz targets of the formats for SHORT_SECONDS=10 each (stable Rust)
 	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
 	HYPERSLAB_FUZZ_SEEDS=$(FUZZ_FOLDER)/seeds HYPERSLAB_FUZZ_SECONDS=$(SHORT_SECONDS) RUSTFLAGS="--cfg fuzzing" \
 		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz-short cargo test --locked --quiet -p hyperslab-formats --test fuzz_short -- --nocapture

@@ -281,3 +281,13 @@ def test_a_string_of_no_bytes_is_empty(tmp_path: pathlib.Path) -> None:
     # Class 3 (string), version 1, null-padded, 77 bytes.
     damage(path, b"\x13\x01\0\0\x4d\0\0\0", b"\x13\x01\0\0\0\0\0\0")
     assert hs.open(path)["s"][()].tolist() == [b""]
+
+
+def test_members_that_overlap_are_corrupt(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "records.h5"
+    with h5py.File(path, "w") as f:
+        f["records"] = np.zeros(2, [("a", "i4"), ("b", "i4")])
+    # The name, padded to 8 bytes, and the offset.
+    damage(path, b"b" + bytes(7) + b"\4\0\0\0", b"b" + bytes(7) + b"\2\0\0\0")
+    with pytest.raises(hs.CorruptError, match="overlap"):
+        hs.open(path)["records"][()]
