@@ -62,6 +62,7 @@ $(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
 wheel: $(SPARK_JAR) setup ## the Python package with the jar for Spark, in build/
 	$(BIN)/maturin build --release --locked --out build
 
+.PRECIOUS: $(SPARK_VENVS)/spark%/.installed
 $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
 	$(PYTHON) -m venv $(SPARK_VENVS)/spark$*
 	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check -r testing/spark/requirements.txt '$(SPARK_$*)'
@@ -81,10 +82,10 @@ bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark agains
 	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
-	$(BIN)/python testing/conformance/run.py hdf5
+	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5
 
 conformance: setup ## the same for the HDF5 and netCDF files of many packages; JOBS=1 for one at a time
-	$(BIN)/python testing/conformance/run.py
+	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py
 
 # Pinned, and kept outside of the clone.
 CARGO_FUZZ_VERSION := 0.13.1
@@ -128,7 +129,7 @@ miri: ## the array crate and the filter kernels under Miri (nightly Rust with it
 		cargo +nightly miri test --locked --quiet -p hyperslab-formats --lib filter::
 
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
-	$(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin

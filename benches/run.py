@@ -104,6 +104,7 @@ def races() -> dict[str, list[Race]]:
             pair("strided hyperslab of gzip [::4, ::3]", "gzip.h5", 1, "a second", "strided"),
             pair("time series through a 3-D chunked field", "cube.h5", 1, "a second", "series"),
             pair("one member of a table", "records.h5", gigabyte, GB, "member"),
+            pair("the greatest value", "gzip.h5", gigabyte, GB, "minmax"),
             *(pair(f"where, selectivity {s}", "gzip.h5", gigabyte, GB, f"where {s}") for s in ("1e-4", "1e-2", "0.5")),
         ],
         "tables": [

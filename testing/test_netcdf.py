@@ -201,6 +201,30 @@ def test_a_table_has_nulls_where_netcdf4_masks(tmp_path: pathlib.Path, model: st
             assert f.table(f"/{name}").to_arrow()[name].to_pylist() == wanted, name
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4"])
+def test_signed_integers_that_are_meant_unsigned(tmp_path: pathlib.Path, model: str, kind: str) -> None:
+    """`_Unsigned`, as the classic model says unsigned numbers, with constants beside it of the signed type."""
+    path = tmp_path / "a.nc"
+    values = np.array([0, 1, -1, -2, 100, np.iinfo(kind).min, np.iinfo(kind).max], kind)
+    with netCDF4.Dataset(path, "w", format=model) as f:
+        f.createDimension("x", len(values))
+        for name, fill in (("plain", None), ("filled", -2), ("packed", -1)):
+            variable = f.createVariable(name, kind, ("x",), fill_value=fill)
+            variable.setncattr("_Unsigned", "true")
+            if name == "packed":
+                variable.scale_factor, variable.add_offset = 0.5, 10.0
+            variable.set_auto_maskandscale(False)
+            variable[:] = values
+    f = hs.open(path)
+    with netCDF4.Dataset(path) as theirs:
+        for name in ("filled", "packed"):
+            assert f.table(f"/{name}").to_arrow()[name].to_pylist() == theirs[name][:].tolist(), name
+    whole = [number % (1 << 8 * np.dtype(kind).itemsize) for number in values.tolist()]
+    assert [n for n in f.table("/plain").to_arrow()["plain"].to_pylist() if n is not None] == whole
+    assert f["plain"][...].tolist() == values.tolist()
+
+
 def large_header(version: int, x: int, y: int) -> tuple[bytes, dict[str, int]]:
     """The header of `first(x)` f8, `record(t, y)` f4 and `other(t)` i2 with 2 records (NetCDF classic format
     specification), and where each variable begins: the library would write gigabytes to make such a file."""

@@ -73,6 +73,18 @@ def add_ours() -> None:
     def files(path: str, threads: int) -> float:
         return float(sum(len(batch) for batch in hs.open(f"{path}/*.h5", threads=threads).table("/x", columns=["x"]).batches()))
 
+    @work("ours", "links")
+    def links(path: str, threads: int) -> float:
+        return float(len(list(hs.open(path, threads=threads)["g"])))
+
+    @work("ours", "locate")
+    def locate(path: str, threads: int) -> float:
+        return float(hs.open(path, threads=threads)["x"].stored_bytes)
+
+    @work("ours", "minmax")
+    def minmax(path: str, threads: int) -> float:
+        return float(hs.open(path, threads=threads).table("/x").minmax("x")[1])
+
     for selectivity, bound in (("1e-4", 300.6), ("1e-2", 299.5), ("0.5", 280.0)):
         @work("ours", f"where {selectivity}")
         def where(path: str, threads: int, bound: float = bound) -> float:
@@ -121,6 +133,24 @@ def add_h5py() -> None:
             with h5py.File(f"{path}/{name}") as f:
                 total += len(f["x"][:])
         return float(total)
+
+    @work("h5py", "links")
+    def links(path: str, threads: int) -> float:
+        with h5py.File(path) as f:
+            return float(len(list(f["g"])))
+
+    @work("h5py", "locate")
+    def locate(path: str, threads: int) -> float:
+        sizes: list[int] = []
+        with h5py.File(path) as f:
+            f["x"].id.chunk_iter(lambda chunk: sizes.append(chunk.size))
+        return float(sum(sizes))
+
+    @work("h5py", "minmax")
+    def minmax(path: str, threads: int) -> float:
+        with h5py.File(path) as f:
+            rows = f["x"].chunks[0]
+            return float(max(f["x"][start:start + rows].max() for start in range(0, len(f["x"]), rows)))
 
     for selectivity, bound in (("1e-4", 300.6), ("1e-2", 299.5), ("0.5", 280.0)):
         @work("h5py", f"where {selectivity}")

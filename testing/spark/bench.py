@@ -120,7 +120,7 @@ def main() -> None:
     small.mkdir(parents=True, exist_ok=True)
     make(folder, given.elements)
     make(small, given.slow_elements)
-    spark = hs.spark.session("local[2]", **{"spark_driver_memory": "6g", "spark_ui_enabled": "false"})
+    spark = hs.spark.session("local[2]", **{"spark_driver_memory": "6g", "spark_ui_enabled": "false", "spark_ui_showConsoleProgress": "false"})
     spark.sparkContext.setLogLevel("OFF")
     scale = given.elements / given.slow_elements
     large, reduced = ways(spark, folder, given.elements, 8), ways(spark, small, given.slow_elements, 8)

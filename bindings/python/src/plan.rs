@@ -3,9 +3,9 @@
 use hyperslab::Cancellation;
 use hyperslab::Error;
 use hyperslab::scan::predicate::Predicate;
-use hyperslab::scan::{Layout, ScanRequest, SplitPolicy};
+use hyperslab::scan::{Extremes, Layout, ScanRequest, SplitPolicy};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
+use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 
 use crate::error::raise;
 use crate::file::File;
@@ -77,6 +77,26 @@ impl Plan {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
         wait(py, &cancellation, move || plan.count(&shared))
+    }
+
+    /// `(count, nulls, nans, (least, greatest, sum) or None)` of a numeric column.
+    fn summary<'py>(&self, py: Python<'py>, column: String) -> PyResult<(u64, u64, u64, Option<Bound<'py, PyTuple>>)> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        let summary = wait(py, &cancellation, move || plan.summary(&column, &shared))?;
+        let extremes = match summary.extremes {
+            None => None,
+            Some(Extremes::Integer { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
+            Some(Extremes::Float { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
+        };
+        Ok((summary.count, summary.nulls, summary.nans, extremes))
+    }
+
+    /// How many values of a numeric column lie in each bin.
+    fn histogram(&self, py: Python<'_>, column: String, edges: Vec<f64>) -> PyResult<Vec<u64>> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        wait(py, &cancellation, move || plan.histogram(&column, &edges, &shared))
     }
 
     /// How the scan will run.

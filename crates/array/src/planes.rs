@@ -8,7 +8,7 @@ pub fn join_planes(planes: &[u8], size: usize, first: usize, out: &mut [u8]) -> 
     let total = planes.len().checked_div(size)?;
     let count = out.len() / size;
     let end = first.checked_add(count)?;
-    if end > total || out.len() % size != 0 || planes.len() % size != 0 {
+    if end > total || !out.len().is_multiple_of(size) || !planes.len().is_multiple_of(size) {
         return None;
     }
     if count == 0 {

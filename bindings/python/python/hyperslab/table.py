@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from . import _native
@@ -86,6 +87,34 @@ class Table:
         if self._expression is not None:
             return sum(batch.num_rows for batch in self.batches())
         return self._plan.count()
+
+    def minmax(self, column: str) -> tuple[Any, Any] | None:
+        """The least and the greatest value of a column of numbers; nulls and NaN are left out, and `None` where
+        nothing is left. Exact for integers of any width; no batches are made."""
+        extremes = self._of_column(column).summary(column)[3]
+        return None if extremes is None else extremes[:2]
+
+    def sum(self, column: str) -> Any:
+        """The sum of a column of numbers, 0 of none: exact for integers, in double precision for floats, and the
+        same for any number of threads. Nulls and NaN are left out."""
+        extremes = self._of_column(column).summary(column)[3]
+        return 0 if extremes is None else extremes[2]
+
+    def histogram(self, column: str, bins: int = 10, range: tuple[float, float] | None = None) -> tuple[Any, Any]:
+        """How many values lie in each of `bins` bins of equal width, and the bins' edges, as `numpy.histogram`.
+        The range is that of the values unless given; nulls, NaN and values outside are in no bin."""
+        if bins < 1:
+            raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
+        low, high = range or self.minmax(column) or (0.0, 1.0)
+        if low == high:
+            low, high = low - 0.5, high + 0.5  # as numpy
+        edges = np.linspace(low, high, bins + 1)
+        return np.array(self._of_column(column).histogram(column, edges.tolist()), dtype=np.int64), edges
+
+    def _of_column(self, column: str) -> _native.Plan:
+        if self._expression is not None:
+            raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text", "Unsupported")
+        return self._replan(columns=[column])
 
     def to_pandas(self) -> Any:
         """All rows as a pandas frame."""

@@ -1,5 +1,6 @@
 //! Scan: request, plan, split, read. Metadata only until `read`.
 
+mod aggregate;
 mod batches;
 mod narrow;
 mod pipeline;
@@ -14,6 +15,7 @@ mod table;
 mod wildcard;
 mod window;
 
+pub use aggregate::{Extremes, Summary};
 pub use batches::Batches;
 pub use plan::{Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};

@@ -138,6 +138,29 @@ impl Plan {
         Ok(extent)
     }
 
+    /// The most rows that were asked for.
+    pub(super) fn limit(&self) -> Option<u64> {
+        self.request.limit
+    }
+
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// All windows in row order; `LimitExceeded` for more of them than a plan may have.
+    pub(super) fn all_windows(&self) -> Result<Vec<(Arc<Part>, Rows)>> {
+        let mut all = Vec::new();
+        for part in self.parts.iter() {
+            for rows in part.windows(&part.columns_read())? {
+                if all.len() >= MOST_WINDOWS {
+                    return Err(Error::limit_exceeded(format!("the rows are more than {MOST_WINDOWS} windows: ask for fewer")));
+                }
+                all.push((part.clone(), rows));
+            }
+        }
+        Ok(all)
+    }
+
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {

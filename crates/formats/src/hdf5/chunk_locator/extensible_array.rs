@@ -153,7 +153,9 @@ impl<'a> Array<'a> {
             let direct = 2 * (self.least_pointers - 1);
             let at = addresses + (direct + u64::from(super_number - direct_supers)) * o;
             let Some(super_block) = self.address(&self.index, at)? else { return Ok(None) };
-            // One bitmap of pages a data block, then the addresses of the data blocks.
+            // Whole bytes of page bits for each data block, then the addresses of the data blocks. The bits
+            // themselves are numbered through all data blocks: those of a second block with 4 pages begin
+            // within the first byte.
             let bitmap_bytes = pages.div_ceil(8);
             let start = 6 + o + u64::from(self.bits.div_ceil(8));
             let length = level
@@ -164,10 +166,10 @@ impl<'a> Array<'a> {
             self.load(super_block, length, start, b"EASB", "an extensible array super block")?;
             let loaded = self.loaded(super_block)?;
             let written = if paged {
-                let page = entry / self.page_entries;
-                let at = usize::try_from(start + block * bitmap_bytes + page / 8).ok();
+                let bit = block * pages + entry / self.page_entries;
+                let at = usize::try_from(start + bit / 8).ok();
                 let byte = at.and_then(|at| loaded.bytes.get(at)).copied().unwrap_or(0);
-                byte & (0x80 >> (page % 8)) != 0
+                byte & (0x80 >> (bit % 8)) != 0
             } else {
                 true
             };

@@ -46,7 +46,7 @@ pub(super) fn in_place(datatype: &Datatype, bytes: &Buffer) -> Result<Option<Arr
     let native = if cfg!(target_endian = "little") { ByteOrder::Little } else { ByteOrder::Big };
     let ordinary = match datatype {
         Datatype::Integer { order, size, bit_offset: 0, bit_precision, .. } => {
-            *order == native && u64::from(*bit_precision) == u64::from(*size) * 8
+            *order == native && u64::from(*bit_precision) == size.saturating_mul(8)
         }
         Datatype::Float { order, format: FloatFormat::Ieee, .. } => *order == native,
         _ => false,
