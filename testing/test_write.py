@@ -98,6 +98,25 @@ def test_many_chunks_are_all_found(tmp_path: pathlib.Path, kind: str) -> None:
     check(tmp_path / "chunks.h5", {"x": data, "sparse": expected, "long": (np.arange(40_000) % 30_000).astype("i2")})
 
 
+def test_chunks_beyond_the_first_pages_of_an_extensible_array_are_found(tmp_path: pathlib.Path) -> None:
+    """Data blocks have pages from chunk 163,828 on; here are two levels of them, and gaps."""
+    places = np.r_[0:10, 163_820:163_840, 166_000:166_010, 170_000, 229_370:229_400, 399_990:400_000]
+    expected = np.zeros(400_000, "i2")
+    with hs.create(tmp_path / "pages.h5") as f:
+        whole = f.create_dataset("whole", (400_000,), "i2", chunks=(2,), maxshape=(None,))
+        whole[:] = np.arange(400_000) % 30_000
+        full = f.create_dataset("full", (250_000,), "i2", chunks=(1,), maxshape=(None,), fletcher32=True)
+        full[:] = np.arange(250_000) % 30_000
+    with hs.create(tmp_path / "gaps.h5") as f:
+        # Enough chunks that their array is not left for a B-tree.
+        gaps = f.create_dataset("gaps", (400_000,), "i2", chunks=(1,), maxshape=(None,))
+        gaps[:100_000] = expected[:100_000] = 7
+        for place in places:
+            gaps[place] = expected[place] = 1 + place % 1000
+    check(tmp_path / "pages.h5", {"whole": (np.arange(400_000) % 30_000).astype("i2"), "full": (np.arange(250_000) % 30_000).astype("i2")})
+    check(tmp_path / "gaps.h5", {"gaps": expected})
+
+
 def test_a_file_of_ours_is_appended_to_by_the_library(tmp_path: pathlib.Path) -> None:
     """Chunk locators and groups are sound enough to be changed, not only read."""
     path = tmp_path / "more.h5"

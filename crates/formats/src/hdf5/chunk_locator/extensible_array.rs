@@ -274,7 +274,7 @@ impl<'a> Writer<'a> {
             let level = level(number, LEAST_BLOCK).ok_or_else(|| Error::internal("a level beyond 64 bits"))?;
             if number < DIRECT_LEVELS {
                 for block in 0..level.blocks {
-                    let address = self.data_block(&level, block)?.map(|(address, _)| address);
+                    let address = self.data_block(&level, block)?;
                     index.address(address);
                 }
             } else {
@@ -311,8 +311,8 @@ impl<'a> Writer<'a> {
         self.entries.range(first..first + count).next().is_none()
     }
 
-    /// Address of a data block, if it holds anything, and which of its pages do.
-    fn data_block(&mut self, level: &Level, block: u64) -> Result<Option<(u64, Vec<u8>)>> {
+    /// Address of a data block, if it holds anything; then all of its pages are there.
+    fn data_block(&mut self, level: &Level, block: u64) -> Result<Option<u64>> {
         let offset = level.first_entry + block * level.block_entries;
         let first = INDEX_ENTRIES + offset;
         if self.is_empty(first, level.block_entries) {
@@ -320,27 +320,22 @@ impl<'a> Writer<'a> {
         }
         let mut encoder = self.block(b"EADB");
         encoder.uint(offset, 4);
-        let mut bitmap = Vec::new();
         let bytes = if level.block_entries <= PAGE_ENTRIES {
             self.put_entries(&mut encoder, first, level.block_entries);
             encoder.finish_with_checksum()
         } else {
             let pages = level.block_entries / PAGE_ENTRIES;
-            bitmap.resize(usize::try_from(pages.div_ceil(8)).unwrap_or(usize::MAX), 0);
             let mut bytes = encoder.finish_with_checksum();
             for page in 0..pages {
                 let mut encoded = Encoder::default();
                 self.put_entries(&mut encoded, first + page * PAGE_ENTRIES, PAGE_ENTRIES);
                 bytes.extend(encoded.finish_with_checksum());
-                if let Some(byte) = usize::try_from(page / 8).ok().and_then(|at| bitmap.get_mut(at)) {
-                    *byte |= 0x80 >> (page % 8);
-                }
             }
             bytes
         };
         self.data = (self.data.0 + 1, self.data.1 + bytes.len() as u64);
         self.realized += level.block_entries;
-        Ok(Some((self.space.put(&bytes), bitmap)))
+        Ok(Some(self.space.put(&bytes)))
     }
 
     fn super_block(&mut self, level: &Level) -> Result<Option<u64>> {
@@ -348,18 +343,22 @@ impl<'a> Writer<'a> {
             return Ok(None);
         }
         let pages = if level.block_entries > PAGE_ENTRIES { level.block_entries / PAGE_ENTRIES } else { 0 };
-        let bitmap_bytes = usize::try_from(pages.div_ceil(8)).unwrap_or(usize::MAX);
-        let mut bitmaps = Encoder::default();
+        // Whole bytes of page bits for each data block, numbered through all of them.
+        let bitmap_bytes = usize::try_from(level.blocks.saturating_mul(pages.div_ceil(8))).unwrap_or(usize::MAX);
+        let mut bitmap = vec![0u8; bitmap_bytes];
         let mut addresses = Encoder::default();
         for block in 0..level.blocks {
-            let found = self.data_block(level, block)?;
-            let bitmap = found.as_ref().map_or(vec![0; bitmap_bytes], |(_, bitmap)| bitmap.clone());
-            bitmaps.bytes(&bitmap);
-            addresses.address(found.map(|(address, _)| address));
+            let address = self.data_block(level, block)?;
+            for bit in (block * pages..(block + 1) * pages).filter(|_| address.is_some()) {
+                if let Some(byte) = usize::try_from(bit / 8).ok().and_then(|at| bitmap.get_mut(at)) {
+                    *byte |= 0x80 >> (bit % 8);
+                }
+            }
+            addresses.address(address);
         }
         let mut encoder = self.block(b"EASB");
         encoder.uint(level.first_entry, 4);
-        encoder.bytes(&bitmaps.finish());
+        encoder.bytes(&bitmap);
         encoder.bytes(&addresses.finish());
         let bytes = encoder.finish_with_checksum();
         self.supers = (self.supers.0 + 1, self.supers.1 + bytes.len() as u64);
