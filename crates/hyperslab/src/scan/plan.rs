@@ -241,7 +241,7 @@ impl Plan {
         let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
         let work = parts.into_iter().flat_map(|(part, windows)| part.work(windows));
-        Ok(self.read(work, u64::MAX, cancellation))
+        Ok(self.read(work, cancellation))
     }
 
     /// Reads the given rows of the only part: what a split does.
@@ -250,18 +250,16 @@ impl Plan {
             return Err(Error::internal("a split is of one object"));
         };
         let windows = part.windows(&part.columns_read())?;
-        // The same windows as in the plan: a chunk is decoded by one split only. Where a limit ends the rows
-        // within a window, that is left to the pipeline: what is left of the window need not be a box.
-        let limit = if part.residual.is_none() { rows.count() } else { u64::MAX };
+        // The windows of a whole scan, clipped; what is left of one need not be a box, the pipeline sees to that.
         let mine = windows
             .skip_while(move |window| window.end <= rows.start)
             .take_while(move |window| window.start < rows.end)
-            .map(move |window| Rows { start: window.start.max(rows.start), ..window });
-        Ok(self.read(part.clone().work(mine), limit, cancellation))
+            .map(move |window| Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) });
+        Ok(self.read(part.clone().work(mine), cancellation))
     }
 
-    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, most_rows: u64, cancellation: &Cancellation) -> Batches {
-        let limit = self.request.limit.unwrap_or(u64::MAX).min(most_rows);
+    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, cancellation: &Cancellation) -> Batches {
+        let limit = self.request.limit.unwrap_or(u64::MAX);
         let (session, schema) = (self.session.clone(), self.schema.clone());
         let pipeline = Pipeline::new(session, schema, work, limit, self.request.batch_rows, cancellation.clone());
         Batches::new(self.schema.clone(), pipeline)
