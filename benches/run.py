@@ -221,8 +221,9 @@ def main() -> None:
             data.make(options.data, [race.path])
             run(race, options.data, options.repeats)
             results.append({"group": group, **report(race, console)})
-    if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), "races": results}, indent=1) + "\n")
+            # After each race, so that a run that is stopped leaves what it has.
+            if options.json:
+                options.json.write_text(json.dumps({"machine": machine(), "races": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
