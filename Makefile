@@ -17,7 +17,7 @@ help: ## what there is to make
 setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
 
 $(VENV)/.requirements: testing/requirements.txt
-	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.88 or newer"; exit 1; }
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or newer"; exit 1; }
 	@$(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer with venv is needed; set PYTHON="; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r testing/requirements.txt

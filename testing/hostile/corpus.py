@@ -56,7 +56,7 @@ FILTERS = {
 }
 
 #: Filters in the order of the fuzz target's table.
-FILTER_IDS = (1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026)
+FILTER_IDS = (1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026, 32013)
 
 
 def groups(libver: str, links: int) -> Maker:
