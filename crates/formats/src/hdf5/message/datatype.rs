@@ -169,8 +169,8 @@ fn float(cursor: &mut Cursor<'_>, start: &Cursor<'_>, bits: u32, size: u64) -> R
     if ieee {
         return Ok(Datatype::float(size, order));
     }
-    let last = |location: u8, count: u8| u32::from(location) + u32::from(count);
-    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > 8 * u32::try_from(size).unwrap_or(0)
+    let last = |location: u8, count: u8| u64::from(location) + u64::from(count);
+    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > size * 8
         || u64::from(sign_location) >= size * 8
     {
         return Err(start.corrupt("a floating-point number whose parts lie outside of it"));
