@@ -21,7 +21,7 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
     let source = source(body, limits);
     match message {
         kind::DATASPACE => again(&source, body, dataspace::parse, |value| dataspace::encode(value)),
-        kind::DATATYPE => again(&source, body, datatype::parse, |value| datatype::encode(value)),
+        kind::DATATYPE => again(&source, body, |cursor| datatype::parse(cursor, limits.depth), |value| datatype::encode(value)),
         kind::FILL_VALUE_OLD => fill_value::parse_old(&mut source.cursor(body, 0)).map(drop),
         kind::FILL_VALUE => again(&source, body, fill_value::parse, |value| {
             fill_value::encode(value.as_deref(), fill_value::Allocation::Late)
