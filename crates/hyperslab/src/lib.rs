@@ -6,6 +6,8 @@ mod cancellation;
 pub mod columns;
 mod counters;
 mod file;
+#[cfg(test)]
+mod gaps;
 mod heap_salt;
 mod neighbours;
 mod read;

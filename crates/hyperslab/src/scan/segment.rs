@@ -9,7 +9,7 @@ use hyperslab_array::{Dataspace, Datatype, Error, Result, Selection};
 use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
 
 use super::Layout;
-use crate::columns::{Column, Decoding};
+use crate::columns::{Column, Decoding, attributes_of};
 use crate::{Cancellation, File, Found};
 
 /// Where a table column's values come from.
@@ -274,7 +274,8 @@ impl Builder<'_> {
             _ => "value",
         };
         self.check_attributes(object)?;
-        let column = Column::new(name, &self.shown(&dataset.datatype), &object.attributes, self.decoding())?;
+        let attributes = attributes_of(self.found.file.tree(), object);
+        let column = Column::new(name, &self.shown(&dataset.datatype), &attributes, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),
             Some(count) => {
