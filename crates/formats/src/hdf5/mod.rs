@@ -24,6 +24,7 @@ mod source;
 mod superblock;
 mod tree;
 mod virtual_dataset;
+mod visited;
 pub mod writer;
 
 pub use file::Hdf5File;
