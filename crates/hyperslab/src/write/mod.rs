@@ -9,16 +9,21 @@
 
 mod boxes;
 mod bytes;
+mod checksum;
 mod commit;
+mod completion;
 mod dataset;
 mod definition;
 mod fragment;
 mod fuse;
 mod master;
 mod plan;
+mod room;
+mod sharing;
 mod state;
 mod subfile;
 mod task;
+mod tidy;
 mod verify;
 
 pub use boxes::Region;
@@ -31,4 +36,5 @@ pub use plan::{WriteMode, WritePlan};
 pub use state::SubfileRecord;
 pub use subfile::{Subfile, no_heap};
 pub use task::{Extent, Task};
+pub use tidy::{Tidied, tidy};
 pub use verify::{Verification, verify};
