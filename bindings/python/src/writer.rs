@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile, without_steps};
 use hyperslab::{Cancellation, Dataspace, Elements, Error, HeapObjects, HeapReference, Result, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -170,11 +170,22 @@ impl Writer {
     }
 
     /// Writes the `length` bytes of memory at `address`: the elements of a box, row-major, as they will lie in
-    /// the file; variable-length elements hold their length, 1, and the number of their value in `heap`.
+    /// the file, `step` apart; variable-length elements hold their length, 1, and the number of their value in `heap`.
     ///
     /// Callers (only `hyperslab.writing`) hold an array that owns that memory, contiguous, until this returns.
     #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
-    fn write(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize, heap: Vec<Vec<u8>>) -> PyResult<()> {
+    #[pyo3(signature = (path, start, count, address, length, heap, step=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: String,
+        start: Vec<u64>,
+        count: Vec<u64>,
+        address: usize,
+        length: usize,
+        heap: Vec<Vec<u8>>,
+        step: Option<Vec<u64>>,
+    ) -> PyResult<()> {
         let shared = self.0.clone();
         let work = move || {
             let values: &[u8] = if length == 0 || address == 0 {
@@ -186,7 +197,11 @@ impl Writer {
                 unsafe { std::slice::from_raw_parts(address as *const u8, length) }
             };
             let resolve = |reference| of_list(&heap, reference);
-            locked(&shared, |target| target.write(&path, &Region { start, count }, values, &resolve))
+            let region = Region { start, count };
+            locked(&shared, |target| match &step {
+                None => target.write(&path, &region, values, &resolve),
+                Some(step) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, &resolve)),
+            })
         };
         if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) }
     }

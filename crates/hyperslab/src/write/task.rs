@@ -19,6 +19,9 @@ use super::state::SUBFILE_ATTRIBUTE;
 use super::subfile::{Subfile, normal};
 use crate::Session;
 
+/// Parts that a task may write of a dataset: readers look through all of them.
+const MOST_PARTS: usize = 1 << 16;
+
 /// Which part of a dataset a task may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
@@ -219,6 +222,10 @@ impl Task {
                 let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
                 Region { start, count: region.count.clone() }
             };
+            if written.len() > MOST_PARTS {
+                let message = format!("{} separate parts of a dataset by one task: write boxes that lie side by side", written.len());
+                return Err(Error::unsupported(message).at_object(format!("/{path}")));
+            }
             let mut dataset = DatasetFragment::new(
                 &known.global,
                 known.extent == Extent::Rows,
