@@ -1,23 +1,21 @@
 //! Predicate: which rows. Text or a Substrait expression, checked against a schema, evaluated on
 //! batches.
 //!
-//! ```text
-//! or         := and (("or" | "||") and)*
-//! and        := not (("and" | "&&") not)*
-//! not        := ("not" | "!") not | test
-//! test       := "(" or ")" | operand (comparison operand)+ | operand ["not"] "in" "(" literal, … ")"
-//!             | operand ["not"] "between" literal "and" literal | operand "is" ["not"] "null"
-//! operand    := name | "quoted name" | `quoted name` | number | 'text' | true | false
-//! comparison := "<" | "<=" | ">" | ">=" | "=" | "==" | "!=" | "<>"
-//! ```
+//!
+//! docs/queries.md has the grammar. Conditions join tests of columns, of constants, and of values that are
+//! computed from them (arithmetic: `value`, `number`, `compute`).
 
 mod bind;
 mod bits;
+mod compute;
+mod constant;
 mod evaluate;
 mod lex;
 mod literal;
+mod number;
 mod parse;
 mod substrait;
+mod value;
 
 use std::collections::BTreeSet;
 
@@ -27,6 +25,7 @@ use hyperslab_array::Result;
 use serde::{Deserialize, Serialize};
 
 pub use literal::Literal;
+pub use value::Value;
 
 /// How two values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +78,8 @@ pub enum Predicate {
     And(Vec<Predicate>),
     /// Any of them.
     Or(Vec<Predicate>),
+    /// An odd number of them.
+    Xor(Vec<Predicate>),
     /// Not.
     Not(Box<Predicate>),
     /// A column and a constant.
@@ -98,6 +99,22 @@ pub enum Predicate {
         comparison: Comparison,
         /// Name.
         right: String,
+    },
+    /// Two numbers of which one at least is computed.
+    CompareValues {
+        /// Left side.
+        left: Value,
+        /// Comparison.
+        comparison: Comparison,
+        /// Right side.
+        right: Value,
+    },
+    /// Text of a pattern: `%` is any text, `_` one character, `\\` takes the meaning of the next one away.
+    Like {
+        /// Name.
+        column: String,
+        /// The pattern.
+        pattern: String,
     },
     /// One of several constants.
     In {
@@ -139,12 +156,13 @@ impl Predicate {
     /// Names of the columns used.
     pub fn columns(&self) -> BTreeSet<String> {
         match self {
-            Self::And(parts) | Self::Or(parts) => parts.iter().flat_map(Self::columns).collect(),
+            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().flat_map(Self::columns).collect(),
             Self::Not(part) => part.columns(),
-            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } => {
+            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } | Self::Like { column, .. } => {
                 BTreeSet::from([column.clone()])
             }
             Self::CompareColumns { left, right, .. } => BTreeSet::from([left.clone(), right.clone()]),
+            Self::CompareValues { left, right, .. } => left.columns().chain(right.columns()).map(str::to_owned).collect(),
         }
     }
     /// Looks names up and turns literals into tests in the columns' own types, without rounding
