@@ -16,6 +16,7 @@ mod number;
 mod parse;
 mod substrait;
 mod value;
+mod value_set;
 
 use std::collections::BTreeSet;
 
@@ -180,5 +181,13 @@ impl BoundPredicate {
     /// True for the rows to keep; null counts as false. `batch` has (at least) the columns used, by name.
     pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         evaluate::evaluate(&self.0, batch)
+    }
+    /// Whether only the column called `name` itself is tested, not others nor members below it.
+    pub fn is_of_column(&self, name: &str) -> bool {
+        value_set::is_of_column(&self.0, name)
+    }
+    /// The values of the one column in use that pass, by their keys; `None` where keys do not tell.
+    pub(crate) fn value_set(&self, key_type: super::pruner::KeyType) -> Option<super::pruner::ValueSet> {
+        value_set::value_set(&self.0, key_type)
     }
 }
