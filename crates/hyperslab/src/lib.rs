@@ -8,6 +8,7 @@ mod counters;
 mod file;
 mod heap_salt;
 mod neighbours;
+pub mod query;
 mod read;
 mod reference;
 mod reference_text;

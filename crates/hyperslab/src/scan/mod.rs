@@ -16,6 +16,10 @@ mod table;
 mod wildcard;
 mod window;
 
+pub(crate) use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, capture_column};
+pub(crate) use table::{expand, natural};
+pub(crate) use wildcard::{column_names, file_column_names, matched_file};
+
 pub use aggregate::{Extremes, Summary};
 pub use batches::Batches;
 pub use plan::{Plan, PlanExtent};

@@ -136,6 +136,11 @@ impl Predicate {
     pub fn parse(text: &str) -> Result<Self> {
         parse::parse(text)
     }
+    /// Where a name stands first in a text: the number of the character, from 0.
+    pub(crate) fn place_of(name: &str, text: &str) -> Option<usize> {
+        let words = lex::words(text).ok()?;
+        words.into_iter().find_map(|(place, word)| matches!(word, lex::Word::Name { text, .. } if text == name).then_some(place))
+    }
     /// Decodes pyarrow's `Expression.to_substrait(schema)` (an ExtendedExpression). What it cannot
     /// express is widened: the result keeps every row that the expression keeps. `None`: no bound at all.
     pub fn from_substrait(bytes: &[u8]) -> Result<Option<Self>> {
