@@ -9,6 +9,7 @@ mod error;
 mod file;
 mod heap;
 mod plan;
+mod query;
 mod reader;
 mod reference;
 mod session;
@@ -37,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<container::WritePlan>()?;

@@ -10,6 +10,7 @@ mod file;
 mod gaps;
 mod heap_salt;
 mod neighbours;
+pub mod query;
 mod read;
 mod reference;
 mod reference_text;
