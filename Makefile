@@ -35,8 +35,9 @@ test: test-rust test-python fuzz-short ## every test
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
 
+# Two processes: few tests use both cores.
 test-python: setup ## against h5py, netCDF4, DuckDB and Polars
-	$(BIN)/python -m pytest -q -p no:cacheprovider
+	$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal $(TESTS)
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark

@@ -27,7 +27,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
     let fill_value = fill_value(source, header, &datatype)?;
     let virtual_mappings = match &message {
         LayoutMessage::Virtual(place) => virtual_dataset::mappings(source, *place)?,
-        _ => Arc::new([]) as Arc<[VirtualMapping]>,
+        _ => Arc::<[VirtualMapping]>::default(),
     };
     let external_files = external_files(source, header)?;
     let (layout, storage, stored_bytes) = layout_of(message, &datatype, &dataspace, !external_files.is_empty())?;
@@ -61,7 +61,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
 
 /// The files that hold the raw data, where the dataset has none in this one.
 fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[ExternalFile]>> {
-    let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::new([])) };
+    let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::default()) };
     let files = message.parse(source, external_files::parse)?;
     let heap = LocalHeap::read(source, files.heap)?;
     let named = files.slots.into_iter().map(|slot| {

@@ -26,6 +26,7 @@ mod source;
 mod superblock;
 mod tree;
 mod virtual_dataset;
+mod visited;
 pub mod writer;
 
 pub use file::Hdf5File;

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod batches;
+mod chunks;
 mod narrow;
 mod pipeline;
 mod plan;
@@ -15,8 +16,9 @@ mod table;
 mod wildcard;
 mod window;
 
-pub use aggregate::{Extremes, Summary};
+pub use aggregate::{Extremes, Number, Rule, Summary};
 pub use batches::Batches;
-pub use plan::{Plan, PlanExtent};
+pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};
+pub use table::file_columns;
