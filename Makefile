@@ -130,8 +130,11 @@ miri: ## the array crate and the filter kernels under Miri (nightly Rust with it
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=$(MIRI_CASES) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/miri \
 		cargo +nightly miri test --locked --quiet -p hyperslab-formats --lib filter::
 
+# Other people's files, once `make conformance` has gathered them.
+GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
+
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
-	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
