@@ -12,6 +12,7 @@ import pytest
 SCRIPT = pathlib.Path(__file__).with_name("processes.py")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("what", ["cluster", "connect"])
 def test_other_processes(what: str, tmp_path: pathlib.Path) -> None:
     if what == "connect" and int(pyspark.__version__.split(".")[0]) < 4:
