@@ -7,6 +7,7 @@ mod narrow;
 mod pipeline;
 mod plan;
 pub mod predicate;
+pub mod pruner;
 mod request;
 mod rows;
 mod segment;
@@ -15,6 +16,10 @@ mod spread;
 mod table;
 mod wildcard;
 mod window;
+
+pub(crate) use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, capture_column};
+pub(crate) use table::{expand, natural};
+pub(crate) use wildcard::{column_names, file_column_names, matched_file};
 
 pub use aggregate::{Extremes, Number, Rule, Summary};
 pub use batches::Batches;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::ObjectId;
@@ -29,6 +29,8 @@ pub struct Plan {
     request: Arc<ScanRequest>,
     parts: Arc<Vec<Arc<Part>>>,
     session: Session,
+    /// Whether the request says all there is to say, so that another process can plan the same.
+    told: bool,
 }
 
 /// How much a plan will read, before any limit.
@@ -88,7 +90,13 @@ impl Plan {
         Self::of_segments(file.session(), vec![segment], request, &Cancellation::new())
     }
 
-    fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
+    /// The plan of segments that somebody else made: queries.
+    pub(crate) fn of_segments(
+        session: &Session,
+        segments: Vec<Segment>,
+        request: &ScanRequest,
+        cancellation: &Cancellation,
+    ) -> Result<Self> {
         let table = union_schema(&segments)?;
         let wanted = wanted_columns(&table, request)?;
         let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
@@ -108,7 +116,13 @@ impl Plan {
             request: Arc::new(request.clone()),
             parts: Arc::new(parts),
             session: session.clone(),
+            told: true,
         })
+    }
+
+    /// A plan of segments that the request does not tell.
+    pub(crate) fn without_splits(self) -> Self {
+        Self { told: false, ..self }
     }
 
     /// The file that holds the first object.
@@ -191,6 +205,77 @@ impl Plan {
         Ok(all)
     }
 
+    /// What `work` makes of each window, side by side, and the number of the window's segment; in row order, and
+    /// handed to `take` in row order, a few at a time, so that no more than these are there at once.
+    pub(super) fn for_windows<T: Send>(
+        &self,
+        work: impl Fn(&Part, Rows) -> Result<T> + Sync,
+        mut take: impl FnMut(usize, T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let windows = self.parts.iter().enumerate().map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
+        let windows = windows.collect::<Result<Vec<_>>>()?;
+        let mut windows = windows.into_iter().flat_map(|(number, part, windows)| windows.map(move |rows| (number, part, rows)));
+        self.session.compute(|| {
+            let several = self.session.thread_count()?.saturating_mul(4).max(1);
+            loop {
+                let next: Vec<_> = windows.by_ref().take(several).collect();
+                if next.is_empty() {
+                    return Ok(());
+                }
+                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(number, part, rows)| Ok((*number, work(part, *rows)?))).collect();
+                for outcome in made {
+                    let (number, outcome) = outcome?;
+                    take(number, outcome)?;
+                }
+            }
+        })
+    }
+
+    /// The numbers of the rows of each segment, in the order of the segments.
+    pub(crate) fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
+        let mut positions = vec![Vec::new(); self.parts.len()];
+        self.for_windows(
+            |part, rows| part.passing(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = positions.get_mut(number) {
+                    mine.extend(found);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(positions)
+    }
+
+    /// The shape of each segment's rows.
+    pub(crate) fn shapes(&self) -> Vec<Vec<u64>> {
+        self.parts.iter().map(|part| part.segment.shape.clone()).collect()
+    }
+
+    /// How many rows of each segment pass.
+    pub(crate) fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let mut counts = vec![0u64; self.parts.len()];
+        self.for_windows(
+            |part, rows| part.matching(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = counts.get_mut(number) {
+                    *mine += found;
+                }
+                Ok(())
+            },
+        )?;
+        Ok(counts)
+    }
+
+    /// What `work` makes of the wanted columns in each window, handed to `take` in row order.
+    pub(crate) fn for_batches<T: Send>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl Fn(&RecordBatch) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.for_windows(|part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
+    }
+
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
@@ -209,6 +294,9 @@ impl Plan {
     /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
     /// no predicate is left to test; otherwise each split keeps to it alone.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        if !self.told {
+            return Err(Error::unsupported("splits of a query: give its condition to `table`, or ask in parts"));
+        }
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
@@ -411,6 +499,7 @@ impl Part {
                     let size = self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size());
                     size.saturating_mul(per_row.unwrap_or(1))
                 }
+                Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { dataset, .. } if datasets.insert(*dataset) => {
                     self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
                 }

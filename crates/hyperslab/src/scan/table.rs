@@ -68,7 +68,7 @@ pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>
 }
 
 /// Paths that match, with what each wildcard stood for.
-fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
+pub(crate) fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
     if !wildcard::has_wildcard(pattern) {
         return Ok(vec![(pattern.to_owned(), Vec::new())]);
     }
@@ -97,7 +97,7 @@ fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
 }
 
 /// Compares names with numbers in them by the numbers' values.
-fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+pub(crate) fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     let key = |text: &str| {
         let mut parts: Vec<(String, u128, String)> = Vec::new();
         let mut rest = text;
