@@ -7,6 +7,7 @@ mod definition;
 mod describe;
 mod error;
 mod file;
+mod foreign;
 mod heap;
 mod plan;
 mod query;

@@ -78,6 +78,12 @@ impl Query {
         self.0.and(text).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
     }
 
+    /// The variables that the condition speaks of.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let query = self.0.clone();
+        run(py, move || query.names())
+    }
+
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |query, cancellation| query.count(cancellation))
     }

@@ -6,6 +6,7 @@ mod cancellation;
 pub mod columns;
 mod counters;
 mod file;
+pub mod foreign;
 mod heap_salt;
 mod neighbours;
 pub mod query;

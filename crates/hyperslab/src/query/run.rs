@@ -109,6 +109,20 @@ impl Query {
         Ok(described.collect())
     }
 
+    /// The names that the condition and `rows` speak of, as columns of the table.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let plan = self.plan(&[])?;
+        let mut columns: Vec<String> = Vec::new();
+        for name in self.names.iter() {
+            // Members of compounds are shown with their compound.
+            let head = plan.column_of(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
+            if !columns.contains(&head) {
+                columns.push(head);
+            }
+        }
+        Ok(columns)
+    }
+
     /// How many rows satisfy the condition.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
         self.plan(&[])?.count(cancellation)

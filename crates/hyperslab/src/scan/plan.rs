@@ -211,6 +211,14 @@ impl Plan {
         Ok(positions)
     }
 
+    /// The column that a (perhaps dotted) name lies in.
+    pub(crate) fn column_of(&self, name: &str) -> Option<String> {
+        let first = self.parts.first()?;
+        let known = |name: &str| first.segment.column(name).is_some();
+        let dots = name.rmatch_indices('.').filter_map(|(dot, _)| name.get(..dot));
+        std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
+    }
+
     /// The shape of each segment's rows.
     pub(crate) fn shapes(&self) -> Vec<Vec<u64>> {
         self.parts.iter().map(|part| part.segment.shape.clone()).collect()
