@@ -112,8 +112,7 @@ impl ArrayFile for ForeignFile {
     fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
         let array = self.array(dataset)?;
         let grid = ChunkGrid::new(array.shape().to_vec(), array.block_shape().to_vec())?;
-        let locate = |block: Vec<u64>| {
-            let origin: Vec<u64> = block.iter().zip(array.block_shape()).map(|(number, extent)| number.saturating_mul(*extent)).collect();
+        let locate = |origin: Vec<u64>| {
             let left = origin.iter().zip(array.shape()).map(|(start, extent)| extent.saturating_sub(*start));
             let shape = left.zip(array.block_shape()).map(|(left, block)| left.min(*block)).collect();
             // No bytes of a storage: whoever decodes it asks the array.

@@ -112,6 +112,8 @@ class _ArrowColumn:
             raise UnsupportedError(f"Arrow columns of {column.type} cannot be asked: only numbers, truth values and text", "Unsupported")
         elif column.null_count == 0:
             self._values = column.to_numpy()
+        elif pa.types.is_boolean(column.type):
+            raise UnsupportedError("truth values with nulls cannot be asked: cast them to int8", "Unsupported")
         else:
             self._values, self.null_value = _without_nulls(column)
         self.dtype = self._values.dtype
@@ -124,8 +126,6 @@ def _without_nulls(column: Any) -> tuple[Any, Any]:
     """The values, and the one among them that stands for null."""
     import pyarrow.compute as pc
 
-    if pa.types.is_boolean(column.type):
-        column = column.cast(pa.int8())
     present = set(column.drop_null().unique().to_pylist()) if column.type.bit_width < 32 else None
     dtype = np.dtype(column.type.to_pandas_dtype())
     if dtype.kind == "f":
