@@ -148,7 +148,7 @@ def compared(operator: str, a: Any, b: Any, literal: str | None, kind: str) -> A
     return COMPARE[operator](a, b)
 
 
-def tests() -> st.SearchStrategy[Condition]:
+def tested() -> st.SearchStrategy[Condition]:
     def one(operator: str, left: Number, right: Number, mirrored: bool) -> Condition:
         def of(row: Any) -> Any:
             return compared(operator, left.of(row), right.of(row), right.literal, left.kind)
@@ -207,7 +207,7 @@ def joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
     return st.one_of(st.builds(both, words, inner, inner), st.builds(turned, st.sampled_from(["not", "!"]), inner))
 
 
-CONDITIONS = st.recursive(tests(), joined, max_leaves=4)
+CONDITIONS = st.recursive(tested(), joined, max_leaves=4)
 
 
 class Arrays:

@@ -14,6 +14,7 @@ mod query;
 mod reader;
 mod reference;
 mod session;
+mod target;
 mod wait;
 mod worker;
 mod writer;
@@ -33,6 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(container::tidy, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;
@@ -41,6 +43,5 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<reader::Reader>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<container::WritePlan>()?;
-    module.add_class::<container::Task>()?;
     Ok(())
 }

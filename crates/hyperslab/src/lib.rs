@@ -7,6 +7,8 @@ pub mod columns;
 mod counters;
 mod file;
 pub mod foreign;
+#[cfg(test)]
+mod gaps;
 mod heap_salt;
 mod neighbours;
 pub mod query;

@@ -269,6 +269,7 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
 
 
 @app.command()
+<<<<<<< HEAD
 def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(help="The condition: \"energy > 1.3 && 100 < x && x < 140\"; every row without.")] = None,
           count: Annotated[bool, typer.Option("--count", help="Only how many rows.")] = False,
           values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (_row, _file and wildcards' names, too).")] = None,
@@ -346,9 +347,12 @@ def _bins(names: list[str], found: hs.Histogram, as_json: bool) -> None:
 
 @app.command()
 def verify(file: str, as_json: AsJson = False) -> None:
+=======
+def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Read all bytes too.")] = False, as_json: AsJson = False) -> None:
+>>>>>>> main
     """Whether all subfiles of a container are there, whole, and belong together; fails where not."""
     with waiting("checking"):
-        found = hs.verify(file)
+        found = hs.verify(file, values=values)
     if as_json:
         print(json.dumps(found._asdict(), ensure_ascii=False))
     else:
@@ -357,6 +361,16 @@ def verify(file: str, as_json: AsJson = False) -> None:
         print(f"{file}: {len(found.problems)} problems, {found.commits} commits, {found.subfiles} subfiles, {found.subfile_bytes} bytes")
     if found.problems:
         raise typer.Exit(1)
+
+
+@app.command()
+def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24, as_json: AsJson = False) -> None:
+    """Removes what writers of a container have left that were killed."""
+    done = hs.tidy(file, hours=hours)
+    if as_json:
+        print(json.dumps(done._asdict()))
+    else:
+        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours")
 
 
 @app.command()

@@ -53,7 +53,7 @@ pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>>
 impl Places<'_> {
     fn typed(self) -> Vec<Step> {
         let values = |column: usize| self.places.iter().map(|place| place.2.get(column).cloned().unwrap_or_default()).collect::<Vec<_>>();
-        let columns: Vec<Vec<ArrayRef>> = (0..self.names.len()).map(|column| capture_column(&values(column))).collect();
+        let columns: Vec<Vec<ArrayRef>> = (0..self.names.len()).map(|column| capture_column(&values(column), false)).collect();
         let captures = |number: usize| {
             let named = self.names.iter().zip(&columns);
             named.filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone()))).collect()

@@ -9,6 +9,7 @@ use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
+use super::chunks;
 use super::narrow;
 use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
@@ -43,6 +44,15 @@ pub struct PlanExtent {
     pub exact: bool,
 }
 
+/// Chunks of the datasets that a plan reads; data that is not stored in chunks has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkCount {
+    /// Of the whole datasets.
+    pub all: u64,
+    /// That the plan's rows reach into.
+    pub left: u64,
+}
+
 /// A segment with the rows that a predicate on its dimensions leaves.
 pub(super) struct Part {
     pub segment: Segment,
@@ -61,31 +71,44 @@ impl Plan {
     /// `NotFound` for a path or column that is not there, `InvalidInput` for a predicate that does
     /// not fit or files whose tables differ (both are named).
     pub fn new(files: &[File], request: &ScanRequest) -> Result<Self> {
+        Self::cancellable(files, request, &Cancellation::new())
+    }
+
+    /// As [`Plan::new`]; `Cancelled` once `cancellation` is set.
+    pub fn cancellable(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
         let first = files.first().ok_or_else(|| Error::invalid_input("a scan needs at least one file"))?;
         if request.batch_rows == 0 {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
         }
-        Self::of_segments(first.session(), segments(files, request)?, request)
+        cancellation.check()?;
+        Self::of_segments(first.session(), segments(files, request)?, request, cancellation)
     }
 
     /// The plan of one object without wildcards, with the columns that wildcards gave it before.
     pub(super) fn of_one(file: &File, request: &ScanRequest, captures: &[(String, ArrayRef)]) -> Result<Self> {
         let segment = Segment::new(file, &request.path, request.layout, request.decode, captures)?;
-        Self::of_segments(file.session(), vec![segment], request)
+        Self::of_segments(file.session(), vec![segment], request, &Cancellation::new())
     }
 
     /// The plan of segments that somebody else made: queries.
-    pub(crate) fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest) -> Result<Self> {
+    pub(crate) fn of_segments(
+        session: &Session,
+        segments: Vec<Segment>,
+        request: &ScanRequest,
+        cancellation: &Cancellation,
+    ) -> Result<Self> {
         let table = union_schema(&segments)?;
         let wanted = wanted_columns(&table, request)?;
         let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
-        let cancellation = Cancellation::new();
         let parts = segments
             .into_iter()
-            .map(|segment| Part::new(segment, &table, &wanted, &conjuncts, &cancellation).map(Arc::new))
+            .map(|segment| {
+                cancellation.check()?;
+                Part::new(segment, &table, &wanted, &conjuncts, cancellation).map(Arc::new)
+            })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
         Ok(Self {
@@ -145,6 +168,18 @@ impl Plan {
             extent.exact &= part.residual.is_none();
         }
         Ok(extent)
+    }
+
+    /// How many chunks hold the columns to be read, and how many of them lie in the rows that are left.
+    pub fn chunk_count(&self) -> Result<ChunkCount> {
+        let mut count = ChunkCount { all: 0, left: 0 };
+        for part in self.parts.iter() {
+            let columns = part.columns_read();
+            let (all, left) = chunks::touched(&part.segment, columns.iter(), &part.selection)?;
+            count.all = count.all.saturating_add(all);
+            count.left = count.left.saturating_add(left);
+        }
+        Ok(count)
     }
 
     /// The most rows that were asked for.
@@ -381,7 +416,8 @@ impl Part {
                     empty |= keep.true_count() == 0;
                     true
                 }
-                Some((column, Source::Index { axis } | Source::Coordinate { axis, .. })) => {
+                Some((column, source)) if axis_of(source, segment.shape.len()).is_some() => {
+                    let axis = &axis_of(source, segment.shape.len()).unwrap_or_default();
                     let values = match &column.source {
                         Source::Coordinate { dataset, column, .. } => {
                             Some(load(&segment, *dataset, column, &mut coordinates, cancellation)?)
@@ -476,6 +512,15 @@ impl Part {
             };
         }
         bytes.max(1)
+    }
+}
+
+/// The dimension that a column alone tells the place along. Row numbers do where there is but one.
+fn axis_of(source: &Source, ndim: usize) -> Option<usize> {
+    match source {
+        Source::Index { axis } | Source::Coordinate { axis, .. } => Some(*axis),
+        Source::Row if ndim == 1 => Some(0),
+        _ => None,
     }
 }
 

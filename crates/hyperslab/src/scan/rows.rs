@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_formats::ObjectId;
 
+use super::chunks;
 use super::plan::Part;
 use super::segment::Source;
 use super::spread::spread;
@@ -28,6 +29,9 @@ impl Part {
         let mask = predicate.evaluate(&tested)?;
         // Columns that are not part of the test are read only where it left something.
         if mask.true_count() == 0 {
+            let unread = self.wanted.iter().filter(|name| !needed.contains(name));
+            let chunks = chunks::within(&self.segment, unread, &window.selection)?;
+            self.segment.file.session().counters().add_skipped_chunks(chunks);
             return Ok(RecordBatch::new_empty(schema.clone()));
         }
         let rest: Vec<String> = self.wanted.iter().filter(|name| !needed.contains(name)).cloned().collect();

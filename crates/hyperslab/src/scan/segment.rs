@@ -9,7 +9,7 @@ use hyperslab_array::{Axis, Dataspace, Datatype, Error, Result, Selection};
 use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
 
 use super::Layout;
-use crate::columns::{Column, Decoding};
+use crate::columns::{Column, Decoding, attributes_of};
 use crate::{Cancellation, File, Found};
 
 /// Where a table column's values come from.
@@ -130,7 +130,11 @@ impl Segment {
         let mut columns: Vec<SegmentColumn> = captures
             .iter()
             .map(|(name, value)| SegmentColumn {
-                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
+                // Files are often called after what is in them: t2m_2020.h5 has a t2m.
+                field: Arc::new(match built.columns.iter().any(|column| column.field.name() == name) {
+                    true => Field::new(format!("{name}_part"), value.data_type().clone(), false),
+                    false => Field::new(name, value.data_type().clone(), false),
+                }),
                 source: Source::Constant(value.clone()),
             })
             .collect();
@@ -331,7 +335,8 @@ impl Builder<'_> {
             _ => "value",
         };
         self.check_attributes(object)?;
-        let column = Column::new(name, &self.shown(&dataset.datatype), &object.attributes, self.decoding())?;
+        let attributes = attributes_of(self.found.file.tree(), object);
+        let column = Column::new(name, &self.shown(&dataset.datatype), &attributes, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),
             Some(count) => {
@@ -417,9 +422,9 @@ impl Builder<'_> {
 }
 
 /// What a wildcard matched, as a one-element array: integers where all of them are, else text.
-pub(crate) fn capture_column(values: &[String]) -> Vec<ArrayRef> {
+pub(crate) fn capture_column(values: &[String], as_text: bool) -> Vec<ArrayRef> {
     let integers: Option<Vec<i64>> = values.iter().map(|v| v.parse().ok()).collect();
-    match integers {
+    match integers.filter(|_| !as_text) {
         Some(integers) => integers.into_iter().map(|v| Arc::new(Int64Array::from(vec![v])) as ArrayRef).collect(),
         None => values.iter().map(|v| Arc::new(StringArray::from(vec![v.as_str()])) as ArrayRef).collect(),
     }

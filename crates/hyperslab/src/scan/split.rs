@@ -121,6 +121,7 @@ impl Split {
         let request = ScanRequest {
             path: self.path.clone(),
             file_pattern: None,
+            text_captures: Vec::new(),
             layout: self.layout,
             columns: Some(self.columns.clone()),
             predicate: self.predicate.clone(),
