@@ -7,6 +7,7 @@ pub mod columns;
 mod counters;
 mod file;
 mod heap_salt;
+pub mod index;
 mod neighbours;
 mod read;
 mod reference;

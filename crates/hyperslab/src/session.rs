@@ -9,6 +9,8 @@ use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5
 use hyperslab_storage::{LocalFile, Storage};
 use rayon::prelude::*;
 
+use crate::index::Indexes;
+use crate::scan::pruner::Pruner;
 use crate::{Counters, File, MissingSources, PathPolicy, values};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
@@ -66,6 +68,7 @@ pub struct Session {
     missing_sources: MissingSources,
     values: Arc<values::Pool>,
     counters: Arc<Counters>,
+    indexes: Arc<Indexes>,
 }
 
 /// Threads, and the process that they live in: a forked child has none of its parent's.
@@ -90,6 +93,7 @@ impl Session {
             missing_sources: options.missing_sources,
             values: Arc::default(),
             counters: Arc::default(),
+            indexes: Arc::default(),
         })
     }
     /// Opens a local file; the bytes tell its format.
@@ -130,6 +134,10 @@ impl Session {
     /// What the reads of this session have cost so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+    /// What knows of values without reading them: the indexes beside the files. Scans ask it.
+    pub fn pruner(&self) -> Arc<dyn Pruner> {
+        self.indexes.clone()
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.paths

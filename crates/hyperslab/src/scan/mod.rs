@@ -21,3 +21,5 @@ pub use batches::Batches;
 pub use plan::{Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};
+pub(crate) use table::expand_path;
+pub(crate) use wildcard::has_wildcard;

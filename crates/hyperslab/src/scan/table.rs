@@ -53,6 +53,13 @@ pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
     Ok(segments)
 }
 
+/// Paths that match a pattern, in natural order.
+pub(crate) fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
+    let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
+    paths.sort_by(|a, b| natural(a, b));
+    Ok(paths)
+}
+
 /// Paths that match, with what each wildcard stood for.
 fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
     if !wildcard::has_wildcard(pattern) {
