@@ -5,6 +5,7 @@ from .errors import (CancelledError, ConflictError, CorruptError, Error, Interna
                      LimitExceededError, NotFoundError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
+from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, index_remarks, index_task, plan_index
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
@@ -15,5 +16,5 @@ from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
 
 __all__ = ["AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet", "Fused",
-           "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
-           "Table", "Task", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "open", "register_filter", "spark", "sql", "unregister_filter", "verify", "write_table"]
+           "Group", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "PlannedIndex", "Reference", "RegionReference", "SoftLink", "Split",
+           "Table", "Task", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "index", "index_commit", "index_remarks", "index_task", "open", "plan_index", "register_filter", "spark", "sql", "unregister_filter", "verify", "write_table"]

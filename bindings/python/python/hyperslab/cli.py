@@ -301,6 +301,23 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
         print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.recoded_bytes} bytes of values encoded anew")
 
 
+@app.command()
+def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
+          level: Annotated[Optional[str], typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
+          raw: Raw = False, together: Annotated[bool, typer.Option("--together", help="One index of all files of a folder.")] = False,
+          anew: Annotated[bool, typer.Option("--anew", help="Build also what is there and valid.")] = False,
+          plan: Annotated[bool, typer.Option("--plan", help="Only say what would be built.")] = False, as_json: AsJson = False) -> None:
+    """Builds value indexes beside the files, or brings them up to date; queries use them from then on."""
+    planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew)
+    if not plan:
+        with counting("indexing", planned.value_bytes) as advance:
+            planned.run(advance)
+    if as_json:
+        print(json.dumps([entry._asdict() for entry in planned.datasets]))
+    else:
+        print(planned.explain())
+
+
 @app.command("spark-jar")
 def spark_jar() -> None:
     """Print the path of the jar for Spark, as in: spark-submit --jars $(hyperslab spark-jar)"""

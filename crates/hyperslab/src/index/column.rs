@@ -177,7 +177,7 @@ impl IndexedColumn {
             let Passing { hits, candidates } = self.passing(entry, condition, scratch)?;
             let count = |positions: Positions| -> Result<u64> {
                 let mut gathered = Gathered::default();
-                gathered.add_selected(&positions, &entry.place, selection)?;
+                gathered.add_selected(positions, &entry.place, selection)?;
                 Ok(Gathered::join([gathered]).len())
             };
             let least = count(hits)?;
@@ -270,8 +270,8 @@ impl ColumnIndex for IndexedColumn {
                     sum.1.add_run(candidates, first);
                 }
                 None => {
-                    sum.0.add_selected(&hits, &entry.place, selection)?;
-                    sum.1.add_selected(&candidates, &entry.place, selection)?;
+                    sum.0.add_selected(hits, &entry.place, selection)?;
+                    sum.1.add_selected(candidates, &entry.place, selection)?;
                 }
             }
             Ok(())

@@ -291,10 +291,6 @@ impl StoredRow {
         let marked = |part: usize| self.parts.get(part).is_none_or(|span| span.length == 0) || self.is_marked(self.first_page(part));
         marked(SAMPLES) && marked(STARTS)
     }
-    /// Bytes of all parts.
-    pub fn stored_bytes(&self) -> u64 {
-        self.parts.iter().map(|part| part.length as u64).sum()
-    }
 }
 
 /// A row's large parts.

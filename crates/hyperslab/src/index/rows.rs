@@ -114,23 +114,54 @@ impl Gathered {
     }
 
     /// Adds positions of a block, as far as they are selected, by their numbers in the selection.
-    pub fn add_selected(&mut self, positions: &Positions, place: &BlockBox, selection: &Selection) -> Result<()> {
+    pub fn add_selected(&mut self, positions: Positions, place: &BlockBox, selection: &Selection) -> Result<()> {
         if matches!(positions, Positions::None) {
+            return Ok(());
+        }
+        if let Some(first) = whole_run(place, selection) {
+            self.add_run(positions, first);
             return Ok(());
         }
         let words = positions.words();
         let mut numbers = Vec::new();
         each_run(place, selection, &mut |source, target, count| {
-            for position in source..source + count {
-                if words.get(position as usize / 64).is_some_and(|word| word >> (position % 64) & 1 == 1) {
-                    numbers.push(target + (position - source));
+            let end = source + count;
+            let mut number = source / 64;
+            while number * 64 < end {
+                let mut word = words.get(number as usize).copied().unwrap_or_default();
+                if number * 64 < source {
+                    word &= u64::MAX << (source % 64);
                 }
+                if end - number * 64 < 64 {
+                    word &= (1 << (end % 64)) - 1;
+                }
+                while word != 0 {
+                    numbers.push(target + (number * 64 + u64::from(word.trailing_zeros()) - source));
+                    word &= word - 1;
+                }
+                number += 1;
             }
         });
         numbers.sort_unstable();
         self.add_sorted(numbers);
         Ok(())
     }
+}
+
+/// The number in the selection of a block's first element, where all of them follow each other there.
+fn whole_run(place: &BlockBox, selection: &Selection) -> Option<u64> {
+    let (mut first, mut stride, mut whole) = (0u64, 1u64, true);
+    let axes = selection.axes().iter().zip(place.origin.iter().zip(&place.shape));
+    for (axis, (start, count)) in axes.rev() {
+        let (position, selected) = axis.positions_within(*start, start + count);
+        if selected != *count || (!whole && *count > 1) {
+            return None;
+        }
+        whole &= axis.count() == *count;
+        first += position * stride;
+        stride *= axis.count();
+    }
+    Some(first)
 }
 
 /// Calls `visit(position in the block, number in the selection, count)` for each run of both.

@@ -26,8 +26,6 @@ pub(super) struct Table {
     entries: Vec<Entry>,
     by_origin: HashMap<Vec<u64>, usize>,
     segments: Vec<Arc<Segment>>,
-    /// Whether the blocks' elements all follow each other, block after block.
-    pub in_order: bool,
 }
 
 impl Table {
@@ -35,12 +33,10 @@ impl Table {
     pub fn new(grid: BlockGrid, shape: Vec<u64>, level: Level, segments: Vec<Arc<Segment>>) -> Result<Self> {
         let places = grid.all(&shape)?;
         let by_origin: HashMap<Vec<u64>, usize> = places.iter().enumerate().map(|(number, place)| (place.origin.clone(), number)).collect();
-        let mut next = Some(0);
         let mut entries: Vec<Entry> = places
             .into_iter()
             .map(|place| {
                 let first = linear(&place, &shape);
-                next = next.filter(|next| first == Some(*next)).map(|next| next + place.elements());
                 Entry { place, row: None, first }
             })
             .collect();
@@ -52,7 +48,7 @@ impl Table {
                 }
             }
         }
-        Ok(Self { shape, level, grid, entries, by_origin, segments, in_order: next.is_some() })
+        Ok(Self { shape, level, grid, entries, by_origin, segments })
     }
 
     /// All blocks.
@@ -92,11 +88,6 @@ impl Table {
     pub fn covers(&self, selection: &Selection, place: &BlockBox) -> bool {
         let axes = selection.axes().iter().zip(place.origin.iter().zip(&place.shape));
         axes.into_iter().all(|(axis, (start, count))| axis.positions_within(*start, start + count).1 == *count)
-    }
-
-    /// Bytes of the index.
-    pub fn stored_bytes(&self) -> u64 {
-        self.entries.iter().filter_map(|entry| self.row(entry)).map(|(_, row)| row.stored_bytes()).sum()
     }
 }
 

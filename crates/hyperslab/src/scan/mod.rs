@@ -6,6 +6,7 @@ mod narrow;
 mod pipeline;
 mod plan;
 pub mod predicate;
+mod prune;
 pub mod pruner;
 mod request;
 mod rows;
