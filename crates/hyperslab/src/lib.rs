@@ -10,6 +10,7 @@ pub mod foreign;
 #[cfg(test)]
 mod gaps;
 mod heap_salt;
+pub mod index;
 mod neighbours;
 pub mod query;
 mod read;

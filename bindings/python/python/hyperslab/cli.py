@@ -269,7 +269,6 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
 
 
 @app.command()
-<<<<<<< HEAD
 def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(help="The condition: \"energy > 1.3 && 100 < x && x < 140\"; every row without.")] = None,
           count: Annotated[bool, typer.Option("--count", help="Only how many rows.")] = False,
           values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (_row, _file and wildcards' names, too).")] = None,
@@ -346,10 +345,7 @@ def _bins(names: list[str], found: hs.Histogram, as_json: bool) -> None:
 
 
 @app.command()
-def verify(file: str, as_json: AsJson = False) -> None:
-=======
 def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Read all bytes too.")] = False, as_json: AsJson = False) -> None:
->>>>>>> main
     """Whether all subfiles of a container are there, whole, and belong together; fails where not."""
     with waiting("checking"):
         found = hs.verify(file, values=values)
@@ -389,6 +385,23 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
         print(json.dumps(made._asdict()))
     else:
         print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.recoded_bytes} bytes of values encoded anew")
+
+
+@app.command()
+def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
+          level: Annotated[Optional[str], typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
+          raw: Raw = False, together: Annotated[bool, typer.Option("--together", help="One index of all files of a folder.")] = False,
+          anew: Annotated[bool, typer.Option("--anew", help="Build also what is there and valid.")] = False,
+          plan: Annotated[bool, typer.Option("--plan", help="Only say what would be built.")] = False, as_json: AsJson = False) -> None:
+    """Builds value indexes beside the files, or brings them up to date; queries use them from then on."""
+    planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew)
+    if not plan:
+        with counting("indexing", planned.value_bytes) as advance:
+            planned.run(advance)
+    if as_json:
+        print(json.dumps([entry._asdict() for entry in planned.datasets]))
+    else:
+        print(planned.explain())
 
 
 @app.command("spark-jar")

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_formats::ObjectId;
 
 use super::chunks;
 use super::plan::Part;
+use super::prune::{Left, narrowed};
 use super::segment::Source;
 use super::spread::spread;
 use super::window::{self, Rows};
@@ -20,11 +21,28 @@ use crate::{Cancellation, File, read};
 impl Part {
     /// The wanted columns of the window's rows, tested where a predicate is left.
     pub(super) fn read(&self, rows: Rows, schema: &SchemaRef, cancellation: &Cancellation) -> Result<RecordBatch> {
-        let window = Window::new(self, rows, cancellation)?;
+        let mut window = Window::new(self, rows, cancellation)?;
         let Some((predicate, needed)) = &self.residual else {
             let columns = window.columns(&self.wanted)?;
             return batch(schema.clone(), columns, window.count);
         };
+        if let Left::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if rows.is_empty() {
+                return Ok(RecordBatch::new_empty(schema.clone()));
+            }
+            if let Some((selection, fewer)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                (window.selection, rows) = (selection, fewer);
+            }
+            if exact {
+                let all = batch(schema.clone(), window.columns(&self.wanted)?, window.count)?;
+                if rows.len() == window.count as u64 {
+                    return Ok(all);
+                }
+                let mask = BooleanArray::new(rows.mask(0, window.count), None);
+                return arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()));
+            }
+        }
         let tested = window.batch_of(needed)?;
         let mask = predicate.evaluate(&tested)?;
         // Columns that are not part of the test are read only where it left something.
@@ -91,7 +109,17 @@ impl Part {
         match &self.residual {
             None => Ok(rows.count()),
             Some((predicate, needed)) => {
-                let tested = Window::new(self, rows, cancellation)?.batch_of(needed)?;
+                let mut window = Window::new(self, rows, cancellation)?;
+                if let Left::Rows { rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+                    if exact {
+                        return Ok(rows.len());
+                    }
+                    if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+                        window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                        window.selection = selection;
+                    }
+                }
+                let tested = window.batch_of(needed)?;
                 Ok(predicate.evaluate(&tested)?.true_count() as u64)
             }
         }
