@@ -12,6 +12,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -211,9 +212,9 @@ CONDITIONS = st.recursive(tested(), joined, max_leaves=4)
 
 
 class Arrays:
-    """Files of the same columns: one dimension, two dimensions, compressed."""
+    """A file of the same columns in one dimension and in two, with indexes of a level or without."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, level: str | None) -> None:
         self.columns = columns(seed)
         values = {name: python_values(name, v) for name, v in self.columns.items()}
         self.rows = [{name: values[name][row] for name in values} for row in range(ROWS)]
@@ -225,10 +226,13 @@ class Arrays:
                 f.create_dataset(f"deep/{name}", data=v[:130].reshape(10, 13), chunks=(3, 5))
             for group in ("g", "deep"):
                 f[f"{group}/filled"].attrs["_FillValue"] = np.int32(-2)
+        if level is not None:
+            indexed = [f"/{group}/{name}" for group in ("g", "deep") for name in CHUNKS]
+            hs.index(self.path, indexed, level=level)
         self.file = hs.open(self.path)
 
 
-MADE = [Arrays(seed) for seed in (1, 2)]
+MADE = [Arrays(seed, level) for seed, level in enumerate([None, None, "Z", "K", "P", "X", "B"])]
 
 
 @given(CONDITIONS, st.sampled_from(MADE))
@@ -261,11 +265,45 @@ def test_what_is_known_of_the_rows_is_what_numpy_says(condition: Condition, made
     np.testing.assert_array_equal(query.histogram(name, edges).values, np.histogram(numbers.astype("f8"), edges)[0])
 
 
-def test_every_selectivity_is_exact() -> None:
-    values = np.random.default_rng(3).permutation(5000).astype("f4")
-    with tempfile.TemporaryDirectory() as folder:
-        with h5py.File(f"{folder}/a.h5", "w") as f:
-            f.create_dataset("x", data=values, chunks=(333,))
-        for bound in (-1, 0, 1, 49, 2500, 4998, 4999, 5000):
-            query = hs.query(f"{folder}/a.h5", "/", f"x >= {bound}")
-            np.testing.assert_array_equal(query.positions(), np.flatnonzero(values >= bound))
+@pytest.mark.parametrize("level", [None, "Z", "K", "P", "X"])
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_every_selectivity_is_exact(tmp_path: pathlib.Path, level: str | None, compression: str | None) -> None:
+    size = 150_000
+    random = np.random.default_rng(3)
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        for step in range(3):
+            f.create_dataset(f"Step#{step}/x", data=random.permutation(size).astype("f4"), chunks=(33_333,), compression=compression)
+            f.create_dataset(f"Step#{step}/y", data=random.normal(size=size), chunks=(50_000,), compression=compression)
+            f.create_dataset(f"Step#{step}/cube", data=random.normal(size=(30, 50, 100)).astype("f4"), chunks=(7, 50, 30), compression=compression)
+    if level is not None:
+        hs.index(tmp_path / "a.h5", "/Step#*/*", level=level)
+    with h5py.File(tmp_path / "a.h5") as f:
+        x, y, cube = ([f[f"Step#{step}/{name}"][:] for step in range(3)] for name in ("x", "y", "cube"))
+    def positions(masks: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate([np.flatnonzero(mask) for mask in masks])
+
+    file = hs.open(tmp_path / "a.h5")
+    for bound in (-1, 0, 1, 149, 15_000, 75_000, 149_998, 149_999, 150_000):
+        query = hs.query(file, "/Step#*", f"x >= {bound}")
+        masks = [a >= bound for a in x]
+        assert query.count() == sum(m.sum() for m in masks)
+        np.testing.assert_array_equal(query.positions(), positions(masks))
+        both = hs.query(file, "/Step#*", f"x < {bound} and y > 1.5")
+        masks = [(a < bound) & (b > 1.5) for a, b in zip(x, y)]
+        np.testing.assert_array_equal(both.positions(), positions(masks))
+        np.testing.assert_array_equal(both.values("y"), np.concatenate([b[m] for b, m in zip(y, masks)]))
+        np.testing.assert_array_equal(both.histogram("x", 16, range=(0, size)).values, np.histogram(np.concatenate([a[m] for a, m in zip(x, masks)]), 16, (0, size))[0])
+    part = hs.query(file, "/Step#*", "cube[3:25:2, :, 7] > 2 && cube[0:22:2,:,-1] < 0")
+    masks = [(c[3:25:2, :, 7] > 2) & (c[0:22:2, :, -1] < 0) for c in cube]
+    np.testing.assert_array_equal(part.positions(), positions(masks))
+    assert hs.query(file, "/Step#*", "cube[3:25:2, :, 7] > 2").count() == sum((c[3:25:2, :, 7] > 2).sum() for c in cube)
+    np.testing.assert_array_equal(hs.query(file, "/Step#*", "cube > 2.5 and dim_1 < 3").positions(), positions([(c > 2.5) & (np.arange(50)[None, :, None] < 3) for c in cube]))
+    whole = hs.query(file, "/Step#*", rows="y")
+    every = np.concatenate(y)
+    assert whole.minmax("y") == (every.min(), every.max())
+    np.testing.assert_array_equal(whole.quantile("y", [0, 0.001, 0.5, 0.77, 1], "lower"), np.quantile(every, [0, 0.001, 0.5, 0.77, 1], method="lower"))
+    np.testing.assert_array_equal(whole.step(1).quantile("y", [0.25, 0.5], "higher"), np.quantile(y[1], [0.25, 0.5], method="higher"))
+    for edges in (np.linspace(-5, 5, 64), np.array([-0.5, 0.0, 0.1, every.max()])):
+        np.testing.assert_array_equal(whole.histogram("y", edges).values, np.histogram(every, edges)[0])
+    np.testing.assert_array_equal(hs.query(file, "/Step#*", rows="x").histogram("x", [0, 1, 2.5, 74_999, 149_999]).values,
+                                  np.histogram(np.concatenate(x).astype("f8"), [0, 1, 2.5, 74_999, 149_999])[0])

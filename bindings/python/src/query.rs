@@ -120,6 +120,12 @@ impl Query {
         Ok((summary.count, summary.nulls, summary.nans, extremes))
     }
 
+    /// Least and greatest value of a variable, as an Arrow column; empty where there is none.
+    fn extremes<'py>(&self, py: Python<'py>, variable: String) -> PyResult<Column<'py>> {
+        let found = self.ask(py, move |query, cancellation| query.extremes(&variable, cancellation))?;
+        capsules(py, found)
+    }
+
     /// Rows in bins, as native 64-bit integers, or sums of weights, as doubles; row-major over the axes.
     #[pyo3(signature = (axes, weights=None))]
     fn histogram<'py>(&self, py: Python<'py>, axes: Vec<(String, Vec<f64>)>, weights: Option<String>) -> PyResult<Bound<'py, PyBytes>> {

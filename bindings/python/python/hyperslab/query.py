@@ -180,8 +180,8 @@ class Query:
 
     def minmax(self, name: str) -> tuple[Any, Any] | None:
         """The least and the greatest value at these rows; nulls and NaN are left out, and `None` where nothing is left."""
-        extremes = self._native.summary(name)[3]
-        return None if extremes is None else extremes[:2]
+        ends = pa.RecordBatch._import_from_c_capsule(*self._native.extremes(name)).column(0).to_pylist()
+        return (ends[0], ends[1]) if ends else None
 
     def sum(self, name: str) -> Any:
         """The sum of the values: exact for integers, in double precision for floats; nulls and NaN are left out."""

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod batches;
+mod by_index;
 mod chunks;
 mod narrow;
 mod pipeline;

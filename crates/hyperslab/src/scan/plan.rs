@@ -260,6 +260,10 @@ impl Plan {
         std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
     }
 
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().map(Arc::as_ref)
+    }
+
     /// The shape of each segment's rows.
     pub(crate) fn shapes(&self) -> Vec<Vec<u64>> {
         self.parts.iter().map(|part| part.segment.shape.clone()).collect()
