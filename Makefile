@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean
+.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean bench-index
 .PHONY: jar wheel test-spark demo-spark bench-spark
 
 help: ## what there is to make
@@ -132,6 +132,9 @@ hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared 
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
+bench-index: setup ## value indexes: build, size, answers
+	$(BIN)/python benches/index/run.py
+
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)
