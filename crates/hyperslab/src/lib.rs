@@ -6,9 +6,12 @@ mod cancellation;
 pub mod columns;
 mod counters;
 mod file;
+#[cfg(test)]
+mod gaps;
 mod heap_salt;
 pub mod index;
 mod neighbours;
+pub mod query;
 mod read;
 mod reference;
 mod reference_text;

@@ -193,6 +193,15 @@ fn fill_stored(
         || Ok(file.array_file().locate(dataset, selection)),
         |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
     )??;
+    if let [only] = located.chunks.as_slice()
+        && is_all(only, description, selection)
+        && let ChunkSource::Stored { offset, length, .. } = only.source
+        && length == out.len() as u64
+    {
+        cancellation.check()?;
+        file.session().counters().add_bytes_read(length);
+        return storage.read_exact_at(offset, out);
+    }
     let job = Job { file, storage, dataset, description, selection, cancellation };
     let small = out.len() < LEAST_PARALLEL_BYTES;
     let bands = job.bands(&located.chunks, out)?;
@@ -207,6 +216,15 @@ fn fill_stored(
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
+}
+
+/// Whether a selection is all of an unfiltered chunk, whose bytes are then the selection's.
+fn is_all(chunk: &ChunkLocation, description: &Dataset, selection: &Selection) -> bool {
+    // Positions increase along an axis: as many as the chunk has, all of them in it, are all of it.
+    let whole = |((axis, &start), &extent): ((&Axis, &u64), &u64)| {
+        axis.count() == extent && axis.index(0) == Some(start) && axis.index(extent.saturating_sub(1)).is_some_and(|last| last - start < extent)
+    };
+    description.filters.is_empty() && selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).all(whole)
 }
 
 thread_local! {

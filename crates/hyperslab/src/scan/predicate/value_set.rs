@@ -15,10 +15,12 @@ struct Outcome {
 pub(super) fn is_of_column(bound: &Bound, name: &str) -> bool {
     let this = |path: &Path| matches!(path.0.as_slice(), [only] if only == name);
     match bound {
-        Bound::And(parts) | Bound::Or(parts) => parts.iter().all(|part| is_of_column(part, name)),
+        Bound::And(parts) | Bound::Or(parts) | Bound::Xor(parts) => parts.iter().all(|part| is_of_column(part, name)),
         Bound::Not(part) => is_of_column(part, name),
-        Bound::IsNull(path) | Bound::Test(path, _) => this(path),
+        Bound::IsNull(path) | Bound::Test(path, _) | Bound::Like(path, _) => this(path),
         Bound::Columns(left, _, right) => this(left) && this(right),
+        Bound::Computed(number, _) => number.paths().all(this),
+        Bound::Numbers(left, _, right) => left.paths().chain(right.paths()).all(this),
     }
 }
 
@@ -60,7 +62,7 @@ fn outcome(bound: &Bound, key_type: KeyType) -> Option<Outcome> {
         }
         Bound::IsNull(_) => Outcome { values: ValueSet::none(key_type), null: Some(true) },
         Bound::Test(_, test) => Outcome { values: tested(test, key_type)?, null: None },
-        Bound::Columns(..) => return None,
+        Bound::Xor(_) | Bound::Columns(..) | Bound::Computed(..) | Bound::Numbers(..) | Bound::Like(..) => return None,
     })
 }
 
