@@ -7,7 +7,7 @@ use hyperslab_array::{Error, ErrorKind, Result, Selection};
 use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
-use super::bitmaps;
+use super::bitmaps::{self, Distinct};
 use super::block::{Payload, Ranked};
 use super::data::Data;
 use super::opened::{RowPayload, Segment, StoredRow};
@@ -81,7 +81,7 @@ fn verdict(row: &StoredRow, set: Option<&ValueSet>) -> Verdict {
 
 impl IndexedColumn {
     /// `work` on a block's row with what it needs to be ranked.
-    pub(super) fn ranked<T>(&self, entry: &Entry, segment: &Segment, row: &StoredRow, level: Level, work: impl FnOnce(&Ranked<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn with_ranks<T>(&self, entry: &Entry, segment: &Segment, row: &StoredRow, level: Level, work: impl FnOnce(&Ranked<'_>) -> Result<T>) -> Result<T> {
         let key_type = self.key_type.ok_or_else(|| Error::internal("ranks of text"))?;
         let directory = segment.directory(row)?;
         if !row.has_directory() {
@@ -114,7 +114,7 @@ impl IndexedColumn {
             (Level::Zone | Level::Keys, _) => return Ok(Passing::unknown(elements)),
             (Level::Bitmaps, _) => self.by_bitmaps(segment, row, condition),
             (_, None) => return Ok(Passing::unknown(elements)),
-            (_, Some(set)) => self.ranked(entry, segment, row, Level::Exact, |ranked| by_ranks(ranked, set, scratch)),
+            (_, Some(set)) => self.with_ranks(entry, segment, row, Level::Exact, |ranked| by_ranks(ranked, set, scratch)),
         };
         match found {
             // What is damaged is read.
@@ -135,7 +135,7 @@ impl IndexedColumn {
     }
 
     /// What passes in each of the blocks, put together by `add`, in parallel where it is worth it.
-    fn each<T: Default + Send>(
+    pub(super) fn each<T: Default + Send>(
         &self,
         entries: &[&Entry],
         cancellation: &Cancellation,
@@ -194,7 +194,7 @@ impl IndexedColumn {
             (level, Some(set)) => {
                 // From the index alone: what needs the data is bounded by the samples.
                 let level = if level == Level::Positions { Level::Keys } else { level };
-                self.ranked(entry, segment, row, level, |ranked| {
+                self.with_ranks(entry, segment, row, level, |ranked| {
                     let others = u64::from(if set.has_nan() { row.zone.nans } else { 0 }) + u64::from(if set.has_null() { row.zone.nulls } else { 0 });
                     let bounds = ranked.ranks(set, scratch)?.iter().fold(Bounds::exactly(others), |sum, ranks| {
                         let least = ranks.end.least.saturating_sub(ranks.first.most);
@@ -208,6 +208,51 @@ impl IndexedColumn {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(unknown(selected)),
             counted => counted,
         }
+    }
+
+    /// For each key, how many numbers of the blocks lie below it, as far as `level` tells. `None` where one is damaged.
+    pub(super) fn below_at(&self, entries: &[&Entry], keys: &[u64], level: Level, cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        if self.key_type.is_none() {
+            return Ok(None);
+        }
+        let parts = self.each(entries, cancellation, |sums: &mut Vec<Bounds>, entry, scratch| {
+            sums.resize(keys.len(), Bounds::default());
+            let Some((segment, row)) = self.table.row(entry) else { return Err(Error::internal("a block that is not in the index")) };
+            let zone = &row.zone;
+            let inside = keys.iter().any(|key| *key > zone.least && *key <= zone.greatest);
+            if !inside || zone.numbers == 0 {
+                for (sum, key) in sums.iter_mut().zip(keys) {
+                    *sum = *sum + Bounds::exactly(if *key > zone.greatest { zone.numbers.into() } else { 0 });
+                }
+                return Ok(());
+            }
+            if row.level == Level::Bitmaps {
+                let values = bitmaps::decode(&segment.bitmaps(row)?, false)?;
+                for (sum, key) in sums.iter_mut().zip(keys) {
+                    let below = values.iter().filter(|(value, _)| matches!(value, Distinct::Key(here) if here < key));
+                    *sum = *sum + Bounds::exactly(below.map(|(_, rows)| rows.len()).sum());
+                }
+                return Ok(());
+            }
+            // From the index alone: what needs the data is bounded by the samples.
+            let level = if row.level == Level::Positions { Level::Keys } else { level };
+            self.with_ranks(entry, segment, row, level, |ranked| {
+                for (sum, key) in sums.iter_mut().zip(keys) {
+                    let rank = ranked.below(*key, scratch)?;
+                    *sum = *sum + Bounds { least: rank.least.into(), most: rank.most.into() };
+                }
+                Ok(())
+            })
+        });
+        let parts = match parts {
+            Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
+            parts => parts?,
+        };
+        let mut all = vec![Bounds::default(); keys.len()];
+        for part in parts {
+            all.iter_mut().zip(part).for_each(|(sum, more)| *sum = *sum + more);
+        }
+        Ok(Some(all))
     }
 
     /// The blocks of a selection that has whole ones only, all of them in the index.
@@ -290,49 +335,15 @@ impl ColumnIndex for IndexedColumn {
     }
 
     fn below(&self, selection: &Selection, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
-        let (Some(entries), Some(key_type)) = (self.whole(selection)?, self.key_type) else { return Ok(None) };
-        let sets: Vec<Condition> = keys
-            .iter()
-            .map(|key| match key.checked_sub(1) {
-                Some(last) => Condition::of_values(ValueSet::keys(key_type, 0, last)),
-                None => Condition::of_values(ValueSet::none(key_type)),
-            })
-            .collect();
-        let parts = self.each(&entries, cancellation, |sums: &mut Vec<Bounds>, entry, scratch| {
-            sums.resize(sets.len(), Bounds::default());
-            for (sum, set) in sums.iter_mut().zip(&sets) {
-                *sum = *sum + self.count_of(entry, selection, set, scratch)?;
-            }
-            Ok(())
-        })?;
-        let mut all = vec![Bounds::default(); keys.len()];
-        for part in parts {
-            all.iter_mut().zip(part).for_each(|(sum, more)| *sum = *sum + more);
+        match self.whole(selection)? {
+            Some(entries) => self.below_at(&entries, keys, Level::Exact, cancellation),
+            None => Ok(None),
         }
-        Ok(Some(all))
     }
 
     fn ranked(&self, selection: &Selection, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
-        let (Some((numbers, _, _)), Some(range)) = (self.counts(selection)?, self.extremes(selection)?) else { return Ok(None) };
-        if number >= numbers {
-            return Ok(None);
-        }
-        // The least key that more than `number` values do not exceed.
-        let (mut low, mut high) = (range.least, range.greatest);
-        while low < high {
-            cancellation.check()?;
-            let middle = low + (high - low) / 2;
-            let below = self.below(selection, &[middle + 1], cancellation)?;
-            let Some(bounds) = below.and_then(|below| below.first().copied()) else { return Ok(None) };
-            if bounds.least > number {
-                high = middle;
-            } else if bounds.most <= number {
-                low = middle + 1;
-            } else {
-                return Ok(None);
-            }
-        }
-        Ok(Some(low))
+        let Some(entries) = self.whole(selection)? else { return Ok(None) };
+        super::quantile::ranked(self, &entries, number, cancellation)
     }
 
     fn extremes(&self, selection: &Selection) -> Result<Option<KeyRange>> {

@@ -27,9 +27,11 @@ struct Sidecar {
     folder: PathBuf,
     stamp: Stamp,
     manifest: Result<Manifest>,
-    /// By the file's name, the dataset's path, and the column's identity.
-    tables: Mutex<HashMap<(String, String, String), Result<Arc<Table>>>>,
+    tables: Mutex<HashMap<TableKey, Result<Arc<Table>>>>,
 }
+
+/// A file's name, a dataset's path, and a column's identity.
+type TableKey = (String, String, String);
 
 impl Indexes {
     /// The sidecar in `folder` as it is now, if there is one.

@@ -27,6 +27,7 @@ mod manifest;
 mod opened;
 mod packed;
 mod plan;
+mod quantile;
 mod request;
 mod rows;
 mod segment;

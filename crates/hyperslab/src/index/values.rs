@@ -55,7 +55,7 @@ fn of_block(column: &IndexedColumn, entry: &Entry, selection: &Selection, rows: 
     }
     let Some((segment, row)) = column.table.row(entry).filter(|(_, row)| row.level == Level::Exact) else { return Ok(None) };
     let zone = &row.zone;
-    let outcome = column.ranked(entry, segment, row, Level::Exact, |ranked| {
+    let outcome = column.with_ranks(entry, segment, row, Level::Exact, |ranked| {
         let mut scratch = Vec::new();
         let keys = ranked.keys(&mut scratch)?;
         let mut ranks = vec![0u32; zone.elements() as usize];

@@ -455,7 +455,11 @@ impl Part {
                         _ => None,
                     };
                     let extent = segment.shape.get(*axis).copied().unwrap_or(0);
-                    let narrowed = narrow::narrow(&bound, &column.field, values.as_ref(), extent)?;
+                    let breaks = conjunct.integer_breaks().filter(|_| values.is_none());
+                    let narrowed = match breaks {
+                        Some(breaks) => narrow::narrow_integers(&bound, &column.field, &breaks, extent)?,
+                        None => narrow::narrow(&bound, &column.field, values.as_ref(), extent)?,
+                    };
                     if let Some(mine) = axes.get_mut(*axis) {
                         *mine = intersect(mine, &narrowed.axis);
                     }
