@@ -31,7 +31,7 @@ def columns(seed: int) -> dict[str, np.ndarray]:
     random = np.random.default_rng(seed)
     made: dict[str, np.ndarray] = {}
     for name in ("f2", "f4", "f8"):
-        values = (random.normal(size=ROWS) * 10 ** random.integers(-2, 3)).astype(f"<{name}")
+        values = (random.normal(size=ROWS) * 10.0 ** random.integers(-2, 3)).astype(f"<{name}")
         with np.errstate(over="ignore"):
             special = np.array(SPECIAL["f"]).astype(values.dtype)
         places = random.integers(0, ROWS, ROWS // 3)
@@ -149,7 +149,7 @@ def compared(operator: str, a: Any, b: Any, literal: str | None, kind: str) -> A
     return COMPARE[operator](a, b)
 
 
-def tested() -> st.SearchStrategy[Condition]:
+def one_test() -> st.SearchStrategy[Condition]:
     def one(operator: str, left: Number, right: Number, mirrored: bool) -> Condition:
         def of(row: Any) -> Any:
             return compared(operator, left.of(row), right.of(row), right.literal, left.kind)
@@ -187,6 +187,9 @@ def tested() -> st.SearchStrategy[Condition]:
         st.builds(listed, column_numbers(), st.lists(literals(), min_size=1, max_size=4), st.booleans()),
         st.builds(null, st.sampled_from(["filled", "f4"]), st.booleans()),
         st.just(Condition("flag", lambda row: row["flag"])),
+        st.sampled_from(["f2", "f4", "f8"]).flatmap(lambda name: st.sampled_from([
+            Condition(f"isnan({name})", lambda row: math.isnan(row[name])), Condition(f"isfinite({name})", lambda row: math.isfinite(row[name])),
+            Condition(f"{name} is not nan", lambda row: not math.isnan(row[name])), Condition(f"isinf({name})", lambda row: math.isinf(row[name]))])),
     )
 
 
@@ -208,7 +211,7 @@ def joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
     return st.one_of(st.builds(both, words, inner, inner), st.builds(turned, st.sampled_from(["not", "!"]), inner))
 
 
-CONDITIONS = st.recursive(tested(), joined, max_leaves=4)
+CONDITIONS = st.recursive(one_test(), joined, max_leaves=4)
 
 
 class Arrays:

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array};
 use arrow_array::ffi::to_ffi;
 use arrow_schema::{Field, Schema};
 use hyperslab::query::{Bins, Origin, QueryRequest};
@@ -93,13 +93,10 @@ impl Query {
         self.ask(py, |query, cancellation| query.counts(cancellation))
     }
 
-    /// The rows of each step as native 64-bit integers.
-    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let positions = self.ask(py, |query, cancellation| {
-            let bytes = |rows: Vec<u64>| rows.into_iter().flat_map(u64::to_ne_bytes).collect::<Vec<u8>>();
-            Ok(query.positions(cancellation)?.into_iter().map(bytes).collect::<Vec<_>>())
-        })?;
-        Ok(positions.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+    /// The rows of each step, as Arrow columns of unsigned 64-bit integers.
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Column<'py>>> {
+        let positions = self.ask(py, |query, cancellation| query.positions(cancellation))?;
+        positions.into_iter().map(|rows| capsules(py, Arc::new(UInt64Array::from(rows)))).collect()
     }
 
     /// The scan of some columns of the rows.

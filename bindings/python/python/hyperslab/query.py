@@ -132,10 +132,12 @@ class Query:
     def positions(self) -> Any:
         """Their places in the arrays: row-major numbers from 0, of each step one after the other (`counts` tells how many are
         of which). Of a part of an array they are places in the part."""
-        return np.concatenate([np.empty(0, np.int64), *self._positions()])
+        found = self._positions()
+        return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _positions(self) -> list[Any]:
-        return [np.frombuffer(rows, dtype=np.int64) for rows in self._native.positions()]
+        columns = (pa.RecordBatch._import_from_c_capsule(*capsules).column(0) for capsules in self._native.positions())
+        return [column.to_numpy().view(np.int64) for column in columns]
 
     def coordinates(self) -> Any:
         """Their indexes: a row for each, a column for each dimension. All steps must have as many dimensions."""

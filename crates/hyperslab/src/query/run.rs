@@ -127,7 +127,7 @@ impl Query {
 
     /// How many rows satisfy the condition.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
-        self.plan(&[])?.count(cancellation)
+        Ok(self.counts(cancellation)?.iter().sum())
     }
 
     /// How many rows of each step do.

@@ -211,14 +211,16 @@ impl Plan {
         Ok(all)
     }
 
-    /// What `work` makes of each window, side by side, and the number of the window's segment; in row order, and
-    /// handed to `take` in row order, a few at a time, so that no more than these are there at once.
+    /// What `work` makes of each window of the segments that are `wanted`, side by side, and the number of the
+    /// window's segment; handed to `take` in row order, a few at a time, so that no more than these are there at once.
     pub(super) fn for_windows<T: Send>(
         &self,
+        wanted: impl Fn(usize) -> bool,
         work: impl Fn(&Part, Rows) -> Result<T> + Sync,
         mut take: impl FnMut(usize, T) -> Result<()> + Send,
     ) -> Result<()> {
-        let windows = self.parts.iter().enumerate().map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
+        let parts = self.parts.iter().enumerate().filter(|(number, _)| wanted(*number));
+        let windows = parts.map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
         let windows = windows.collect::<Result<Vec<_>>>()?;
         let mut windows = windows.into_iter().flat_map(|(number, part, windows)| windows.map(move |rows| (number, part, rows)));
         self.session.compute(|| {
@@ -241,6 +243,7 @@ impl Plan {
     pub(crate) fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
         let mut positions = vec![Vec::new(); self.parts.len()];
         self.for_windows(
+            |_| true,
             |part, rows| part.passing(rows, cancellation),
             |number, found| {
                 if let Some(mine) = positions.get_mut(number) {
@@ -271,8 +274,14 @@ impl Plan {
 
     /// How many rows of each segment pass.
     pub(crate) fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
-        let mut counts = vec![0u64; self.parts.len()];
+        let told = self.parts.iter().map(|part| match &part.residual {
+            None => part.selection.element_count().map(Some),
+            Some(_) => part.count_by_index(cancellation),
+        });
+        let told = told.collect::<Result<Vec<Option<u64>>>>()?;
+        let mut counts: Vec<u64> = told.iter().map(|count| count.unwrap_or(0)).collect();
         self.for_windows(
+            |number| told.get(number).is_some_and(Option::is_none),
             |part, rows| part.matching(rows, cancellation),
             |number, found| {
                 if let Some(mine) = counts.get_mut(number) {
@@ -291,7 +300,7 @@ impl Plan {
         work: impl Fn(&RecordBatch) -> Result<T> + Sync,
         mut take: impl FnMut(T) -> Result<()> + Send,
     ) -> Result<()> {
-        self.for_windows(|part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
+        self.for_windows(|_| true, |part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
     }
 
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.

@@ -559,4 +559,32 @@ mod tests {
         assert!(parse(&format!("{}x > 1", "-".repeat(100_000))).is_err());
         assert!(parse(&format!("2{} > x", "**2".repeat(100_000))).is_err());
     }
+
+    #[test]
+    fn the_deepest_that_is_parsed_can_be_sent_as_json() -> std::result::Result<(), serde_json::Error> {
+        let around = |open: &str, close: &str, count: usize| format!("{}x > 1{}", open.repeat(count), close.repeat(count));
+        for (open, close, count) in [("(a > 1 or (b > 1 and ", "))", 24), ("not (", ")", 25), ("not ", "", 49), ("(a > 1 xor (b > 1 or ", "))", 24), ("(", ")", 49)] {
+            let text = around(open, close, count);
+            let predicate = parse(&text).map_err(serde::ser::Error::custom)?;
+            let sent = serde_json::to_vec(&vec![Some(predicate.clone())])?;
+            let received: Vec<Option<Predicate>> = serde_json::from_slice(&sent)?;
+            assert_eq!(received, [Some(predicate)], "{text}");
+        }
+        Ok(())
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_words_end_the_parser_and_what_it_makes_can_be_sent(words in proptest::collection::vec(proptest::sample::select(vec![
+            "x", "y", "\"odd\"", "/a/b", "E[0:2,:]", "1", "2.5", "1e3", "0x1f", "'t'", "(", ")", "(", ")", ",", "+", "-", "*", "/", "%", "**", "^", "&", "|",
+            "&&", "||", "&!", "!", "~", "<", "<=", ">", ">=", "=", "!=", "and", "or", "xor", "not", "in", "between", "like", "is", "null", "nan", "inf", "exists",
+            "minus", "true", "sqrt", "min", "isnan", "[", "'", "é",
+        ]), 0..14)) {
+            let text = words.join(" ");
+            if let Ok(predicate) = parse(&text) {
+                let sent = serde_json::to_vec(&predicate).map_err(|e| proptest::test_runner::TestCaseError::fail(e.to_string()))?;
+                proptest::prop_assert_eq!(serde_json::from_slice::<Predicate>(&sent).ok(), Some(predicate));
+            }
+        }
+    }
 }
