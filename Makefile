@@ -8,8 +8,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean bench-index
-.PHONY: jar wheel test-spark demo-spark bench-spark
+# Whatever is named without a folder is a command, not a file.
+.PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -30,7 +30,7 @@ $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
 demo: setup ## the main job on the real files of examples/data
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
-test: test-rust test-python fuzz-short ## every test
+test: test-rust test-python fuzz-short test-spark ## every test
 
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
@@ -69,7 +69,10 @@ $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
 	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check -r testing/spark/requirements.txt '$(SPARK_$*)'
 	@touch $@
 
-test-spark: test-spark-4 test-spark-3 ## Spark 4 and 3.5, in local mode and over processes
+test-spark: test-spark-4 test-spark-3 ## Spark 4 and each feature once on 3.5, in local mode and over processes
+
+test-spark-3-whole: ## every test on Spark 3.5
+	HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark-3
 
 WITH_JAR      := HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/python/python)
 
@@ -130,13 +133,16 @@ miri: ## the array crate and the filter kernels under Miri (nightly Rust with it
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=$(MIRI_CASES) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/miri \
 		cargo +nightly miri test --locked --quiet -p hyperslab-formats --lib filter::
 
-hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
-	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+# Other people's files, once `make conformance` has gathered them.
+GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 
-# One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
+hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
+	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+
 bench-index: setup ## value indexes: build, size, answers
 	$(BIN)/python benches/index/run.py
 
+# One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
 	cargo build --release --locked --quiet -p hyperslab-formats --example decode_chunks
 	$(BIN)/python benches/filters/run.py $(CARGO_TARGET_DIR)/release/examples/decode_chunks $(ARGUMENTS)

@@ -139,6 +139,7 @@ def test_cancelling_stops_a_native_read(spark: Any, tmp_path: pathlib.Path) -> N
     print(f"cancelled in {took:.3f} s", threading.active_count())
 
 
+@pytest.mark.once
 def test_interrupting_stops_a_planning(spark: Any, path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     (tmp_path / "many").mkdir()
     names = [f"many/{n}.h5" for n in range(30_000)]

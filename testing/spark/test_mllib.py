@@ -127,6 +127,7 @@ def test_a_nonnegative_factorisation_converges_as_in_numpy(spark: Any, tmp_path:
     np.testing.assert_allclose(ours[0] @ ours[1], theirs[0] @ theirs[1], rtol=1e-9)
 
 
+@pytest.mark.once
 def test_keys_beyond_31_bits(spark: Any, tmp_path: pathlib.Path) -> None:
     rows = 3 << 30
     with h5py.File(tmp_path / "a.h5", "w") as f:

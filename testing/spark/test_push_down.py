@@ -205,6 +205,7 @@ def test_what_a_query_names_twice_is_read_once(spark: Any, frame: Any, path: pat
         spark.conf.set("spark.sql.adaptive.enabled", "true")
 
 
+@pytest.mark.once
 def test_more_rows_than_31_bits_count(spark: Any, tmp_path: pathlib.Path) -> None:
     rows = 3 << 30
     with h5py.File(tmp_path / "a.h5", "w") as f:

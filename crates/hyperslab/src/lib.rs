@@ -6,6 +6,7 @@ mod cancellation;
 pub mod columns;
 mod counters;
 mod file;
+pub mod foreign;
 #[cfg(test)]
 mod gaps;
 mod heap_salt;

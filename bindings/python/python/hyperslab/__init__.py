@@ -10,11 +10,15 @@ from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
 from .parallel import Committed, Fused, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
+from .arrays import Array
+from .query import Histogram, Query, Step, query
 from .sql import sql
 from .table import Split, Table
 from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
 
-__all__ = ["AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet", "Fused",
-           "Group", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "PlannedIndex", "Reference", "RegionReference", "SoftLink", "Split",
-           "Table", "Task", "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "index", "index_commit", "index_remarks", "index_task", "open", "plan_index", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table"]
+__all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet",
+           "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup",
+           "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task", "Tidied", "UnsupportedError", "Verification", "WritePlan",
+           "__version__", "create", "fuse", "index", "index_commit", "index_remarks", "index_task", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy",
+           "unregister_filter", "verify", "write_table"]

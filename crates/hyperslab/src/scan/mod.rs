@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod batches;
+mod by_index;
 mod chunks;
 mod narrow;
 mod pipeline;
@@ -27,6 +28,6 @@ pub use batches::Batches;
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};
+pub use table::file_columns;
 pub(crate) use table::expand_path;
 pub(crate) use wildcard::has_wildcard;
-pub use table::file_columns;

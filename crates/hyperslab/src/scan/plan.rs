@@ -252,6 +252,18 @@ impl Plan {
         Ok(positions)
     }
 
+    /// The column that a (perhaps dotted) name lies in.
+    pub(crate) fn column_of(&self, name: &str) -> Option<String> {
+        let first = self.parts.first()?;
+        let known = |name: &str| first.segment.column(name).is_some();
+        let dots = name.rmatch_indices('.').filter_map(|(dot, _)| name.get(..dot));
+        std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().map(Arc::as_ref)
+    }
+
     /// The shape of each segment's rows.
     pub(crate) fn shapes(&self) -> Vec<Vec<u64>> {
         self.parts.iter().map(|part| part.segment.shape.clone()).collect()
@@ -434,7 +446,11 @@ impl Part {
                         _ => None,
                     };
                     let extent = segment.shape.get(*axis).copied().unwrap_or(0);
-                    let narrowed = narrow::narrow(&bound, &column.field, values.as_ref(), extent)?;
+                    let breaks = conjunct.integer_breaks().filter(|_| values.is_none());
+                    let narrowed = match breaks {
+                        Some(breaks) => narrow::narrow_integers(&bound, &column.field, &breaks, extent)?,
+                        None => narrow::narrow(&bound, &column.field, values.as_ref(), extent)?,
+                    };
                     if let Some(mine) = axes.get_mut(*axis) {
                         *mine = intersect(mine, &narrowed.axis);
                     }

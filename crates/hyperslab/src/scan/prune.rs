@@ -1,5 +1,6 @@
 //! Prune: what is left of a window's rows by what the session's pruner knows, before values are read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyperslab_array::{Axis, Error, Result, Selection};
@@ -7,7 +8,7 @@ use hyperslab_array::{Axis, Error, Result, Selection};
 use super::plan::Part;
 use super::predicate::BoundPredicate;
 use super::pruner::{ColumnIndex, Condition, Known, Level, RowSet};
-use super::segment::{Segment, Source};
+use super::segment::{Place, Segment, Source};
 use crate::Cancellation;
 
 /// One in so many rows: where more pass, testing values that are read anyway costs less than looking rows up.
@@ -18,6 +19,8 @@ pub(super) struct Pruning {
     pub column: String,
     pub index: Arc<dyn ColumnIndex>,
     pub condition: Condition,
+    /// Where the rows lie in the dataset, if they are not all of it.
+    place: Option<Arc<Place>>,
     /// Whether reading the column costs next to nothing beside a look-up: it lies there as it is shown.
     cheap: bool,
 }
@@ -33,11 +36,39 @@ pub(super) enum Left {
 /// The index of the one column that a part of a predicate speaks of.
 pub(super) fn pruning(segment: &Segment, bound: &BoundPredicate, column: &str, wanted: bool) -> Option<Pruning> {
     let found = segment.column(column)?;
-    let Source::Variable { dataset, column: of, per_row: None } = &found.source else { return None };
-    let index = segment.file.session().pruner().column(&segment.file, *dataset, of)?;
+    let (index, place) = index_of(segment, &found.source)?;
     let condition = Condition::new(bound, &found.field)?;
-    let filtered = segment.file.dataset(*dataset).is_ok_and(|dataset| !dataset.filters.is_empty());
-    Some(Pruning { column: column.to_owned(), index, condition, cheap: !filtered || wanted })
+    let filtered = match &found.source {
+        Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).is_ok_and(|dataset| !dataset.filters.is_empty()),
+        Source::Variable { dataset, .. } => segment.file.dataset(*dataset).is_ok_and(|dataset| !dataset.filters.is_empty()),
+        _ => false,
+    };
+    Some(Pruning { column: column.to_owned(), index, condition, place, cheap: !filtered || wanted })
+}
+
+/// The index of the values of a column, and where the segment's rows lie in the dataset that it is of.
+pub(super) fn index_of(segment: &Segment, source: &Source) -> Option<(Arc<dyn ColumnIndex>, Option<Arc<Place>>)> {
+    let pruner = segment.file.session().pruner();
+    match source {
+        Source::Variable { dataset, column, per_row: None } => Some((pruner.column(&segment.file, *dataset, column)?, None)),
+        Source::Placed { dataset, column, place } => Some((pruner.column(&place.file, *dataset, column)?, Some(place.clone()))),
+        _ => None,
+    }
+}
+
+/// The elements of a dataset that rows of a segment are. They are numbered as the rows are: dimensions that
+/// all rows share have one index.
+pub(super) fn placed<'a>(place: Option<&Arc<Place>>, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
+    let Some(place) = place else { return Ok(Cow::Borrowed(rows)) };
+    let shape: Vec<u64> = place.axes(rows.axes())?.iter().map(|axis| axis.index(axis.count().saturating_sub(1)).map_or(0, |last| last + 1)).collect();
+    Ok(Cow::Owned(Selection::new(place.axes(rows.axes())?, &shape)?))
+}
+
+impl Pruning {
+    /// The elements of the index's dataset that `rows` are.
+    fn selection<'a>(&self, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
+        placed(self.place.as_ref(), rows)
+    }
 }
 
 impl Part {
@@ -45,7 +76,9 @@ impl Part {
     pub(super) fn left(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Left> {
         let counters = self.segment.file.session().counters();
         let (mut rows, mut exact): (Option<RowSet>, bool) = (None, self.all_pruned);
+        let of_rows = selection;
         for pruning in &self.prunings {
+            let selection = &*pruning.selection(of_rows)?;
             let blocks = pruning.index.blocks(selection, &pruning.condition)?;
             counters.add_index_blocks(blocks.all, blocks.pruned);
             if pruning.index.level() >= Level::Keys && pruning.cheap {
@@ -79,7 +112,7 @@ impl Part {
             return Ok(None);
         }
         if let [only] = self.prunings.as_slice()
-            && let Some(count) = only.index.count(&self.selection, &only.condition, cancellation)?.exact()
+            && let Some(count) = only.index.count(&*only.selection(&self.selection)?, &only.condition, cancellation)?.exact()
         {
             return Ok(Some(count));
         }
@@ -88,7 +121,7 @@ impl Part {
         }
         let mut rows: Option<RowSet> = None;
         for pruning in &self.prunings {
-            let known = pruning.index.rows(&self.selection, &pruning.condition, cancellation)?;
+            let known = pruning.index.rows(&*pruning.selection(&self.selection)?, &pruning.condition, cancellation)?;
             if !known.candidates.is_empty() {
                 return Ok(None);
             }
@@ -100,7 +133,7 @@ impl Part {
     /// For people: which indexes are asked, and what they leave.
     pub(super) fn explain_prunings(&self) -> Result<Vec<String>> {
         self.prunings.iter().map(|pruning| {
-            let blocks = pruning.index.blocks(&self.selection, &pruning.condition)?;
+            let blocks = pruning.index.blocks(&*pruning.selection(&self.selection)?, &pruning.condition)?;
             let left = blocks.all - blocks.pruned;
             Ok(format!("index {} on {}: {left} of {} blocks left", pruning.index.level().letter(), pruning.column, blocks.all))
         }).collect()

@@ -68,36 +68,36 @@ impl Part {
 
     /// Numbers, in the segment, of the window's rows that pass the rest of the predicate, in order.
     pub(super) fn passing(&self, rows: Rows, cancellation: &Cancellation) -> Result<Vec<u64>> {
-        let mask = match &self.residual {
-            None => None,
-            Some((predicate, needed)) => {
-                let mask = predicate.evaluate(&Window::new(self, rows, cancellation)?.batch_of(needed)?)?;
-                if mask.true_count() == 0 {
-                    return Ok(Vec::new());
-                }
-                Some(mask)
+        let mut window = Window::new(self, rows, cancellation)?;
+        // Rows of a whole segment have the numbers that they have in the selection.
+        let plain = self.selection.shape() == self.segment.shape;
+        let number = |selection: &Selection, row: u64| if plain { Ok(rows.start + row) } else { self.row_of(selection, row) };
+        let Some((predicate, needed)) = &self.residual else {
+            return (0..rows.count()).map(|row| number(&window.selection, row)).collect();
+        };
+        let mut plain_window = true;
+        if let Left::Rows { rows: left, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if exact {
+                return left.iter().map(|row| number(&window.selection, row)).collect();
             }
-        };
-        cancellation.check()?;
-        let shape = self.selection.shape();
-        let place = |number: u64| match shape == self.segment.shape {
-            true => Ok(number),
-            false => self.row_of(&shape, number),
-        };
-        match mask {
-            None => (rows.start..rows.end).map(place).collect(),
-            Some(mask) => mask.values().set_indices().map(|index| place(rows.start + index as u64)).collect(),
+            if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &left)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                window.selection = selection;
+                plain_window = false;
+            }
         }
+        let mask = predicate.evaluate(&window.batch_of(needed)?)?;
+        let passed = mask.values().set_indices().map(|row| row as u64);
+        passed.map(|row| if plain_window { number(&window.selection, row) } else { self.row_of(&window.selection, row) }).collect()
     }
 
-    /// The number of a row in the segment, whose number among those of the selection (of `shape`) is `number`.
-    fn row_of(&self, shape: &[u64], mut number: u64) -> Result<u64> {
+    /// The number in the segment of a row of a selection.
+    fn row_of(&self, selection: &Selection, mut number: u64) -> Result<u64> {
         let (mut row, mut stride) = (0u64, 1u64);
-        let dimensions = shape.iter().zip(self.selection.axes()).zip(&self.segment.shape).rev();
-        for ((count, axis), extent) in dimensions {
-            let position = number.checked_rem(*count).unwrap_or(0);
-            number = number.checked_div(*count).unwrap_or(0);
-            let index = axis.index(position).ok_or_else(|| Error::internal("axis position"))?;
+        for (axis, extent) in selection.axes().iter().zip(&self.segment.shape).rev() {
+            let count = axis.count().max(1);
+            let index = axis.index(number % count).ok_or_else(|| Error::internal("axis position"))?;
+            number /= count;
             row = row.saturating_add(index.saturating_mul(stride));
             stride = stride.saturating_mul(*extent);
         }

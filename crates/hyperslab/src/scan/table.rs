@@ -53,13 +53,6 @@ pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
     Ok(segments)
 }
 
-/// Paths that match a pattern, in natural order.
-pub(crate) fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
-    let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
-    paths.sort_by(|a, b| natural(a, b));
-    Ok(paths)
-}
-
 /// The columns that the wildcards of `pattern` make of all the `files` that match it, and whether their values are
 /// all integers: for those who plan the files one by one. `Internal` where a file does not match.
 pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>> {
@@ -72,6 +65,13 @@ pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>
         }
     }
     Ok(columns)
+}
+
+/// Paths that match a pattern, in natural order.
+pub(crate) fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
+    let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
+    paths.sort_by(|a, b| natural(a, b));
+    Ok(paths)
 }
 
 /// Paths that match, with what each wildcard stood for.

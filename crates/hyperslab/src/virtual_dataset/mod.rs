@@ -108,11 +108,16 @@ fn open(file: &File, part: &Part) -> Result<Option<(File, ObjectId)>> {
 /// Fetches what the salted references in `bytes` point at, each from its own file.
 pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
     let mut salted = Vec::new();
+    let mut nested: Vec<(HeapReference, usize, Datatype)> = Vec::new();
     let mut value_bytes = 0u64;
     collect_heap_references(datatype, bytes, &mut |base, element, reference| {
         let (count, _) = HeapReference::parse(element)?;
-        value_bytes = value_bytes.saturating_add(u64::from(count).saturating_mul(base.map_or(1, Datatype::size)));
+        let bytes = u64::from(count).saturating_mul(base.map_or(1, Datatype::size));
+        value_bytes = value_bytes.saturating_add(bytes);
         salted.push(reference);
+        if let Some(base) = base.filter(|base| base.uses_heap()) {
+            nested.push((reference, usize::try_from(bytes).unwrap_or(usize::MAX), base.clone()));
+        }
         Ok(())
     })?;
     salted.sort_unstable();
@@ -129,5 +134,17 @@ pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objec
             objects.insert(*salted, found.object(*own)?.into());
         }
     }
-    objects.charge(value_bytes)
+    objects.charge(value_bytes)?;
+    // Elements may share a value; it is marked once, as long as the longest of them has it.
+    nested.sort_unstable_by_key(|(reference, length, _)| (*reference, std::cmp::Reverse(*length)));
+    nested.dedup_by_key(|(reference, ..)| *reference);
+    // What the values hold in turn is of the same files. Datatypes nest as deep as limits allow, and so does this.
+    for (reference, length, base) in nested {
+        let value = objects.object(reference)?;
+        let mut value = value.get(..length).ok_or_else(|| Error::corrupt("a variable-length value is shorter than its length"))?.to_vec();
+        heap_salt::salt(&base, &mut value, heap_salt::unsalted(reference).0)?;
+        resolve_heap(file, &base, &value, objects)?;
+        objects.insert(reference, value.into());
+    }
+    Ok(())
 }

@@ -171,6 +171,21 @@ impl Predicate {
             Self::CompareValues { left, right, .. } => left.columns().chain(right.columns()).map(str::to_owned).collect(),
         }
     }
+    /// The integers behind which the truth of a predicate on one column of integers may change, from the one to the
+    /// next: those at or below its constants. `None` where a constant is no number.
+    pub(super) fn integer_breaks(&self) -> Option<Vec<i128>> {
+        match self {
+            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => {
+                Some(parts.iter().map(Self::integer_breaks).collect::<Option<Vec<_>>>()?.concat())
+            }
+            Self::Not(part) => part.integer_breaks(),
+            Self::Compare { literal, .. } => Some(vec![literal.place()?.floor]),
+            Self::In { literals, .. } => literals.iter().map(|literal| Some(literal.place()?.floor)).collect(),
+            Self::IsNull { .. } => Some(Vec::new()),
+            // A computed value need not rise with the column.
+            Self::CompareColumns { .. } | Self::CompareValues { .. } | Self::Like { .. } => None,
+        }
+    }
     /// Looks names up and turns literals into tests in the columns' own types, without rounding
     /// them. `NotFound` for an unknown column, `InvalidInput` for a literal that does not fit.
     pub fn bind(&self, schema: &Schema) -> Result<BoundPredicate> {
