@@ -114,6 +114,7 @@ impl IndexedColumn {
         }
         let found = match (row.level, set) {
             (Level::Zone | Level::Keys, _) => return Ok(Passing::unknown(elements)),
+            (Level::Bitmaps, None) if self.key_type.is_some() => return Ok(Passing::unknown(elements)),
             (Level::Bitmaps, _) => self.by_bitmaps(segment, row, condition),
             (_, None) => return Ok(Passing::unknown(elements)),
             (_, Some(set)) => self.with_ranks(entry, segment, row, Level::Exact, |ranked| by_ranks(ranked, set, scratch)),
@@ -187,6 +188,7 @@ impl IndexedColumn {
         }
         let counted = match (row.level, condition.values()) {
             (Level::Zone, _) => return Ok(unknown(selected)),
+            (Level::Bitmaps, None) if self.key_type.is_some() => return Ok(unknown(selected)),
             (Level::Bitmaps, _) => (|| {
                 let entries = bitmaps::decode(&segment.bitmaps(row)?, self.key_type.is_none())?;
                 let passing = bitmaps::passing(&entries, condition)?;

@@ -24,7 +24,11 @@ impl Condition {
         if !predicate.is_of_column(field.name()) {
             return None;
         }
-        let values = KeyType::of(field.data_type()).and_then(|key_type| predicate.value_set(key_type));
+        // What is computed from numbers is no set of them: indexes of numbers know values by their keys alone.
+        let values = match KeyType::of(field.data_type()) {
+            Some(key_type) => Some(predicate.value_set(key_type)?),
+            None => None,
+        };
         let field = Arc::new(field.as_ref().clone().with_nullable(true));
         Some(Self { values, predicate: Some((predicate.clone(), field)) })
     }
