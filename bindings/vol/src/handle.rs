@@ -1,7 +1,8 @@
 //! What HDF5 holds of ours behind a pointer: an open file, group, dataset, datatype or attribute.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::container::fault::{Result, fault};
@@ -30,16 +31,30 @@ pub(crate) struct Handle {
     /// The object; an attribute's is the one that it belongs to.
     pub(crate) place: Place,
     pub(crate) what: What,
+    /// Which `H5Fopen` or `H5Fcreate` it came by.
+    pub(crate) opener: u64,
     /// The path that it was opened by.
     pub(crate) path: String,
-    /// The datatype with its variable-length parts in this file; made when first needed.
-    pub(crate) file_type: Mutex<Option<Owned>>,
+    /// The access property list that a dataset was opened with, where it is not the default.
+    pub(crate) access: Mutex<Option<Owned>>,
 }
 
 /// Files that are open, as (file number, slot, address): HDF5 asks for the file of an object, and is given one that it knows.
 static FILES: LazyLock<Mutex<Vec<(u64, usize, usize)>>> = LazyLock::new(Default::default);
 /// Everything that is open, as (file number, object, address).
 static OPEN: LazyLock<Mutex<Vec<(u64, ObjectId, usize)>>> = LazyLock::new(Default::default);
+
+static OPENERS: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// The opener of the thing that is being asked: what is opened from it has the same.
+    static OPENER: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What is opened next on this thread is opened from this handle.
+pub(crate) fn opening_from(handle: &Handle) {
+    OPENER.set(handle.opener);
+}
 
 impl Handle {
     /// A handle that HDF5 is given.
@@ -50,7 +65,8 @@ impl Handle {
         }
         let (number, object) = (place.container.number, place.object);
         let file = matches!(what, What::File { .. });
-        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what, path, file_type: Mutex::new(None) }));
+        let opener = if let What::File { primary: true, .. } = what { OPENERS.fetch_add(1, Ordering::Relaxed) } else { OPENER.get() };
+        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what, opener, path, access: Mutex::new(None) }));
         if file {
             lock(&FILES).push((number, host.slot, raw as usize));
         }
@@ -66,7 +82,7 @@ impl Handle {
             return *address as *mut c_void;
         }
         let place = Place { container: Container::nowhere(), object: 0 };
-        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what: What::Group, path: String::new(), file_type: Mutex::new(None) }));
+        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
         anchors.push((host.slot, raw as usize));
         raw.cast()
     }
@@ -92,7 +108,7 @@ impl Handle {
         // SAFETY: it came from `give`, and nobody uses it any more.
         let mut handle = *unsafe { Box::from_raw(raw.cast::<Self>()) };
         handle.mark = 0;
-        drop(lock(&handle.file_type).take());
+        drop(lock(&handle.access).take());
         let container = Arc::clone(&handle.place.container);
         let left = container.handles.fetch_sub(1, Ordering::Relaxed) - 1;
         let mut publish = false;
@@ -117,7 +133,7 @@ impl Handle {
         lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
         // SAFETY: the caller's promise.
         let handle = unsafe { Box::from_raw(raw.cast::<Self>()) };
-        drop(lock(&handle.file_type).take());
+        drop(lock(&handle.access).take());
         handle.place.container.handles.fetch_sub(1, Ordering::Relaxed);
     }
 

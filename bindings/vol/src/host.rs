@@ -100,7 +100,13 @@ impl Host {
 
     /// One of the library's own ids, such as that of a datatype; the library sets them when it starts.
     pub(crate) fn global(&self, name: &CStr) -> Option<hid_t> {
-        let address = symbol(self.library, name)?.cast::<hid_t>();
+        // A program that is linked with the library may have a copy of the variable, and then the library uses that copy.
+        // SAFETY: dlsym takes any name.
+        let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        let copied = library_at(first).filter(|_| !first.is_null()).is_some_and(|(base, owner)| {
+            base != self.base && symbol(owner, c"H5VLregister_connector").and_then(library_at).is_none_or(|(exporter, _)| exporter != base)
+        });
+        let address = if copied { first } else { symbol(self.library, name)? }.cast::<hid_t>();
         // SAFETY: HDF5's names that end in `_g` are variables of type hid_t.
         Some(unsafe { *address })
     }

@@ -4,6 +4,12 @@ use crate::container::fault::{Result, fault};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 
+/// An error where an id is neither a property list nor the default.
+pub(crate) fn check_list(host: &Host, id: hid_t) -> Result<()> {
+    // SAFETY: H5Iis_valid takes any number.
+    if id == 0 || unsafe { (host.call.H5Iget_type)(id) == H5I_GENPROP_LST } { Ok(()) } else { Err(fault!("an id that is no property list")) }
+}
+
 /// The bytes of a property list; none for a default one.
 pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
     if plist <= 0 {
@@ -38,9 +44,10 @@ pub(crate) fn decode(host: &Host, bytes: &[u8], class: &std::ffi::CStr) -> Resul
 }
 
 /// Whether groups on the way to a link shall be made, and whether its name is UTF-8.
-pub(crate) fn link_creation(host: &Host, plist: hid_t) -> (bool, bool) {
-    if plist <= 0 {
-        return (false, false);
+pub(crate) fn link_creation(host: &Host, plist: hid_t) -> Result<(bool, bool)> {
+    check_list(host, plist)?;
+    if plist == 0 {
+        return Ok((false, false));
     }
     let (mut create, mut cset) = (0, 0);
     // SAFETY: both are out parameters.
@@ -48,7 +55,7 @@ pub(crate) fn link_creation(host: &Host, plist: hid_t) -> (bool, bool) {
         (host.call.H5Pget_create_intermediate_group)(plist, &raw mut create);
         (host.call.H5Pget_char_encoding)(plist, &raw mut cset);
     }
-    (create > 0, cset == 1)
+    Ok((create > 0, cset == 1))
 }
 
 /// Whether the name of an attribute is UTF-8.

@@ -28,11 +28,13 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     type_id: hid_t,
     space_id: hid_t,
     acpl: hid_t,
-    _aapl: hid_t,
+    aapl: hid_t,
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> *mut c_void {
     guard::object::<S>("attribute create", |host| {
+        plist::check_list(host, acpl)?;
+        plist::check_list(host, aapl)?;
         // SAFETY: what HDF5 passes is ours, and its strings are strings.
         unsafe {
             let handle = Handle::of(obj)?;
@@ -66,8 +68,9 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     })
 }
 
-pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, _aapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, aapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
     guard::object::<S>("attribute open", |host| {
+        plist::check_list(host, aapl)?;
         // SAFETY: as for `create`.
         unsafe {
             let handle = Handle::of(obj)?;

@@ -15,7 +15,7 @@ use crate::container::table::Table;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What};
-use crate::host::Host;
+use crate::host::{Host, Owned};
 use crate::{datatype, plist, transfer};
 
 /// What an element holds that was never written.
@@ -42,11 +42,12 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     type_id: hid_t,
     space_id: hid_t,
     dcpl: hid_t,
-    _dapl: hid_t,
+    dapl: hid_t,
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> *mut c_void {
     guard::object::<S>("dataset create", |host| {
+        plist::check_list(host, dapl)?;
         // SAFETY: what HDF5 passes is ours, and its strings are strings.
         unsafe {
             let handle = Handle::of(obj)?;
@@ -65,9 +66,24 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             object.attributes_tracked = plist::tracks_attributes(host, dcpl);
             object.born = plist::born(host, dcpl);
             let made = add(host, &at, name, lcpl, object)?;
-            Ok(Handle::give(host, made.place, What::Dataset(dataset), made.path))
+            let raw = Handle::give(host, made.place, What::Dataset(dataset), made.path);
+            keep_access(host, raw, dapl);
+            Ok(raw)
         }
     })
+}
+
+/// Keeps a copy of an access property list that is not the default.
+unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
+    if dapl <= 0 || host.global(c"H5P_LST_DATASET_ACCESS_ID_g") == Some(dapl) {
+        return;
+    }
+    // SAFETY: a handle that was just made, and an id of the library.
+    unsafe {
+        if let (Ok(handle), Ok(copy)) = (Handle::of(raw), Owned::new((host.call.H5Pcopy)(dapl), host.call.H5Pclose, "no copy")) {
+            *lock(&handle.access) = Some(copy);
+        }
+    }
 }
 
 /// What native HDF5 asks of a layout too: only chunks let a dataset grow. Values in other files are refused.
@@ -99,7 +115,11 @@ fn check_layout(host: &Host, dcpl: hid_t, space: &Space) -> Result<()> {
 pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, dapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
     guard::object::<S>("dataset open", |host| {
         // SAFETY: as for `create`.
-        unsafe { Ok(open_at(host, opened(Handle::of(obj)?, loc, name, dapl)?, Some(H5I_DATASET))?.0) }
+        unsafe {
+            let raw = open_at(host, opened(Handle::of(obj)?, loc, name, dapl)?, Some(H5I_DATASET))?.0;
+            keep_access(host, raw, dapl);
+            Ok(raw)
+        }
     })
 }
 
@@ -171,7 +191,13 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
             let dataset = handle.dataset()?;
             let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
             match args.op_type {
-                H5VL_DATASET_GET_DAPL => args.args.get_dapl.dapl_id = plist::decode(host, &[], c"H5P_CLS_DATASET_ACCESS_ID_g")?.give(),
+                H5VL_DATASET_GET_DAPL => {
+                    let copy = lock(&handle.access).as_ref().map(|list| (host.call.H5Pcopy)(list.id));
+                    args.args.get_dapl.dapl_id = match copy {
+                        Some(copy) => Owned::new(copy, host.call.H5Pclose, "the access property list cannot be copied")?.give(),
+                        None => plist::decode(host, &[], c"H5P_CLS_DATASET_ACCESS_ID_g")?.give(),
+                    };
+                }
                 H5VL_DATASET_GET_DCPL => {
                     let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
                     args.args.get_dcpl.dcpl_id = plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?.give();

@@ -19,11 +19,12 @@ pub(crate) unsafe extern "C" fn commit<const S: usize>(
     type_id: hid_t,
     lcpl: hid_t,
     tcpl: hid_t,
-    _tapl: hid_t,
+    tapl: hid_t,
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> *mut c_void {
     guard::object::<S>("datatype commit", |host| {
+        plist::check_list(host, tapl)?;
         // SAFETY: what HDF5 passes is ours, and its strings are strings.
         unsafe {
             let handle = Handle::of(obj)?;

@@ -60,6 +60,9 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
     })
 }
 
+/// Only what came by this `H5Fopen`.
+const LOCAL: c_uint = 0x20;
+
 fn types_of(handle: &Handle) -> c_uint {
     match handle.what {
         What::File { .. } => 1,
@@ -71,14 +74,14 @@ fn types_of(handle: &Handle) -> c_uint {
 }
 
 /// The ids of open things of a file, of the kinds in `types`.
-fn ids(host: &Host, container: &Container, types: c_uint, most: usize) -> Vec<hid_t> {
+fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, most: usize) -> Vec<hid_t> {
     let mut found = Vec::new();
     let mut kinds: Vec<(H5I_type_t, Vec<usize>)> = Vec::new();
     for (_, address) in open_in(container) {
         // SAFETY: the address is that of an open handle.
         let Ok(handle) = (unsafe { Handle::of(address as *const c_void) }) else { continue };
         let kind = types_of(handle);
-        if kind & types == 0 || handle.host.slot != host.slot {
+        if kind & types == 0 || handle.host.slot != host.slot || (types & LOCAL != 0 && handle.opener != opener) {
             continue;
         }
         let kind = match kind {
@@ -177,12 +180,13 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 }
                 H5VL_FILE_GET_OBJ_COUNT => {
                     let types = args.args.get_obj_count.types;
-                    let matching = open_in(container).into_iter().filter(|(_, address)| Handle::of(*address as *const c_void).is_ok_and(|handle| types_of(handle) & types != 0 && handle.host.slot == host.slot));
+                    let opener = handle.opener;
+                    let matching = open_in(container).into_iter().filter(|(_, address)| Handle::of(*address as *const c_void).is_ok_and(|handle| types_of(handle) & types != 0 && handle.host.slot == host.slot && (types & LOCAL == 0 || handle.opener == opener)));
                     *args.args.get_obj_count.count = matching.count();
                 }
                 H5VL_FILE_GET_OBJ_IDS => {
                     let out = &args.args.get_obj_ids;
-                    let found = ids(host, container, out.types, out.max_objs);
+                    let found = ids(host, container, out.types, handle.opener, out.max_objs);
                     for (place, id) in found.iter().enumerate() {
                         *out.oid_list.add(place) = *id;
                     }

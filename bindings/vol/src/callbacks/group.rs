@@ -29,7 +29,7 @@ pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char,
 
 /// Makes a link at a path from `at`; `target` gives the object once it is known that the link can be made.
 pub(crate) fn link_at(host: &'static Host, at: &Located, path: &str, lcpl: hid_t, target: impl FnOnce(&Place) -> Result<u64>) -> Result<Place> {
-    let (intermediate, utf8) = plist::link_creation(host, lcpl);
+    let (intermediate, utf8) = plist::link_creation(host, lcpl)?;
     let mut make = |place: &Place, name: &str| -> Result<()> {
         let mut tree = lock(&place.container.tree);
         let group = tree.add(Object::group(Vec::new(), false));
@@ -65,11 +65,12 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     name: *const c_char,
     lcpl: hid_t,
     gcpl: hid_t,
-    _gapl: hid_t,
+    gapl: hid_t,
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> *mut c_void {
     guard::object::<S>("group create", |host| {
+        plist::check_list(host, gapl)?;
         // SAFETY: what HDF5 passes is ours, and its strings are strings.
         unsafe {
             let handle = Handle::of(obj)?;
@@ -98,6 +99,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
 pub(crate) unsafe fn opened(handle: &Handle, loc: *const H5VL_loc_params_t, name: *const c_char, lapl: hid_t) -> Result<Located> {
     // SAFETY: what HDF5 passes.
     unsafe {
+        plist::check_list(handle.host, lapl)?;
         let base = locate(handle, loc)?;
         if name.is_null() {
             return Ok(base);

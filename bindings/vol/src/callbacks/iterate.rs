@@ -74,14 +74,15 @@ fn name_of(name: &str) -> Result<CString> {
 pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iterate_args_t) -> Result<herr_t> {
     let call = args.op.ok_or_else(|| fault!("no function to call"))?;
     let group = registered(host, at)?;
-    let all = ordered(&at.place, args.idx_type, args.order)?;
     if args.recursive {
+        let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
         let mut seen = BTreeSet::from([(at.place.container.number, at.place.object)]);
         return visit_links(host, group.id, at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, info| {
             // SAFETY: the program's function, with its own data.
             Ok(unsafe { call(group.id, name_of(name)?.as_ptr(), info, args.op_data) })
         });
     }
+    let all = ordered(&at.place, args.idx_type, args.order)?;
     // SAFETY: null, or a place for the index.
     let mut index = unsafe { args.idx_p.as_ref().copied().unwrap_or(0) };
     if index > 0 && index >= all.len() as u64 {
@@ -109,6 +110,12 @@ pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iter
     Ok(outcome)
 }
 
+/// Visits fall back to names in groups that track no order, as HDF5 does.
+fn by_order_or_name(place: &Place, index: H5_index_t, order: H5_iter_order_t) -> Result<Vec<(String, Link)>> {
+    let tracked = matches!(lock(&place.container.tree).object(place.object)?.body, Body::Group { tracked: true, .. });
+    ordered(place, if index == H5_INDEX_CRT_ORDER && !tracked { H5_INDEX_NAME } else { index }, order)
+}
+
 type Visit<'a> = &'a mut dyn FnMut(&str, *const H5L_info2_t) -> Result<herr_t>;
 
 #[expect(clippy::too_many_arguments, clippy::only_used_in_recursion, reason = "the state of a walk")]
@@ -133,8 +140,7 @@ fn visit_links(
         let inner = Located { place: Place { container: at.place.container.clone(), object }, path: join(&at.path, &name) };
         let is_group = lock(&inner.place.container.tree).links(object).is_ok();
         if is_group && seen.insert((inner.place.container.number, object)) {
-            // A group below may track no order where the first one does: by name then.
-            let below = ordered(&inner.place, order.0, order.1).or_else(|_| ordered(&inner.place, H5_INDEX_NAME, order.1))?;
+            let below = by_order_or_name(&inner.place, order.0, order.1)?;
             let outcome = visit_links(host, group, &inner, &full, below, order, seen, call)?;
             if outcome != 0 {
                 return Ok(outcome);
@@ -159,7 +165,7 @@ pub(crate) fn objects(host: &'static Host, at: &Located, args: &H5VL_object_visi
     }
     let mut told = BTreeSet::from([at.place.object]);
     let mut seen = BTreeSet::from([(at.place.container.number, at.place.object)]);
-    let all = ordered(&at.place, args.idx_type, args.order)?;
+    let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
     visit_links(host, start.id, at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, _| {
         let place = walking(host, 0, |walk| walk.resolve(&at.place, name));
         match place {

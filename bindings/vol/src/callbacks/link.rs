@@ -46,7 +46,7 @@ unsafe fn new_name<'a>(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result
 }
 
 fn place_link(host: &'static Host, at: &Located, path: &str, lcpl: hid_t, target: impl FnOnce(&Place) -> Result<Target>) -> Result<()> {
-    let (intermediate, utf8) = plist::link_creation(host, lcpl);
+    let (intermediate, utf8) = plist::link_creation(host, lcpl)?;
     let mut make = |place: &Place, name: &str| -> Result<()> {
         let mut tree = lock(&place.container.tree);
         let group = tree.add(crate::container::model::Object::group(Vec::new(), false));
@@ -63,11 +63,12 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     obj: *mut c_void,
     loc: *const H5VL_loc_params_t,
     lcpl: hid_t,
-    _lapl: hid_t,
+    lapl: hid_t,
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> herr_t {
     guard::status::<S>("link create", |host| {
+        plist::check_list(host, lapl)?;
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let args = args.as_ref().ok_or_else(|| fault!("no arguments"))?;
@@ -108,8 +109,9 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     })
 }
 
-unsafe fn copy_or_move<const S: usize>(source: *mut c_void, from: *const H5VL_loc_params_t, target: *mut c_void, to: *const H5VL_loc_params_t, lcpl: hid_t, remove: bool) -> herr_t {
+unsafe fn copy_or_move<const S: usize>(source: *mut c_void, from: *const H5VL_loc_params_t, target: *mut c_void, to: *const H5VL_loc_params_t, lcpl: hid_t, lapl: hid_t, remove: bool) -> herr_t {
     guard::status::<S>(if remove { "link move" } else { "link copy" }, |host| {
+        plist::check_list(host, lapl)?;
         // SAFETY: what HDF5 passes.
         unsafe {
             let source = Handle::of(if source.is_null() { target } else { source })?;
@@ -133,12 +135,12 @@ pub(crate) unsafe extern "C" fn copy<const S: usize>(
     target: *mut c_void,
     to: *const H5VL_loc_params_t,
     lcpl: hid_t,
-    _lapl: hid_t,
+    lapl: hid_t,
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> herr_t {
     // SAFETY: what HDF5 passes.
-    unsafe { copy_or_move::<S>(source, from, target, to, lcpl, false) }
+    unsafe { copy_or_move::<S>(source, from, target, to, lcpl, lapl, false) }
 }
 
 pub(crate) unsafe extern "C" fn move_<const S: usize>(
@@ -147,12 +149,12 @@ pub(crate) unsafe extern "C" fn move_<const S: usize>(
     target: *mut c_void,
     to: *const H5VL_loc_params_t,
     lcpl: hid_t,
-    _lapl: hid_t,
+    lapl: hid_t,
     _dxpl: hid_t,
     _req: *mut *mut c_void,
 ) -> herr_t {
     // SAFETY: what HDF5 passes.
-    unsafe { copy_or_move::<S>(source, from, target, to, lcpl, true) }
+    unsafe { copy_or_move::<S>(source, from, target, to, lcpl, lapl, true) }
 }
 
 pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_link_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {

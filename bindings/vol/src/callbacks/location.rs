@@ -45,6 +45,7 @@ fn open_external(host: &'static Host, from: &Arc<Container>, file: &str) -> Resu
 
 /// Calls `work` with a way to follow links.
 pub(crate) fn walking<T>(host: &'static Host, lapl: hid_t, work: impl FnOnce(&mut Walk<'_>) -> Result<T>) -> Result<T> {
+    plist::check_list(host, lapl)?;
     let open = |from: &Arc<Container>, file: &str| open_external(host, from, file);
     work(&mut Walk { links_left: plist::links_left(host, lapl), open: &open })
 }
@@ -85,6 +86,7 @@ pub(crate) fn ordered(place: &Place, index: H5_index_t, order: H5_iter_order_t) 
 pub(crate) unsafe fn by_index(handle: &Handle, loc: &H5VL_loc_by_idx_t) -> Result<(Located, String, Link)> {
     // SAFETY: the caller's promise.
     let group = by_name(handle, unsafe { text(loc.name)? }, loc.lapl_id)?;
+    crate::handle::opening_from(handle);
     let mut links = ordered(&group.place, loc.idx_type, loc.order)?;
     let number = usize::try_from(loc.n).unwrap_or(usize::MAX);
     if number >= links.len() {
@@ -114,6 +116,7 @@ pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> R
     // SAFETY: the caller's promise; the union's member is the one that the type names.
     unsafe {
         let loc = loc.as_ref().ok_or_else(|| fault!("no location"))?;
+        crate::handle::opening_from(handle);
         match loc.type_ {
             H5VL_OBJECT_BY_SELF => Ok(Located { place: handle.place.clone(), path: handle.path.clone() }),
             H5VL_OBJECT_BY_NAME => by_name(handle, text(loc.loc_data.loc_by_name.name)?, loc.loc_data.loc_by_name.lapl_id),

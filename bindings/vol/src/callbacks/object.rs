@@ -91,7 +91,12 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     drop(tree);
                     sweep(&at.container);
                 }
-                H5VL_OBJECT_EXISTS => *args.args.exists.exists = locate(handle, loc).is_ok(),
+                H5VL_OBJECT_EXISTS => {
+                    if let Some(by) = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME) {
+                        crate::plist::check_list(host, by.loc_data.loc_by_name.lapl_id)?;
+                    }
+                    *args.args.exists.exists = locate(handle, loc).is_ok();
+                }
                 H5VL_OBJECT_LOOKUP => *args.args.lookup.token_ptr = token_of(locate(handle, loc)?.place.object),
                 H5VL_OBJECT_VISIT => return iterate::objects(host, &locate(handle, loc)?, &args.args.visit),
                 H5VL_OBJECT_FLUSH => handle.place.container.publish()?,

@@ -226,9 +226,14 @@ impl Tree {
             Body::Group { links, .. } => Some(links.values().filter(|link| link.target == hard).count()),
             _ => None,
         });
+        let uses = self.objects.values().map(|object| {
+            let own = matches!(&object.body, Body::Dataset(dataset) if dataset.datatype.committed == Some(id));
+            usize::from(own) + object.attributes.values().filter(|attribute| lock(attribute).datatype.committed == Some(id)).count()
+        });
+        let uses = if matches!(self.objects.get(&id).map(|object| &object.body), Some(Body::Datatype(_))) { uses.sum::<usize>() as i64 } else { 0 };
         let extra = self.objects.get(&id).map_or(0, |object| object.extra_references);
         let root = i64::from(id == ROOT);
-        u32::try_from(links.sum::<usize>() as i64 + extra + root).unwrap_or(0)
+        u32::try_from(links.sum::<usize>() as i64 + uses + extra + root).unwrap_or(0)
     }
 
     /// The objects that hard links lead to from the root, and those kept by a count of references, each with the
