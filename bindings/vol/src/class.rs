@@ -131,5 +131,8 @@ pub extern "C" fn H5PLget_plugin_type() -> H5PL_type_t {
 /// HDF5 asks for the connector: the library that asks gets a table of its own; null where it cannot be found.
 #[unsafe(no_mangle)]
 pub extern "C" fn H5PLget_plugin_info() -> *const c_void {
-    crate::host::Host::calling().map_or(ptr::null(), |host| of(host.slot).cast())
+    crate::host::Host::calling().map_or(ptr::null(), |host| {
+        crate::old_calls::redirect(host);
+        of(host.slot).cast()
+    })
 }

@@ -8,6 +8,10 @@ use crate::ffi::herr_t;
 use crate::host::Host;
 
 fn push(host: &Host, callback: &str, failure: &Fault) {
+    // Many programs print no error stack.
+    if std::env::var_os("HYPERSLAB_VOL_TRACE").is_some() {
+        eprintln!("hyperslab-vol: {callback}: {}", failure.message);
+    }
     let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
     let (name, message) = (text(callback), text(&failure.message));
     let global = |name| host.global(name).unwrap_or(-1);

@@ -147,6 +147,11 @@ impl Handle {
         sweep(container);
     }
 
+    /// Whether a pointer is that of something open.
+    pub(crate) fn is_open(raw: *const c_void) -> bool {
+        !raw.is_null() && lock(&OPEN).iter().any(|(_, _, address)| *address == raw as usize)
+    }
+
     /// The bare object.
     pub(crate) fn dataset(&self) -> Result<&Arc<Dataset>> {
         match &self.what {

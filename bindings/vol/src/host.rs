@@ -98,6 +98,24 @@ impl Host {
         HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| fault!("the HDF5 library that calls is not known"))
     }
 
+    /// Where the library has a function.
+    pub(crate) fn address(&self, name: &CStr) -> Option<usize> {
+        symbol(self.library, name).map(|address| address as usize)
+    }
+
+    /// Whether a loaded object would find this library's function under a name.
+    ///
+    /// # Safety
+    /// `object` must be null or the loader's name of an object.
+    pub(crate) unsafe fn serves(&self, object: *const std::ffi::c_char, name: &CStr, address: usize) -> bool {
+        if object.is_null() {
+            return false;
+        }
+        // SAFETY: the caller's promise; NOLOAD opens nothing new.
+        let handle = unsafe { libc::dlopen(object, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        !handle.is_null() && symbol(handle as usize, name).is_some_and(|found| found as usize == address)
+    }
+
     /// One of the library's own ids, such as that of a datatype; the library sets them when it starts.
     pub(crate) fn global(&self, name: &CStr) -> Option<hid_t> {
         // A program that is linked with the library may have a copy of the variable, and then the library uses that copy.

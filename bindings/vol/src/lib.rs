@@ -14,5 +14,6 @@ mod functions;
 mod guard;
 mod handle;
 mod host;
+mod old_calls;
 mod plist;
 mod transfer;

@@ -140,6 +140,7 @@ struct Moves {
 /// Pairs a kind of the file with a datatype in memory. `leaf` counts the leaves of the file.
 struct Pairing<'a> {
     host: &'a Host,
+    handle: *mut c_void,
     moves: Moves,
     leaf: usize,
 }
@@ -198,16 +199,20 @@ impl Pairing<'_> {
             };
             // SAFETY: an id of the library, and a member that it has.
             let offset = unsafe { (host.call.H5Tget_member_offset)(memory.id, place as u32) };
-            let (below_file, below_memory) = (datatype::member(host, file.id, number as u32)?, datatype::member(host, memory.id, place as u32)?);
+            let (mut below_file, below_memory) = (datatype::member(host, file.id, number as u32)?, datatype::member(host, memory.id, place as u32)?);
+            if member.kind.has_heap() {
+                // HDF5 gives a member's datatype as it is in memory.
+                below_file = datatype::in_file(host, self.handle, below_file.id)?;
+            }
             self.pair(&member.kind, below_file, below_memory, at + offset, direct)?;
         }
         Ok(())
     }
 }
 
-fn moves(host: &Host, kind: &Kind, file: Owned, memory: Owned) -> Result<Moves> {
+fn moves(host: &Host, handle: *mut c_void, kind: &Kind, file: Owned, memory: Owned) -> Result<Moves> {
     let columns = columns(kind);
-    let mut pairing = Pairing { host, moves: Moves::default(), leaf: 0 };
+    let mut pairing = Pairing { host, handle, moves: Moves::default(), leaf: 0 };
     // SAFETY: an id of the library.
     let class = unsafe { (host.call.H5Tget_class)(memory.id) };
     match (kind, class) {
@@ -318,7 +323,7 @@ impl Io<'_> {
         let memory = self.memory_type()?;
         // SAFETY: an id of the library.
         let stride = unsafe { (self.host.call.H5Tget_size)(memory.id) };
-        let moves = moves(self.host, &self.handle.dataset()?.datatype.kind, self.file_type()?, memory)?;
+        let moves = moves(self.host, self.handle.raw(), &self.handle.dataset()?.datatype.kind, self.file_type()?, memory)?;
         let (mut batch, mut elements) = (Batch::new(), 0);
         let most = (BLOCK_BYTES / stride.max(1)).max(1);
         while let Some((file, at, count)) = pairs.next()? {
@@ -393,7 +398,7 @@ impl Io<'_> {
         let memory = self.memory_type()?;
         // SAFETY: an id of the library.
         let stride = unsafe { (self.host.call.H5Tget_size)(memory.id) };
-        let moves = moves(self.host, &self.handle.dataset()?.datatype.kind, self.file_type()?, memory)?;
+        let moves = moves(self.host, self.handle.raw(), &self.handle.dataset()?.datatype.kind, self.file_type()?, memory)?;
         let (mut batch, mut elements) = (Batch::new(), 0);
         let most = (BLOCK_BYTES / stride.max(1)).max(1);
         while let Some((file, at, count)) = pairs.next()? {

@@ -24,6 +24,7 @@ const ACC_CREAT: c_uint = 16;
 const ACC_SWMR: c_uint = 32 | 64;
 
 fn give(host: &'static Host, container: Arc<Container>, name: &str, fapl: hid_t, writable: bool) -> Result<*mut c_void> {
+    crate::old_calls::redirect(host);
     // SAFETY: an id of the library.
     let fapl = if fapl > 0 { Some(Owned::new(unsafe { (host.call.H5Pcopy)(fapl) }, host.call.H5Pclose, "the access property list cannot be copied")?) } else { None };
     let what = What::File { fapl, writable, name: name.to_owned(), primary: true };

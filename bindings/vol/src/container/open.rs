@@ -81,6 +81,15 @@ fn write_lock(folder: &Path) -> Result<Option<File>> {
     }
 }
 
+/// netCDF-C asks HDF5 to open a folder only where an extended attribute has a name that ends in `.daos`.
+fn mark(folder: &Path) {
+    use std::os::unix::ffi::OsStrExt;
+    let Ok(path) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return };
+    let value = b"Hyperslab";
+    // SAFETY: strings that end with a zero, and a value of its length. A file system without attributes has none.
+    unsafe { libc::setxattr(path.as_ptr(), c"user.hyperslab.daos".as_ptr(), value.as_ptr().cast(), value.len(), 0) };
+}
+
 fn is_hdf5(path: &Path) -> bool {
     use std::io::Read;
     let mut start = [0; 8];
@@ -141,6 +150,7 @@ impl Container {
             Err(_) => std::fs::create_dir(path).map_err(|error| fault!("cannot create {shown}: {error}"))?,
         }
         let folder = path.canonicalize()?;
+        mark(&folder);
         let held = write_lock(&folder)?;
         let container = Self::assemble(folder.clone(), Tree::new(creation, root), generation, true, options, held);
         container.changed.store(true, Ordering::Relaxed);
