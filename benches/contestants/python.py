@@ -85,11 +85,10 @@ def add_ours() -> None:
             rows += batch.num_rows
         return float(rows)
 
-    for form in ("plain", "dictionary"):
-        @work("ours", f"cells {form}")
-        def cells(path: str, threads: int, form: str = form) -> float:
-            table = hs.open(path, threads=threads).table("/t", columns=["time", "lat", "t"], coordinates=form)
-            return float(sum(batch.num_rows for batch in table.batches()))
+    @work("ours", "cells")
+    def cells(path: str, threads: int) -> float:
+        table = hs.open(path, threads=threads).table("/t", columns=["lat", "lon", "t"])
+        return float(sum(batch.num_rows for batch in table.batches()))
 
     @work("ours", "python threads")
     def python_threads(path: str, threads: int) -> float:
