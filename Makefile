@@ -17,7 +17,7 @@ help: ## what there is to make
 setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
 
 $(VENV)/.requirements: testing/requirements.txt
-	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.88 or newer"; exit 1; }
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or newer"; exit 1; }
 	@$(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer with venv is needed; set PYTHON="; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r testing/requirements.txt
@@ -35,8 +35,9 @@ test: test-rust test-python fuzz-short ## every test
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
 
+# Two processes: few tests use both cores.
 test-python: setup ## against h5py, netCDF4, DuckDB and Polars
-	$(BIN)/python -m pytest -q -p no:cacheprovider
+	$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal $(TESTS)
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark
@@ -91,9 +92,9 @@ conformance: setup ## the same for the HDF5 and netCDF files of many packages; J
 CARGO_FUZZ_VERSION := 0.13.1
 TOOLS       := $(HOME)/.cache/hyperslab/tools
 FUZZ_FOLDER := $(HOME)/.cache/hyperslab/fuzz
-FUZZ_TARGETS ?= whole_file filters read_sizes
+FUZZ_TARGETS ?= whole_file filters messages heaps trees read_sizes
 SECONDS     ?= 60
-SHORT_SECONDS ?= 10
+SHORT_SECONDS ?= 4
 MIRI_CASES  ?= 4
 COUNT       ?= 100000
 
@@ -106,15 +107,16 @@ fuzz: $(VENV)/.requirements $(TOOLS)/bin/cargo-fuzz ## every fuzz target for SEC
 	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/findings; \
-		case $$target in filters) seeds=filters; longest=4096;; *) seeds=files; longest=33000;; esac; \
-		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir testing/fuzz --features core \
+		case $$target in filters | messages) seeds=$$target; longest=4096;; heaps | trees) seeds=$$target; longest=16000;; *) seeds=files; longest=33000;; esac; \
+		case $$target in read_sizes) features="--features core";; *) features=;; esac; \
+		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir testing/fuzz $$features \
 			$$target $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/seeds/$$seeds -- -max_total_time=$(SECONDS) -max_len=$$longest -timeout=5 \
 			-rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1 -artifact_prefix=$(FUZZ_FOLDER)/findings/$$target- || exit 1; \
 	done
 
 # The same targets on stable Rust without a fuzzer: SHORT_SECONDS each, the same inputs in the same order.
 # Built as for fuzzing, so that checksums hold for every input; the core crate's target runs in test-rust.
-fuzz-short: $(VENV)/.requirements ## the fuzz targets of the formats for SHORT_SECONDS=10 each (stable Rust)
+fuzz-short: $(VENV)/.requirements ## the fuzz targets of the formats for SHORT_SECONDS=4 each (stable Rust)
 	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
 	HYPERSLAB_FUZZ_SEEDS=$(FUZZ_FOLDER)/seeds HYPERSLAB_FUZZ_SECONDS=$(SHORT_SECONDS) RUSTFLAGS="--cfg fuzzing" \
 		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz-short cargo test --locked --quiet -p hyperslab-formats --test fuzz_short -- --nocapture

@@ -9,9 +9,11 @@ mod error;
 mod file;
 mod heap;
 mod plan;
+mod query;
 mod reader;
 mod reference;
 mod session;
+mod target;
 mod wait;
 mod worker;
 mod writer;
@@ -31,13 +33,14 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(container::tidy, module)?)?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<container::WritePlan>()?;
-    module.add_class::<container::Task>()?;
     Ok(())
 }

@@ -36,8 +36,12 @@ impl ChunkGrid {
     }
     /// Origins (element coordinates) of the chunks that `selection` touches, row-major.
     pub fn touched(&self, selection: &Selection) -> Vec<Vec<u64>> {
+        // Nothing of one dimension may be asked for, and of the others more than can be listed.
+        if selection.is_empty() {
+            return Vec::new();
+        }
         // One chunk, as most small datasets have.
-        if self.shape.iter().zip(&self.chunk_shape).all(|(extent, chunk)| extent <= chunk) && !selection.is_empty() {
+        if self.shape.iter().zip(&self.chunk_shape).all(|(extent, chunk)| extent <= chunk) {
             return vec![vec![0; self.shape.len()]];
         }
         let per_axis: Vec<Vec<u64>> = selection
@@ -69,6 +73,13 @@ mod tests {
     use super::*;
     use crate::Axis;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_box_that_is_empty_along_one_dimension_touches_nothing_however_long_it_is() {
+        let shape = vec![1 << 40, 1 << 40, 0];
+        let grid = ChunkGrid::new(shape.clone(), vec![1; 3]);
+        assert!(grid.is_ok_and(|grid| grid.touched(&Selection::all(&shape)).is_empty()));
+    }
 
     fn dimension() -> impl Strategy<Value = (u64, u64, Axis)> {
         (0u64..12, 1u64..6, 0u64..12, 0u64..6, 1u64..5).prop_map(|(extent, chunk, start, count, step)| {

@@ -8,6 +8,7 @@ use std::time::Instant;
 pub struct Counters {
     bytes_read: AtomicU64,
     chunks_decoded: AtomicU64,
+    chunks_skipped: AtomicU64,
     decode_nanoseconds: AtomicU64,
 }
 
@@ -20,12 +21,19 @@ impl Counters {
     pub fn chunks_decoded(&self) -> u64 {
         self.chunks_decoded.load(Ordering::Relaxed)
     }
+    /// Chunks that lie in a scan's rows and were not read, because a test of other columns left no row of them.
+    pub fn chunks_skipped(&self) -> u64 {
+        self.chunks_skipped.load(Ordering::Relaxed)
+    }
     /// Nanoseconds spent in filters, all threads together.
     pub fn decode_nanoseconds(&self) -> u64 {
         self.decode_nanoseconds.load(Ordering::Relaxed)
     }
     pub(crate) fn add_bytes_read(&self, bytes: u64) {
         self.bytes_read.fetch_add(bytes, Ordering::Relaxed);
+    }
+    pub(crate) fn add_skipped_chunks(&self, chunks: u64) {
+        self.chunks_skipped.fetch_add(chunks, Ordering::Relaxed);
     }
     pub(crate) fn add_decoded_chunk(&self, since: Instant) {
         self.chunks_decoded.fetch_add(1, Ordering::Relaxed);

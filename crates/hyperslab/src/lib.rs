@@ -6,8 +6,11 @@ mod cancellation;
 pub mod columns;
 mod counters;
 mod file;
+#[cfg(test)]
+mod gaps;
 mod heap_salt;
 mod neighbours;
+pub mod query;
 mod read;
 mod reference;
 mod reference_text;

@@ -9,6 +9,7 @@ mod memory;
 mod output;
 mod overlay;
 mod pieces;
+mod shared;
 
 pub use coalesce::{coalesce, CoalescedRange};
 pub use local::LocalFile;
@@ -16,6 +17,7 @@ pub use memory::Memory;
 pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, unique_name};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
+pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ from .attributes import Attributes, Empty
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
-from .parallel import Committed, Fused, Task, Verification, WritePlan, fuse, verify
+from .parallel import Committed, Fused, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
 from .sql import sql
 from .table import Split, Table
 from .write_table import write_table
@@ -16,4 +16,4 @@ from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, crea
 
 __all__ = ["AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet", "Fused",
            "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
-           "Table", "Task", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "open", "register_filter", "spark", "sql", "unregister_filter", "verify", "write_table"]
+           "Table", "Task", "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "open", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table"]

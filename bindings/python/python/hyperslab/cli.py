@@ -269,10 +269,10 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
 
 
 @app.command()
-def verify(file: str, as_json: AsJson = False) -> None:
+def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Read all bytes too.")] = False, as_json: AsJson = False) -> None:
     """Whether all subfiles of a container are there, whole, and belong together; fails where not."""
     with waiting("checking"):
-        found = hs.verify(file)
+        found = hs.verify(file, values=values)
     if as_json:
         print(json.dumps(found._asdict(), ensure_ascii=False))
     else:
@@ -281,6 +281,16 @@ def verify(file: str, as_json: AsJson = False) -> None:
         print(f"{file}: {len(found.problems)} problems, {found.commits} commits, {found.subfiles} subfiles, {found.subfile_bytes} bytes")
     if found.problems:
         raise typer.Exit(1)
+
+
+@app.command()
+def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24, as_json: AsJson = False) -> None:
+    """Removes what writers of a container have left that were killed."""
+    done = hs.tidy(file, hours=hours)
+    if as_json:
+        print(json.dumps(done._asdict()))
+    else:
+        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours")
 
 
 @app.command()

@@ -23,6 +23,7 @@ mod registry;
 mod scaleoffset;
 mod shuffle;
 mod szip;
+mod zfp;
 mod zstd;
 
 pub use one_filter::Filter;

@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::known::{NAMES, id, is_built_in};
-use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, shuffle, szip, zstd};
+use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, shuffle, szip, zfp, zstd};
 
 /// One filter of a pipeline, as the filter pipeline message stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +52,8 @@ impl Filter {
     /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
     pub(super) fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
         // These write all over old bytes, which then need not become zeros first.
-        const OVERWRITING: [u16; 8] =
-            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZSTD];
+        const OVERWRITING: [u16; 9] =
+            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZFP, id::ZSTD];
         if !OVERWRITING.contains(&self.id) {
             out.clear();
         }
@@ -73,6 +73,7 @@ impl Filter {
             id::BLOSC => blosc::decode(input, most, out),
             id::LZ4 => lz4::decode(input, most, out),
             id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
+            id::ZFP => zfp::decode(input, &self.parameters, most, out),
             id::ZSTD => zstd::decode(input, most, out),
             id::BLOSC2 => blosc2::decode(input, most, out),
             _ => match registry::find(self.id) {

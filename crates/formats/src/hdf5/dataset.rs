@@ -17,7 +17,7 @@ use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, S
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, Stored)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
-    let datatype = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?.parse(source, datatype::parse)?;
+    let datatype = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?.parse(source, |cursor| datatype::parse(cursor, source.limits.depth))?;
     let dataspace = header.find(kind::DATASPACE).ok_or_else(|| missing("dataspace"))?.parse(source, dataspace::parse)?;
     let message = header.find(kind::LAYOUT).ok_or_else(|| missing("layout"))?.parse(source, layout::parse)?;
     let pipeline = match header.find(kind::FILTER_PIPELINE) {

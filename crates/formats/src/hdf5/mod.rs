@@ -13,6 +13,8 @@ mod cursor;
 mod driver;
 mod encoder;
 mod file;
+#[doc(hidden)]
+pub mod fuzzing;
 mod group;
 mod heap;
 mod layout;

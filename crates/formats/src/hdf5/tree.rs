@@ -120,7 +120,7 @@ impl Builder<'_> {
         }
         match header.find(kind::DATATYPE) {
             Some(message) if header.find(kind::DATASPACE).is_none() => {
-                Ok((Content::Datatype(message.parse(self.source, datatype::parse)?), None))
+                Ok((Content::Datatype(message.parse(self.source, |cursor| datatype::parse(cursor, self.source.limits.depth))?), None))
             }
             _ => Err(Error::unsupported("an object that is no group, dataset or committed datatype")),
         }

@@ -1,6 +1,7 @@
 //! Arrays to Arrow and back: one table of types, conversion of values, attributes as field metadata.
 
 mod attributes;
+mod boundary;
 mod convention;
 mod convert;
 mod time;
@@ -16,6 +17,7 @@ use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
 use convention::Convention;
 
 pub use attributes::text as attribute_text;
+pub(crate) use boundary::attributes as attributes_of;
 pub(crate) use time::ModelDates;
 pub use types::{arrow_type, datatype_of};
 

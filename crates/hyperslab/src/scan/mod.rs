@@ -2,10 +2,12 @@
 
 mod aggregate;
 mod batches;
+mod chunks;
 mod narrow;
 mod pipeline;
 mod plan;
 pub mod predicate;
+pub mod pruner;
 mod request;
 mod rows;
 mod segment;
@@ -15,8 +17,13 @@ mod table;
 mod wildcard;
 mod window;
 
-pub use aggregate::{Extremes, Summary};
+pub(crate) use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, capture_column};
+pub(crate) use table::{expand, natural};
+pub(crate) use wildcard::{column_names, file_column_names, matched_file};
+
+pub use aggregate::{Extremes, Number, Rule, Summary};
 pub use batches::Batches;
-pub use plan::{Plan, PlanExtent};
+pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};
+pub use table::file_columns;

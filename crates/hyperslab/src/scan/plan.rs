@@ -3,12 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
+use super::chunks;
 use super::narrow;
 use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
@@ -28,6 +29,8 @@ pub struct Plan {
     request: Arc<ScanRequest>,
     parts: Arc<Vec<Arc<Part>>>,
     session: Session,
+    /// Whether the request says all there is to say, so that another process can plan the same.
+    told: bool,
 }
 
 /// How much a plan will read, before any limit.
@@ -39,6 +42,15 @@ pub struct PlanExtent {
     pub value_bytes: u64,
     /// Whether no predicate is left to test row by row, so that `rows` is the answer.
     pub exact: bool,
+}
+
+/// Chunks of the datasets that a plan reads; data that is not stored in chunks has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkCount {
+    /// Of the whole datasets.
+    pub all: u64,
+    /// That the plan's rows reach into.
+    pub left: u64,
 }
 
 /// A segment with the rows that a predicate on its dimensions leaves.
@@ -59,30 +71,44 @@ impl Plan {
     /// `NotFound` for a path or column that is not there, `InvalidInput` for a predicate that does
     /// not fit or files whose tables differ (both are named).
     pub fn new(files: &[File], request: &ScanRequest) -> Result<Self> {
+        Self::cancellable(files, request, &Cancellation::new())
+    }
+
+    /// As [`Plan::new`]; `Cancelled` once `cancellation` is set.
+    pub fn cancellable(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
         let first = files.first().ok_or_else(|| Error::invalid_input("a scan needs at least one file"))?;
         if request.batch_rows == 0 {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
         }
-        Self::of_segments(first.session(), segments(files, request)?, request)
+        cancellation.check()?;
+        Self::of_segments(first.session(), segments(files, request)?, request, cancellation)
     }
 
     /// The plan of one object without wildcards, with the columns that wildcards gave it before.
     pub(super) fn of_one(file: &File, request: &ScanRequest, captures: &[(String, ArrayRef)]) -> Result<Self> {
         let segment = Segment::new(file, &request.path, request.layout, request.decode, captures)?;
-        Self::of_segments(file.session(), vec![segment], request)
+        Self::of_segments(file.session(), vec![segment], request, &Cancellation::new())
     }
 
-    fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest) -> Result<Self> {
+    /// The plan of segments that somebody else made: queries.
+    pub(crate) fn of_segments(
+        session: &Session,
+        segments: Vec<Segment>,
+        request: &ScanRequest,
+        cancellation: &Cancellation,
+    ) -> Result<Self> {
         let table = union_schema(&segments)?;
         let wanted = wanted_columns(&table, request)?;
         let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
-        let cancellation = Cancellation::new();
         let parts = segments
             .into_iter()
-            .map(|segment| Part::new(segment, &table, &wanted, &conjuncts, &cancellation).map(Arc::new))
+            .map(|segment| {
+                cancellation.check()?;
+                Part::new(segment, &table, &wanted, &conjuncts, cancellation).map(Arc::new)
+            })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
         Ok(Self {
@@ -90,7 +116,13 @@ impl Plan {
             request: Arc::new(request.clone()),
             parts: Arc::new(parts),
             session: session.clone(),
+            told: true,
         })
+    }
+
+    /// A plan of segments that the request does not tell.
+    pub(crate) fn without_splits(self) -> Self {
+        Self { told: false, ..self }
     }
 
     /// The file that holds the first object.
@@ -138,6 +170,18 @@ impl Plan {
         Ok(extent)
     }
 
+    /// How many chunks hold the columns to be read, and how many of them lie in the rows that are left.
+    pub fn chunk_count(&self) -> Result<ChunkCount> {
+        let mut count = ChunkCount { all: 0, left: 0 };
+        for part in self.parts.iter() {
+            let columns = part.columns_read();
+            let (all, left) = chunks::touched(&part.segment, columns.iter(), &part.selection)?;
+            count.all = count.all.saturating_add(all);
+            count.left = count.left.saturating_add(left);
+        }
+        Ok(count)
+    }
+
     /// The most rows that were asked for.
     pub(super) fn limit(&self) -> Option<u64> {
         self.request.limit
@@ -161,6 +205,77 @@ impl Plan {
         Ok(all)
     }
 
+    /// What `work` makes of each window, side by side, and the number of the window's segment; in row order, and
+    /// handed to `take` in row order, a few at a time, so that no more than these are there at once.
+    pub(super) fn for_windows<T: Send>(
+        &self,
+        work: impl Fn(&Part, Rows) -> Result<T> + Sync,
+        mut take: impl FnMut(usize, T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let windows = self.parts.iter().enumerate().map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
+        let windows = windows.collect::<Result<Vec<_>>>()?;
+        let mut windows = windows.into_iter().flat_map(|(number, part, windows)| windows.map(move |rows| (number, part, rows)));
+        self.session.compute(|| {
+            let several = self.session.thread_count()?.saturating_mul(4).max(1);
+            loop {
+                let next: Vec<_> = windows.by_ref().take(several).collect();
+                if next.is_empty() {
+                    return Ok(());
+                }
+                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(number, part, rows)| Ok((*number, work(part, *rows)?))).collect();
+                for outcome in made {
+                    let (number, outcome) = outcome?;
+                    take(number, outcome)?;
+                }
+            }
+        })
+    }
+
+    /// The numbers of the rows of each segment, in the order of the segments.
+    pub(crate) fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
+        let mut positions = vec![Vec::new(); self.parts.len()];
+        self.for_windows(
+            |part, rows| part.passing(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = positions.get_mut(number) {
+                    mine.extend(found);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(positions)
+    }
+
+    /// The shape of each segment's rows.
+    pub(crate) fn shapes(&self) -> Vec<Vec<u64>> {
+        self.parts.iter().map(|part| part.segment.shape.clone()).collect()
+    }
+
+    /// How many rows of each segment pass.
+    pub(crate) fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let mut counts = vec![0u64; self.parts.len()];
+        self.for_windows(
+            |part, rows| part.matching(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = counts.get_mut(number) {
+                    *mine += found;
+                }
+                Ok(())
+            },
+        )?;
+        Ok(counts)
+    }
+
+    /// What `work` makes of the wanted columns in each window, handed to `take` in row order.
+    pub(crate) fn for_batches<T: Send>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl Fn(&RecordBatch) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.for_windows(|part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
+    }
+
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
@@ -179,6 +294,9 @@ impl Plan {
     /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
     /// no predicate is left to test; otherwise each split keeps to it alone.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        if !self.told {
+            return Err(Error::unsupported("splits of a query: give its condition to `table`, or ask in parts"));
+        }
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
@@ -290,7 +408,8 @@ impl Part {
                     empty |= keep.true_count() == 0;
                     true
                 }
-                Some((column, Source::Index { axis } | Source::Coordinate { axis, .. })) => {
+                Some((column, source)) if axis_of(source, segment.shape.len()).is_some() => {
+                    let axis = &axis_of(source, segment.shape.len()).unwrap_or_default();
                     let values = match &column.source {
                         Source::Coordinate { dataset, column, .. } => {
                             Some(load(&segment, *dataset, column, &mut coordinates, cancellation)?)
@@ -376,6 +495,7 @@ impl Part {
                     let size = self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size());
                     size.saturating_mul(per_row.unwrap_or(1))
                 }
+                Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { dataset, .. } if datasets.insert(*dataset) => {
                     self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
                 }
@@ -384,6 +504,15 @@ impl Part {
             };
         }
         bytes.max(1)
+    }
+}
+
+/// The dimension that a column alone tells the place along. Row numbers do where there is but one.
+fn axis_of(source: &Source, ndim: usize) -> Option<usize> {
+    match source {
+        Source::Index { axis } | Source::Coordinate { axis, .. } => Some(*axis),
+        Source::Row if ndim == 1 => Some(0),
+        _ => None,
     }
 }
 

@@ -8,13 +8,14 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_formats::ObjectId;
 
+use super::chunks;
 use super::plan::Part;
 use super::segment::Source;
 use super::spread::spread;
 use super::window::{self, Rows};
 use crate::columns::{Column, Decoding};
 use crate::values::Values;
-use crate::{Cancellation, read};
+use crate::{Cancellation, File, read};
 
 impl Part {
     /// The wanted columns of the window's rows, tested where a predicate is left.
@@ -28,6 +29,9 @@ impl Part {
         let mask = predicate.evaluate(&tested)?;
         // Columns that are not part of the test are read only where it left something.
         if mask.true_count() == 0 {
+            let unread = self.wanted.iter().filter(|name| !needed.contains(name));
+            let chunks = chunks::within(&self.segment, unread, &window.selection)?;
+            self.segment.file.session().counters().add_skipped_chunks(chunks);
             return Ok(RecordBatch::new_empty(schema.clone()));
         }
         let rest: Vec<String> = self.wanted.iter().filter(|name| !needed.contains(name)).cloned().collect();
@@ -42,6 +46,44 @@ impl Part {
         let columns = columns.ok_or_else(|| Error::internal("a column was not read"))?;
         let all = batch(schema.clone(), columns, window.count)?;
         arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// Numbers, in the segment, of the window's rows that pass the rest of the predicate, in order.
+    pub(super) fn passing(&self, rows: Rows, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let mask = match &self.residual {
+            None => None,
+            Some((predicate, needed)) => {
+                let mask = predicate.evaluate(&Window::new(self, rows, cancellation)?.batch_of(needed)?)?;
+                if mask.true_count() == 0 {
+                    return Ok(Vec::new());
+                }
+                Some(mask)
+            }
+        };
+        cancellation.check()?;
+        let shape = self.selection.shape();
+        let place = |number: u64| match shape == self.segment.shape {
+            true => Ok(number),
+            false => self.row_of(&shape, number),
+        };
+        match mask {
+            None => (rows.start..rows.end).map(place).collect(),
+            Some(mask) => mask.values().set_indices().map(|index| place(rows.start + index as u64)).collect(),
+        }
+    }
+
+    /// The number of a row in the segment, whose number among those of the selection (of `shape`) is `number`.
+    fn row_of(&self, shape: &[u64], mut number: u64) -> Result<u64> {
+        let (mut row, mut stride) = (0u64, 1u64);
+        let dimensions = shape.iter().zip(self.selection.axes()).zip(&self.segment.shape).rev();
+        for ((count, axis), extent) in dimensions {
+            let position = number.checked_rem(*count).unwrap_or(0);
+            number = number.checked_div(*count).unwrap_or(0);
+            let index = axis.index(position).ok_or_else(|| Error::internal("axis position"))?;
+            row = row.saturating_add(index.saturating_mul(stride));
+            stride = stride.saturating_mul(*extent);
+        }
+        Ok(row)
     }
 
     /// How many of the window's rows pass the rest of the predicate.
@@ -114,6 +156,11 @@ impl<'a> Window<'a> {
                     Some(length) => self.lists(name, values, *length),
                 }
             }
+            Source::Placed { dataset, column, place } => {
+                let selection = Selection::new(place.axes(self.selection.axes())?, place.file.dataset(*dataset)?.dataspace.shape())?;
+                let (bytes, heap) = self.read_of(&place.file, *dataset, &selection, column.datatype())?;
+                column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| place.file.place(*dataset, e))
+            }
             Source::Member { dataset, member, .. } => {
                 let datatype = column_datatype(self.part, *dataset)?;
                 let Datatype::Compound { members, .. } = datatype else {
@@ -164,9 +211,13 @@ impl<'a> Window<'a> {
         let shape = file.dataset(dataset)?.dataspace.shape();
         let mut axes = self.selection.axes().to_vec();
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
+        let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
+        self.read_of(file, dataset, &selection, datatype)
+    }
+
+    fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
         let read = || {
-            let selection = Selection::new(axes, shape)?;
-            let bytes = read::read_values(file, dataset, &selection, self.cancellation)?;
+            let bytes = read::read_values(file, dataset, selection, self.cancellation)?;
             let mut heap = read::heap(file, dataset, datatype, &bytes)?;
             file.name_references(datatype, &bytes, &mut heap)?;
             Ok((bytes, heap))

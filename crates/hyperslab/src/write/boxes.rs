@@ -40,6 +40,16 @@ impl Region {
         }
         Some(shared)
     }
+    /// The smallest box that has both.
+    pub(super) fn around(&self, other: &Self) -> Self {
+        let mut around = Self { start: Vec::new(), count: Vec::new() };
+        for ((a, n), (b, m)) in self.start.iter().zip(&self.count).zip(other.start.iter().zip(&other.count)) {
+            let start = (*a).min(*b);
+            around.start.push(start);
+            around.count.push(a.saturating_add(*n).max(b.saturating_add(*m)) - start);
+        }
+        around
+    }
     /// The box of both, where they lie side by side.
     pub fn joined(&self, other: &Self) -> Option<Self> {
         let differs = |axis: &usize| self.start.get(*axis) != other.start.get(*axis) || self.count.get(*axis) != other.count.get(*axis);

@@ -177,6 +177,11 @@ impl<'a> FractalHeap<'a> {
         cursor.skip(1)?;
         let offset = cursor.uint(self.offset_bytes())?;
         let length = cursor.uint(usize::try_from(length_bytes).unwrap_or(8))?;
+        self.managed_at(offset, length)
+    }
+
+    /// `length` bytes at `offset` of the heap, all in one block.
+    pub fn managed_at(&mut self, offset: u64, length: u64) -> Result<Vec<u8>> {
         let (start, bytes) = self.block_at(offset)?;
         let range = offset
             .checked_sub(start)

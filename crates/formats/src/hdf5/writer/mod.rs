@@ -25,7 +25,7 @@ pub fn encode_datatype(datatype: &Datatype) -> Result<Vec<u8>> {
 
 /// The datatype of [`encode_datatype`].
 pub fn parse_datatype(bytes: &[u8]) -> Result<Datatype> {
-    super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8))
+    super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8), crate::Limits::default().depth)
 }
 
 /// A dataspace as its header message.

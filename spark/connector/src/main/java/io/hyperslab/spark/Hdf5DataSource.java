@@ -15,6 +15,14 @@ public class Hdf5DataSource implements TableProvider, DataSourceRegister {
     return "hdf5";
   }
 
+  /** Whether this, or the one for netCDF, is meant by what stands behind {@code USING}. */
+  static boolean isCalled(String provider) {
+    return provider.equalsIgnoreCase("hdf5")
+        || provider.equalsIgnoreCase("netcdf")
+        || provider.equals(Hdf5DataSource.class.getName())
+        || provider.equals(NetcdfDataSource.class.getName());
+  }
+
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     ReadOptions read = new ReadOptions(options.asCaseSensitiveMap());

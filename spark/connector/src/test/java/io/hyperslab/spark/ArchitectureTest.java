@@ -52,7 +52,7 @@ public class ArchitectureTest {
   public void connectorKnowsNativeAndSpark() throws IOException {
     assertEquals(
         Collections.emptySet(),
-        importsThatAreNot("connector", "java.", "io.hyperslab.", "org.apache.spark.", "org.slf4j.", "com.fasterxml.jackson."));
+        importsThatAreNot("connector", "java.", "io.hyperslab.", "org.apache.spark.", "org.apache.hadoop.", "org.slf4j.", "com.fasterxml.jackson."));
   }
 
   @Test
