@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -14,6 +15,7 @@ use super::narrow;
 use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
 use super::segment::{FILE, ROW, Segment, Source};
+use super::spread::Spreads;
 use super::table::segments;
 use super::window::{self, Rows, WINDOW_BYTES, Windows};
 use super::{Batches, ScanRequest, Split, SplitPolicy};
@@ -63,6 +65,10 @@ pub(super) struct Part {
     pub residual: Option<(BoundPredicate, Vec<String>)>,
     /// Values of the coordinate datasets in use.
     pub coordinates: HashMap<ObjectId, ArrayRef>,
+    /// Its number among all parts of this process.
+    pub number: u64,
+    /// The columns of coordinates that the last windows of the plan have had.
+    pub spreads: Arc<Spreads>,
 }
 
 impl Plan {
@@ -103,11 +109,12 @@ impl Plan {
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
+        let spreads = Arc::<Spreads>::default();
         let parts = segments
             .into_iter()
             .map(|segment| {
                 cancellation.check()?;
-                Part::new(segment, &table, &wanted, &conjuncts, cancellation).map(Arc::new)
+                Part::new(segment, &table, &wanted, &conjuncts, spreads.clone(), cancellation).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
@@ -390,8 +397,10 @@ impl Part {
         table: &Schema,
         wanted: &[String],
         conjuncts: &[Predicate],
+        spreads: Arc<Spreads>,
         cancellation: &Cancellation,
     ) -> Result<Self> {
+        static PARTS: AtomicU64 = AtomicU64::new(0);
         let mut axes: Vec<hyperslab_array::Axis> = Selection::all(&segment.shape).axes().to_vec();
         let mut residual: Option<Predicate> = None;
         let mut coordinates = HashMap::new();
@@ -449,7 +458,7 @@ impl Part {
                 Some((predicate.bind(table)?, needed.into_iter().collect()))
             }
         };
-        let mut part = Self { segment, selection, wanted: wanted.to_vec(), residual, coordinates };
+        let mut part = Self { segment, selection, wanted: wanted.to_vec(), residual, coordinates, number: PARTS.fetch_add(1, Ordering::Relaxed), spreads };
         for name in part.columns_read() {
             if let Some(Source::Coordinate { dataset, column, .. }) = part.segment.column(&name).map(|c| &c.source) {
                 let (dataset, column) = (*dataset, column.clone());

@@ -11,7 +11,7 @@ use hyperslab_formats::ObjectId;
 use super::chunks;
 use super::plan::Part;
 use super::segment::Source;
-use super::spread::spread;
+use super::spread::{Form, spread};
 use super::window::{self, Rows};
 use crate::columns::{Column, Decoding};
 use crate::values::Values;
@@ -142,11 +142,11 @@ impl<'a> Window<'a> {
         match &column.source {
             Source::Index { axis } => {
                 let extent = self.part.segment.shape.get(*axis).copied().unwrap_or(0);
-                self.along(&indexes(self.selection.axes().get(*axis), extent)?, *axis, true)
+                self.along(name, *axis, true, || indexes(self.selection.axes().get(*axis), extent))
             }
             Source::Coordinate { axis, dataset, .. } => {
                 let values = self.part.coordinates.get(dataset);
-                self.along(values.ok_or_else(|| Error::internal("coordinates were not loaded"))?, *axis, false)
+                self.along(name, *axis, false, || values.cloned().ok_or_else(|| Error::internal("coordinates were not loaded")))
             }
             Source::Variable { dataset, column, per_row } => {
                 let (bytes, heap) = self.read(*dataset, column.datatype())?;
@@ -227,14 +227,17 @@ impl<'a> Window<'a> {
 
     /// For each row of the window, its value along dimension `axis`; `picked` ones are those of the window
     /// alone, others those of the whole dimension.
-    fn along(&self, values: &ArrayRef, axis: usize, picked: bool) -> Result<ArrayRef> {
+    fn along(&self, name: &str, axis: usize, picked: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
-        let all = Axis::all(mine.count());
-        let mine = if picked { &all } else { mine };
-        if let Some(column) = spread(self.part.segment.file.session(), values, mine, inner, outer)? {
-            return Ok(column);
-        }
-        take(values, positions(mine, inner, outer)?)
+        self.part.spreads.column(name, Form { part: self.part.number, axis: mine.clone(), inner, outer }, |form| {
+            let values = values()?;
+            let all = Axis::all(form.axis.count());
+            let mine = if picked { &all } else { &form.axis };
+            if let Some(column) = spread(self.part.segment.file.session(), &values, mine, inner, outer)? {
+                return Ok(column);
+            }
+            take(&values, positions(mine, inner, outer)?)
+        })
     }
 
     /// How many times the values of a dimension come, the dimension, and how many cells each value has.

@@ -181,7 +181,7 @@ impl<'a> FractalHeap<'a> {
     }
 
     /// `length` bytes at `offset` of the heap, all in one block.
-    pub fn managed_at(&mut self, offset: u64, length: u64) -> Result<Vec<u8>> {
+    pub fn managed_at(&mut self, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let (start, bytes) = self.block_at(offset)?;
         let range = offset
             .checked_sub(start)
