@@ -13,6 +13,7 @@ use super::plan::Part;
 use super::segment::Source;
 use super::spread::{Form, spread};
 use super::window::{self, Rows};
+use crate::chunk_cache::MOST_BYTES;
 use crate::columns::{Column, Decoding};
 use crate::values::Values;
 use crate::{Cancellation, File, read};
@@ -212,7 +213,24 @@ impl<'a> Window<'a> {
         let mut axes = self.selection.axes().to_vec();
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
         let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
+        if self.shares_chunks(file, dataset, &selection)? {
+            let file = file.with_chunks(self.part.spreads.chunks.clone());
+            return self.read_of(&file, dataset, &selection, datatype);
+        }
         self.read_of(file, dataset, &selection, datatype)
+    }
+
+    /// Whether chunks of this window are worth keeping for others.
+    fn shares_chunks(&self, file: &File, dataset: ObjectId, selection: &Selection) -> Result<bool> {
+        let description = file.dataset(dataset)?;
+        if description.filters.is_empty() || selection.is_empty() {
+            return Ok(false);
+        }
+        let rest = selection.axes().iter().skip(self.part.selection.axes().len());
+        let all = self.part.selection.axes().iter().chain(rest);
+        let extents = description.chunk_grid.chunk_shape();
+        let bytes = window::shared_bytes(selection.axes().iter().zip(all).zip(extents.iter().copied()), description.datatype.size());
+        Ok(bytes.is_some_and(|bytes| bytes <= MOST_BYTES))
     }
 
     fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(Values, HeapObjects)> {

@@ -1,7 +1,7 @@
 //! Spread: the values along one dimension as a column of cells, without any work a row.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_data::ArrayData;
@@ -9,6 +9,7 @@ use arrow_schema::DataType;
 use hyperslab_array::{Axis, Error, Result};
 
 use crate::Session;
+use crate::chunk_cache::ChunkCache;
 
 /// What makes a column of coordinates: whose it is, which indexes of the dimension, how many cells follow with
 /// the same one, and how often all of that comes.
@@ -24,6 +25,8 @@ pub(super) struct Form {
 /// of the others are the same from window to window: one is made, and all batches share its memory.
 #[derive(Default)]
 pub(super) struct Spreads {
+    /// Decoded chunks that windows share.
+    pub chunks: Arc<ChunkCache>,
     last: Mutex<BTreeMap<String, (Form, ArrayRef)>>,
 }
 
@@ -107,7 +110,6 @@ fn fill<const W: usize>(values: &[u8], axis: &Axis, inner: usize, out: &mut [u8]
 mod tests {
     use super::*;
     use arrow_array::Int64Array;
-    use std::sync::Arc;
 
     #[test]
     fn windows_of_one_form_share_a_column_and_others_have_their_own() -> Result<()> {
