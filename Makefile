@@ -160,11 +160,16 @@ $(XARRAY_SQL): benches/contestants/xarray-sql.txt
 	$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters" for some, REPEATS=7
+bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters", ARGUMENTS="--only where --again"
 	cargo build --release --locked -p hyperslab-bench
 	cargo build --release --locked --manifest-path benches/limit/Cargo.toml
 	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
-	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json
+	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json $(ARGUMENTS)
+
+bench-instructions: $(VENV)/.requirements ## instructions of five small cases, by valgrind; ARGUMENTS=--record keeps them
+	@command -v valgrind >/dev/null || { echo "valgrind is missing, so no instructions were counted: apt-get install valgrind"; exit 0; }; \
+	cargo build --release --locked --quiet -p hyperslab-bench && \
+	$(BIN)/python benches/instructions.py $(CARGO_TARGET_DIR)/release/hyperslab-bench $(ARGUMENTS)
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings
