@@ -9,7 +9,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
 .PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean
-.PHONY: jar wheel test-spark demo-spark bench-spark
+.PHONY: test-mpi crash bench-write jar wheel test-spark demo-spark bench-spark
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -30,13 +30,32 @@ $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
 demo: setup ## the main job on the real files of examples/data
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
-test: test-rust test-python fuzz-short ## every test
+test: test-rust test-python test-mpi fuzz-short ## every test
 
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
 
 test-python: setup ## against h5py, netCDF4, DuckDB and Polars
 	$(BIN)/python -m pytest -q -p no:cacheprovider
+
+# MPI: mpich and mpi4py come as wheels; the environment stays outside of the clone.
+MPI_VENV := $(HOME)/.cache/hyperslab/venvs/mpi
+WITH_MPI := LD_LIBRARY_PATH=$(MPI_VENV)/lib PYTHONPATH=$(abspath bindings/python/python)
+
+$(MPI_VENV)/.installed: testing/mpi/requirements.txt
+	$(PYTHON) -m venv $(MPI_VENV)
+	$(MPI_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# Without the wheels (no registry, another platform) it says so and goes on; HYPERSLAB_NO_MPI=1 says so beforehand.
+test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
+	@if [ -z "$$HYPERSLAB_NO_MPI" ] && $(MAKE) --no-print-directory $(MPI_VENV)/.installed; then \
+		$(WITH_MPI) $(MPI_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/mpi --confcutdir=testing/mpi testing/mpi; \
+	else echo "*** NOT TESTED: hyperslab.mpi. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
+
+# Many more moments than `make test` has; minutes.
+crash: setup ## writers and committers killed COUNT=300 times each
+	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark

@@ -52,3 +52,14 @@ def test_the_demo_runs(tmp_path: pathlib.Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "theta.parquet" in run.stdout
     assert "pressure.png" in run.stdout
+
+
+@pytest.mark.parametrize("name, printed", [
+    ("write_processes.py", "(4000,) 277.149 (6,)"),
+    ("write_dask.py", "(3000, 8) 2"),
+])
+def test_an_example_of_parallel_writing_runs(tmp_path: pathlib.Path, name: str, printed: str) -> None:
+    program = DATA.parent / name
+    run = subprocess.run([sys.executable, program, tmp_path / "out.h5"], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == printed, run.stderr
+    assert hs.verify(tmp_path / "out.h5", values=True).problems == []

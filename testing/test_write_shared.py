@@ -152,21 +152,23 @@ def test_blocks_of_every_task_begin_on_a_boundary(tmp_path: pathlib.Path) -> Non
         plan = hs.WritePlan(tmp_path / f"{alignment}.h5", writers=4, factor=4, alignment=alignment)
         odd = [np.s_[n * 5001:n * 5001 + 5001] for n in range(4)]
         plan.create_dataset("odd", (20_004,), "f8", regions=odd)
-        plan.create_dataset("even", (100_000,), "f4")
+        plan.create_dataset("even", (4 << 16,), "f4")
+        plan.create_dataset("uneven", (100_001,), "f4")
         plan.create_dataset("packed", (40_000,), "f8", chunks=(10_000,), compression="gzip", compression_opts=0)
-        assert all(plan.region("even", n)[0].start * 4 % boundary == 0 for n in range(4))
+        assert [plan.region("even", n)[0].start for n in range(4)] == [n << 16 for n in range(4)]
+        assert all(plan.region("uneven", n)[0].start * 4 % boundary == 0 for n in range(4))
         fragments = []
         for number in range(4):
             with plan.task(number) as task:
-                for name in ("odd", "even", "packed"):
+                for name in ("odd", "even", "uneven", "packed"):
                     task.write(name, number)
                 fragments.append(task.finish())
         done = plan.commit(fragments)
         with h5py.File(next((tmp_path / f"{alignment}.h5.d").rglob(done.subfiles[0].name))) as f:
-            assert f["even"].id.get_offset() % boundary == 0
+            assert f["even"].id.get_offset() % boundary == 0 == f["uneven"].id.get_offset() % boundary
             places = [f[name].id.get_chunk_info(n).byte_offset for name in ("odd", "packed") for n in range(4)]
             assert all(place % boundary == 0 for place in places), places
-            headers = [h5py.h5o.get_info(f[name].id).addr for name in ("odd", "even", "packed")]
+            headers = [h5py.h5o.get_info(f[name].id).addr for name in ("odd", "even", "uneven", "packed")]
             assert max(headers) - min(headers) < 4096 and min(headers) > max(places)
 
 
