@@ -174,6 +174,19 @@ bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUP
 	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
 	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json
 
+# HDF5 2.2 with MPI and the subfiling driver is built once (two minutes). ARGUMENTS="vpic --repeats 20" for a part.
+HDF5_PARALLEL := $(HOME)/.cache/hyperslab/hdf5-parallel
+VPIC          := $(HOME)/.cache/hyperslab/bench/vpic
+
+$(VPIC): benches/write/vpic.c benches/write/build-hdf5.sh $(MPI_VENV)/.installed
+	benches/write/build-hdf5.sh $(HDF5_PARALLEL) $(MPI_VENV)
+	@mkdir -p $(dir $@)
+	PATH="$(MPI_VENV)/bin:$$PATH" mpicc -O2 -D_GNU_SOURCE -I$(HDF5_PARALLEL)/installed/include $< -o $@ -L$(HDF5_PARALLEL)/installed/lib -lhdf5 -Wl,-rpath,$(HDF5_PARALLEL)/installed/lib
+
+bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling and h5py; then metadata operations
+	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
+	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
+
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab

@@ -8,6 +8,7 @@ from .attributes import Attributes, Empty
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
+from .netcdf_writing import NewNetcdf, create_netcdf, write_xarray
 from .parallel import Committed, Fused, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
 from .sql import sql
 from .table import Split, Table
@@ -15,5 +16,5 @@ from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
 
 __all__ = ["AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet", "Fused",
-           "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
-           "Table", "Task", "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "open", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table"]
+           "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NewNetcdf", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
+           "Table", "Task", "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "create_netcdf", "fuse", "open", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]
