@@ -137,11 +137,11 @@ def write_xarray(dataset: Any, path: Any, mode: str = "w", *, unlimited: Sequenc
     """Writes an xarray `Dataset` (or `DataArray`) as netCDF-4, encoded by CF's conventions as xarray itself encodes it:
     times as counts, missing values as `_FillValue`."""
     from xarray import DataArray
-    from xarray.conventions import cf_encoder
+    from xarray.conventions import cf_encoder, encode_dataset_coordinates
 
     if isinstance(dataset, DataArray):
         dataset = dataset.to_dataset(name=dataset.name or "data")
-    variables, attributes = cf_encoder(dataset.variables, dataset.attrs)
+    variables, attributes = cf_encoder(*encode_dataset_coordinates(dataset))
     unlimited = (*unlimited, *dataset.encoding.get("unlimited_dims", ()))
     with create_netcdf(path, mode, threads=threads) as f:
         for name, size in dataset.sizes.items():
