@@ -7,6 +7,7 @@ target to FOLDER/filters, of the parsers' targets to FOLDER/messages, heaps and 
 from __future__ import annotations
 
 import pathlib
+import shutil
 import struct
 import sys
 from collections.abc import Callable
@@ -58,6 +59,8 @@ FILTERS = {
     "zfp-reversible": hdf5plugin.Zfp(reversible=True),
     "blosc2-lz4-delta": hdf5plugin.Blosc2(cname="lz4", filters=hdf5plugin.Blosc2.DELTA),
 }
+
+LONGEST_REAL_BYTES = 33_000
 
 #: Filters in the order of the fuzz target's table.
 FILTER_IDS = (1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026, 32013)
@@ -359,5 +362,9 @@ def write_filter_inputs(folder: pathlib.Path, sources: list[pathlib.Path]) -> No
 if __name__ == "__main__":
     target = pathlib.Path(sys.argv[1])
     sources = write_files(target / "files")
+    # Real files that are short enough for a fuzzer.
+    for path in sorted((pathlib.Path(__file__).resolve().parents[2] / "examples" / "data").iterdir()):
+        if path.suffix in (".nc", ".h5", ".h5ad") and path.stat().st_size <= LONGEST_REAL_BYTES:
+            shutil.copy(path, target / "files" / path.name)
     write_filter_inputs(target / "filters", sources)
     structures.write_inputs(target, sources)

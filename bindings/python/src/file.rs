@@ -26,7 +26,7 @@ pub(crate) enum PyAxis {
     Indices(Vec<u64>),
 }
 
-fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
+pub(crate) fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
     let axes = axes
         .into_iter()
         .map(|axis| match axis {

@@ -78,6 +78,12 @@ impl Query {
         self.0.and(text).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
     }
 
+    /// The variables that the condition speaks of.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let query = self.0.clone();
+        run(py, move || query.names())
+    }
+
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         self.ask(py, |query, cancellation| query.count(cancellation))
     }
@@ -112,6 +118,12 @@ impl Query {
             Some(Extremes::Float { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
         };
         Ok((summary.count, summary.nulls, summary.nans, extremes))
+    }
+
+    /// Least and greatest value of a variable, as an Arrow column; empty where there is none.
+    fn extremes<'py>(&self, py: Python<'py>, variable: String) -> PyResult<Column<'py>> {
+        let found = self.ask(py, move |query, cancellation| query.extremes(&variable, cancellation))?;
+        capsules(py, found)
     }
 
     /// Rows in bins, as native 64-bit integers, or sums of weights, as doubles; row-major over the axes.

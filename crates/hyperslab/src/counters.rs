@@ -10,6 +10,8 @@ pub struct Counters {
     chunks_decoded: AtomicU64,
     chunks_skipped: AtomicU64,
     decode_nanoseconds: AtomicU64,
+    index_blocks: AtomicU64,
+    index_blocks_pruned: AtomicU64,
 }
 
 impl Counters {
@@ -28,6 +30,18 @@ impl Counters {
     /// Nanoseconds spent in filters, all threads together.
     pub fn decode_nanoseconds(&self) -> u64 {
         self.decode_nanoseconds.load(Ordering::Relaxed)
+    }
+    /// Blocks of 65,536 values of which indexes were asked.
+    pub fn index_blocks(&self) -> u64 {
+        self.index_blocks.load(Ordering::Relaxed)
+    }
+    /// Of these, blocks without a value that passes: their values were not read.
+    pub fn index_blocks_pruned(&self) -> u64 {
+        self.index_blocks_pruned.load(Ordering::Relaxed)
+    }
+    pub(crate) fn add_index_blocks(&self, all: u64, pruned: u64) {
+        self.index_blocks.fetch_add(all, Ordering::Relaxed);
+        self.index_blocks_pruned.fetch_add(pruned, Ordering::Relaxed);
     }
     pub(crate) fn add_bytes_read(&self, bytes: u64) {
         self.bytes_read.fetch_add(bytes, Ordering::Relaxed);

@@ -6,9 +6,11 @@ mod cancellation;
 pub mod columns;
 mod counters;
 mod file;
+pub mod foreign;
 #[cfg(test)]
 mod gaps;
 mod heap_salt;
+pub mod index;
 mod neighbours;
 pub mod query;
 mod read;

@@ -9,6 +9,8 @@ use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5
 use hyperslab_storage::{LocalFile, Storage};
 use rayon::prelude::*;
 
+use crate::index::Indexes;
+use crate::scan::pruner::Pruner;
 use crate::{Counters, File, MissingSources, PathPolicy, values};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
@@ -69,6 +71,7 @@ struct Shared {
     missing_sources: MissingSources,
     values: Arc<values::Pool>,
     counters: Counters,
+    indexes: Arc<Indexes>,
 }
 
 /// Threads, and the process that they live in: a forked child has none of its parent's.
@@ -93,6 +96,7 @@ impl Session {
             missing_sources: options.missing_sources,
             values: Arc::default(),
             counters: Counters::default(),
+            indexes: Arc::default(),
         })))
     }
     /// Opens a local file; the bytes tell its format.
@@ -133,6 +137,10 @@ impl Session {
     /// What the reads of this session have cost so far.
     pub fn counters(&self) -> &Counters {
         &self.0.counters
+    }
+    /// What knows of values without reading them: the indexes beside the files. Scans ask it.
+    pub fn pruner(&self) -> Arc<dyn Pruner> {
+        self.0.indexes.clone()
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.0.paths

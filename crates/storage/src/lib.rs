@@ -43,6 +43,10 @@ pub trait Storage: Send + Sync {
         let _ = (offset, length);
         None
     }
+    /// When it had been changed last when it was opened, in nanoseconds since 1970, where that is known.
+    fn modified_nanoseconds(&self) -> Option<u64> {
+        None
+    }
     /// What to call it in messages: a path or URL.
     fn name(&self) -> &str;
     /// Opens the file called `name` in the same folder; `NotFound` where there is none. A name that

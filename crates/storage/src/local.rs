@@ -22,6 +22,8 @@ pub struct LocalFile {
     head: Box<[u8]>,
     /// Known so far: a file that is being written grows.
     length: AtomicU64,
+    /// When it was changed last, before it was opened.
+    modified_nanoseconds: Option<u64>,
     name: String,
 }
 
@@ -53,13 +55,15 @@ impl LocalFile {
         };
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
-            return Ok(Self { file: OnceLock::new(), head, length, name });
+            let modified_nanoseconds = file.metadata().ok().and_then(|metadata| modified(&metadata));
+            return Ok(Self { file: OnceLock::new(), head, length, modified_nanoseconds, name });
         }
         let metadata = file.metadata().map_err(in_file)?;
         if metadata.is_dir() {
             return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
         }
-        Ok(Self { file: OnceLock::from(file), head, length: AtomicU64::new(metadata.len()), name })
+        let modified_nanoseconds = modified(&metadata);
+        Ok(Self { file: OnceLock::from(file), head, length: AtomicU64::new(metadata.len()), modified_nanoseconds, name })
     }
 }
 
@@ -75,6 +79,11 @@ impl LocalFile {
         let same = std::io::Read::read_exact(&mut &file, &mut head).is_ok() && *head == *self.head;
         same.then(|| self.file.get_or_init(|| file))
     }
+}
+
+fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
+    let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok()
 }
 
 thread_local! {
@@ -116,6 +125,9 @@ fn read_at(_: &File, _: &mut [u8], _: u64) -> std::io::Result<usize> {
 impl Storage for LocalFile {
     fn len(&self) -> u64 {
         self.length.load(Ordering::Relaxed)
+    }
+    fn modified_nanoseconds(&self) -> Option<u64> {
+        self.modified_nanoseconds
     }
     fn reaches(&self, end: u64) -> bool {
         if end <= self.len() {

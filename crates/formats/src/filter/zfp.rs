@@ -152,6 +152,7 @@ fn origins(nx: usize, ny: usize, nz: usize, nw: usize) -> impl Iterator<Item = (
 }
 
 #[cfg(test)]
+#[expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test fails by panic")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -84,6 +84,10 @@ impl Column {
             None => convert::convert(&self.datatype, &bytes, heap)?,
         })
     }
+    /// Whether values are shown as they are stored: numbers in the machine's own form.
+    pub(crate) fn is_as_stored(&self) -> bool {
+        self.convention.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
+    }
     fn decode(&self, stored: ArrayRef) -> Result<ArrayRef> {
         match &self.convention {
             Some(convention) => convention.decode(&stored),

@@ -25,6 +25,11 @@ impl Bins {
         }
     }
 
+    /// The edges, one more than bins.
+    pub fn edges(&self) -> &[f64] {
+        &self.edges
+    }
+
     /// How many bins.
     pub fn count(&self) -> usize {
         self.edges.len() - 1

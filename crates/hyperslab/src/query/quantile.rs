@@ -36,7 +36,7 @@ pub(super) fn keys(array: &ArrayRef) -> Result<Vec<u64>> {
 }
 
 pub(super) fn key_type(data_type: &DataType) -> Result<KeyType> {
-    KeyType::of(data_type).ok_or_else(|| Error::unsupported(format!("quantiles of {data_type}: it has no order of numbers")))
+    KeyType::of(data_type).ok_or_else(|| Error::unsupported(format!("extremes and quantiles of {data_type}: only numbers, truth values and times have them")))
 }
 
 /// Gives every window's keys, filtered by what a pass wants of them, to a visitor; may be called again.

@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use hyperslab_array::{Error, Result};
 
 use super::histogram::{Grid, Totals};
-use super::quantile::{keys, select_values};
+use super::quantile::{key_type, keys, select_values};
 use super::step::{Step, steps};
 use super::variable::{Names, segment};
 use super::{Bins, OrderStatistics, QueryRequest};
 use crate::scan::predicate::Predicate;
+use crate::scan::pruner::KeyType;
 use crate::scan::{Plan, ScanRequest, Segment, Summary};
 use crate::{Cancellation, File, Session};
 
@@ -109,6 +111,20 @@ impl Query {
         Ok(described.collect())
     }
 
+    /// The names that the condition and `rows` speak of, as columns of the table.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let plan = self.plan(&[])?;
+        let mut columns: Vec<String> = Vec::new();
+        for name in self.names.iter() {
+            // Members of compounds are shown with their compound.
+            let head = plan.column_of(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
+            if !columns.contains(&head) {
+                columns.push(head);
+            }
+        }
+        Ok(columns)
+    }
+
     /// How many rows satisfy the condition.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
         self.plan(&[])?.count(cancellation)
@@ -141,6 +157,9 @@ impl Query {
     /// How many of the rows that satisfy the condition lie in each bin, row-major over `axes` (a variable and its
     /// bins each). Rows where one of the variables is null or NaN are in no bin.
     pub fn histogram(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Vec<u64>> {
+        if let Some(counts) = self.counts_by_index(axes, cancellation)? {
+            return Ok(counts);
+        }
         match self.totals(axes, None, cancellation)? {
             Totals::Counts(counts) => Ok(counts),
             Totals::Sums(_) => Err(Error::internal("counts that are sums")),
@@ -153,6 +172,55 @@ impl Query {
             Totals::Sums(sums) => Ok(sums),
             Totals::Counts(_) => Err(Error::internal("sums that are counts")),
         }
+    }
+
+    /// Least and greatest value of a variable over the rows that satisfy the condition, neither null nor NaN; an
+    /// empty array where there are none.
+    pub fn extremes(&self, variable: &str, cancellation: &Cancellation) -> Result<ArrayRef> {
+        let plan = self.plan(&[variable.to_owned()])?;
+        let data_type = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?.data_type().clone();
+        if let Some(index) = plan.by_index(variable)?
+            && let Some((least, greatest)) = index.extremes()?
+        {
+            return index.values(&[least, greatest], &data_type);
+        }
+        let mut all: Option<(u64, u64)> = None;
+        plan.for_batches(
+            cancellation,
+            |batch| {
+                let keys = keys(batch.column_by_name(variable).ok_or_else(|| Error::internal("no such column"))?)?;
+                Ok(keys.iter().min().copied().zip(keys.iter().max().copied()))
+            },
+            |found| {
+                if let Some((least, greatest)) = found {
+                    all = Some(all.map_or((least, greatest), |(low, high)| (low.min(least), high.max(greatest))));
+                }
+                Ok(())
+            },
+        )?;
+        let ends: Vec<Option<u64>> = all.into_iter().flat_map(|(least, greatest)| [Some(least), Some(greatest)]).collect();
+        key_type(&data_type)?.array(&ends, &data_type)
+    }
+
+    /// Counts in bins of one variable, where its index alone tells them.
+    fn counts_by_index(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
+        let [(variable, bins)] = axes else { return Ok(None) };
+        let Some(index) = self.plan(std::slice::from_ref(variable))?.by_index(variable)? else { return Ok(None) };
+        if matches!(index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
+            // Such integers are rounded to doubles before they are put into bins.
+            return Ok(None);
+        }
+        let Some(numbers) = index.numbers()? else { return Ok(None) };
+        let edges = bins.edges();
+        let last = edges.len().saturating_sub(1);
+        let keys = edges.iter().enumerate().map(|(number, edge)| if number == last { index.key_type().above(*edge) } else { index.key_type().at_least(*edge) });
+        let keys: Vec<Option<u64>> = keys.collect();
+        let asked: Vec<u64> = keys.iter().copied().flatten().collect();
+        let Some(below) = index.below(&asked, cancellation)? else { return Ok(None) };
+        // Beyond the greatest key lie no values: all are below.
+        let mut known = below.into_iter();
+        let below: Vec<u64> = keys.iter().map(|key| key.and_then(|_| known.next()).unwrap_or(numbers)).collect();
+        Ok(Some(below.windows(2).map(|pair| if let [low, high] = pair { high.saturating_sub(*low) } else { 0 }).collect()))
     }
 
     fn totals(&self, axes: &[(String, Bins)], weights: Option<&str>, cancellation: &Cancellation) -> Result<Totals> {
@@ -177,6 +245,14 @@ impl Query {
         let plan = self.plan(&[variable.to_owned()])?;
         let field = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?;
         let data_type = field.data_type().clone();
+        if let Some(index) = plan.by_index(variable)?
+            && let Some(count) = index.numbers()?
+        {
+            let found = places(count).into_iter().map(|place| if place < count { index.ranked(place, cancellation) } else { Ok(None) });
+            if let Some(keys) = found.collect::<Result<Option<Vec<u64>>>>()? {
+                return Ok(OrderStatistics { count, values: index.values(&keys, &data_type)? });
+            }
+        }
         select_values(&data_type, places, &mut |of, take| {
             plan.for_batches(
                 cancellation,

@@ -2,11 +2,13 @@
 
 mod aggregate;
 mod batches;
+mod by_index;
 mod chunks;
 mod narrow;
 mod pipeline;
 mod plan;
 pub mod predicate;
+mod prune;
 pub mod pruner;
 mod request;
 mod rows;
@@ -27,3 +29,5 @@ pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};
 pub use table::file_columns;
+pub(crate) use table::expand_path;
+pub(crate) use wildcard::has_wildcard;

@@ -13,6 +13,7 @@ use super::chunks;
 use super::narrow;
 use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
+use super::prune::{Pruning, pruning};
 use super::segment::{FILE, ROW, Segment, Source};
 use super::table::segments;
 use super::window::{self, Rows, WINDOW_BYTES, Windows};
@@ -63,6 +64,10 @@ pub(super) struct Part {
     pub residual: Option<(BoundPredicate, Vec<String>)>,
     /// Values of the coordinate datasets in use.
     pub coordinates: HashMap<ObjectId, ArrayRef>,
+    /// What indexes know of the rest of the predicate.
+    pub prunings: Vec<Pruning>,
+    /// Whether all of the rest of the predicate is among them.
+    pub all_pruned: bool,
 }
 
 impl Plan {
@@ -145,6 +150,7 @@ impl Plan {
             }
             let here = match &part.residual {
                 None => part.selection.element_count()?,
+                Some(_) if let Some(count) = part.count_by_index(cancellation)? => count,
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
                     self.session.compute(|| {
@@ -246,6 +252,18 @@ impl Plan {
         Ok(positions)
     }
 
+    /// The column that a (perhaps dotted) name lies in.
+    pub(crate) fn column_of(&self, name: &str) -> Option<String> {
+        let first = self.parts.first()?;
+        let known = |name: &str| first.segment.column(name).is_some();
+        let dots = name.rmatch_indices('.').filter_map(|(dot, _)| name.get(..dot));
+        std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().map(Arc::as_ref)
+    }
+
     /// The shape of each segment's rows.
     pub(crate) fn shapes(&self) -> Vec<Vec<u64>> {
         self.parts.iter().map(|part| part.segment.shape.clone()).collect()
@@ -285,9 +303,19 @@ impl Plan {
                 None => "no test row by row".to_owned(),
                 Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
             };
-            format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path)
+            let line = format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path);
+            let prunings = part.explain_prunings().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
+            std::iter::once(line).chain(prunings).collect::<Vec<_>>().join("; ")
         });
-        lines.collect::<Vec<_>>().join("\n")
+        let mut lines: Vec<String> = lines.collect();
+        let mut said = BTreeSet::new();
+        for part in self.parts.iter().filter(|part| part.residual.is_some()) {
+            let file = &part.segment.file;
+            if said.insert(file.name()) {
+                lines.extend(self.session.pruner().remarks(file));
+            }
+        }
+        lines.join("\n")
     }
 
     /// Cuts the scan into units of reading that begin and end at chunk borders where the shape
@@ -396,6 +424,7 @@ impl Part {
         let mut residual: Option<Predicate> = None;
         let mut coordinates = HashMap::new();
         let mut empty = false;
+        let (mut prunings, mut all_pruned) = (Vec::new(), true);
         for conjunct in conjuncts {
             let names = conjunct.columns();
             // Checks names and types even where the conjunct is then answered here.
@@ -430,6 +459,9 @@ impl Part {
                 _ => false,
             };
             if !answered {
+                let known = names.first().filter(|_| names.len() == 1).and_then(|name| pruning(&segment, &bound, name, wanted.contains(name)));
+                all_pruned &= known.is_some();
+                prunings.extend(known);
                 residual = Some(match residual.take() {
                     Some(rest) => rest.and(conjunct.clone()),
                     None => conjunct.clone(),
@@ -442,6 +474,7 @@ impl Part {
         let selection = if empty && segment.shape.is_empty() {
             // A scalar has no axis to empty: an impossible predicate on it is tested on its row.
             residual = conjuncts.iter().cloned().reduce(Predicate::and);
+            all_pruned = false;
             Selection::all(&[])
         } else {
             Selection::new(axes, &segment.shape)?
@@ -453,7 +486,7 @@ impl Part {
                 Some((predicate.bind(table)?, needed.into_iter().collect()))
             }
         };
-        let mut part = Self { segment, selection, wanted: wanted.to_vec(), residual, coordinates };
+        let mut part = Self { segment, selection, wanted: wanted.to_vec(), residual, coordinates, prunings, all_pruned };
         for name in part.columns_read() {
             if let Some(Source::Coordinate { dataset, column, .. }) = part.segment.column(&name).map(|c| &c.source) {
                 let (dataset, column) = (*dataset, column.clone());

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_formats::ObjectId;
 
 use super::chunks;
 use super::plan::Part;
+use super::prune::{Left, narrowed};
 use super::segment::Source;
 use super::spread::spread;
 use super::window::{self, Rows};
@@ -20,11 +21,28 @@ use crate::{Cancellation, File, read};
 impl Part {
     /// The wanted columns of the window's rows, tested where a predicate is left.
     pub(super) fn read(&self, rows: Rows, schema: &SchemaRef, cancellation: &Cancellation) -> Result<RecordBatch> {
-        let window = Window::new(self, rows, cancellation)?;
+        let mut window = Window::new(self, rows, cancellation)?;
         let Some((predicate, needed)) = &self.residual else {
             let columns = window.columns(&self.wanted)?;
             return batch(schema.clone(), columns, window.count);
         };
+        if let Left::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if rows.is_empty() {
+                return Ok(RecordBatch::new_empty(schema.clone()));
+            }
+            if let Some((selection, fewer)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                (window.selection, rows) = (selection, fewer);
+            }
+            if exact {
+                let all = batch(schema.clone(), window.columns(&self.wanted)?, window.count)?;
+                if rows.len() == window.count as u64 {
+                    return Ok(all);
+                }
+                let mask = BooleanArray::new(rows.mask(0, window.count), None);
+                return arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()));
+            }
+        }
         let tested = window.batch_of(needed)?;
         let mask = predicate.evaluate(&tested)?;
         // Columns that are not part of the test are read only where it left something.
@@ -50,36 +68,36 @@ impl Part {
 
     /// Numbers, in the segment, of the window's rows that pass the rest of the predicate, in order.
     pub(super) fn passing(&self, rows: Rows, cancellation: &Cancellation) -> Result<Vec<u64>> {
-        let mask = match &self.residual {
-            None => None,
-            Some((predicate, needed)) => {
-                let mask = predicate.evaluate(&Window::new(self, rows, cancellation)?.batch_of(needed)?)?;
-                if mask.true_count() == 0 {
-                    return Ok(Vec::new());
-                }
-                Some(mask)
+        let mut window = Window::new(self, rows, cancellation)?;
+        // Rows of a whole segment have the numbers that they have in the selection.
+        let plain = self.selection.shape() == self.segment.shape;
+        let number = |selection: &Selection, row: u64| if plain { Ok(rows.start + row) } else { self.row_of(selection, row) };
+        let Some((predicate, needed)) = &self.residual else {
+            return (0..rows.count()).map(|row| number(&window.selection, row)).collect();
+        };
+        let mut plain_window = true;
+        if let Left::Rows { rows: left, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if exact {
+                return left.iter().map(|row| number(&window.selection, row)).collect();
             }
-        };
-        cancellation.check()?;
-        let shape = self.selection.shape();
-        let place = |number: u64| match shape == self.segment.shape {
-            true => Ok(number),
-            false => self.row_of(&shape, number),
-        };
-        match mask {
-            None => (rows.start..rows.end).map(place).collect(),
-            Some(mask) => mask.values().set_indices().map(|index| place(rows.start + index as u64)).collect(),
+            if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &left)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                window.selection = selection;
+                plain_window = false;
+            }
         }
+        let mask = predicate.evaluate(&window.batch_of(needed)?)?;
+        let passed = mask.values().set_indices().map(|row| row as u64);
+        passed.map(|row| if plain_window { number(&window.selection, row) } else { self.row_of(&window.selection, row) }).collect()
     }
 
-    /// The number of a row in the segment, whose number among those of the selection (of `shape`) is `number`.
-    fn row_of(&self, shape: &[u64], mut number: u64) -> Result<u64> {
+    /// The number in the segment of a row of a selection.
+    fn row_of(&self, selection: &Selection, mut number: u64) -> Result<u64> {
         let (mut row, mut stride) = (0u64, 1u64);
-        let dimensions = shape.iter().zip(self.selection.axes()).zip(&self.segment.shape).rev();
-        for ((count, axis), extent) in dimensions {
-            let position = number.checked_rem(*count).unwrap_or(0);
-            number = number.checked_div(*count).unwrap_or(0);
-            let index = axis.index(position).ok_or_else(|| Error::internal("axis position"))?;
+        for (axis, extent) in selection.axes().iter().zip(&self.segment.shape).rev() {
+            let count = axis.count().max(1);
+            let index = axis.index(number % count).ok_or_else(|| Error::internal("axis position"))?;
+            number /= count;
             row = row.saturating_add(index.saturating_mul(stride));
             stride = stride.saturating_mul(*extent);
         }
@@ -91,7 +109,17 @@ impl Part {
         match &self.residual {
             None => Ok(rows.count()),
             Some((predicate, needed)) => {
-                let tested = Window::new(self, rows, cancellation)?.batch_of(needed)?;
+                let mut window = Window::new(self, rows, cancellation)?;
+                if let Left::Rows { rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+                    if exact {
+                        return Ok(rows.len());
+                    }
+                    if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+                        window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                        window.selection = selection;
+                    }
+                }
+                let tested = window.batch_of(needed)?;
                 Ok(predicate.evaluate(&tested)?.true_count() as u64)
             }
         }

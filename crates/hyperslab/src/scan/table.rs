@@ -67,6 +67,13 @@ pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>
     Ok(columns)
 }
 
+/// Paths that match a pattern, in natural order.
+pub(crate) fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
+    let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
+    paths.sort_by(|a, b| natural(a, b));
+    Ok(paths)
+}
+
 /// Paths that match, with what each wildcard stood for.
 pub(crate) fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
     if !wildcard::has_wildcard(pattern) {

@@ -76,7 +76,7 @@ pub(crate) fn matched_file(pattern: &str, name: &str) -> Option<Vec<String>> {
 }
 
 /// Whether the text has a wildcard at all.
-pub(super) fn has_wildcard(text: &str) -> bool {
+pub(crate) fn has_wildcard(text: &str) -> bool {
     tokens(text, false).iter().any(Token::is_wild)
 }
 

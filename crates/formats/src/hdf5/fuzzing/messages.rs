@@ -20,8 +20,8 @@ pub(super) const SELECTION: u16 = 0x80;
 pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
     let source = source(body, limits);
     match message {
-        kind::DATASPACE => again(&source, body, dataspace::parse, |value| dataspace::encode(value)),
-        kind::DATATYPE => again(&source, body, |cursor| datatype::parse(cursor, limits.depth), |value| datatype::encode(value)),
+        kind::DATASPACE => again(&source, body, dataspace::parse, dataspace::encode),
+        kind::DATATYPE => again(&source, body, |cursor| datatype::parse(cursor, limits.depth), datatype::encode),
         kind::FILL_VALUE_OLD => fill_value::parse_old(&mut source.cursor(body, 0)).map(drop),
         kind::FILL_VALUE => again(&source, body, fill_value::parse, |value| {
             fill_value::encode(value.as_deref(), fill_value::Allocation::Late)
@@ -38,7 +38,7 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
                 pipeline.filters.iter_mut().for_each(|filter| filter.name = None);
                 Ok(pipeline)
             };
-            again(&source, body, parse, |value| filter_pipeline::encode(value))
+            again(&source, body, parse, filter_pipeline::encode)
         }
         kind::ATTRIBUTE => {
             let parse = |cursor: &mut Cursor<'_>| {

@@ -162,7 +162,7 @@ fn read_blocks<'a>(
                 .at_offset(source.absolute(block.address)?));
         }
         let before = messages.len();
-        read_block(&block, messages)?;
+        read_block(block, messages)?;
         let cost = |message: &Message| (message.body.len() as u64).saturating_add(MESSAGE_COST);
         source.budget.charge(messages.get(before..).unwrap_or_default().iter().map(cost).sum())?;
         if messages.len() as u64 > source.limits.messages_per_object {

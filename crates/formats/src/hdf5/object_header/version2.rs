@@ -51,6 +51,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'
 }
 
 /// Messages up to the gap and the checksum that end a block.
+#[expect(clippy::ptr_arg, reason = "bodies of bytes that are kept for 'a are not copied")]
 fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Vec<Message<'a>>) -> Result<()> {
     let prefix = if flags & CREATION_ORDER_TRACKED != 0 { 6 } else { 4 };
     while cursor.remaining() >= prefix + 4 {

@@ -45,6 +45,17 @@ impl Condition {
         self.values.as_ref()
     }
 
+    /// As [`Condition::test`], of texts where the column is a dictionary of texts.
+    pub(crate) fn test_plain(&self, texts: &ArrayRef) -> Result<BooleanArray> {
+        match &self.predicate {
+            Some((_, field)) if field.data_type() != texts.data_type() => {
+                let array = arrow_cast::cast(texts, field.data_type()).map_err(|e| Error::internal(e.to_string()))?;
+                self.test(&array)
+            }
+            _ => self.test(texts),
+        }
+    }
+
     /// Which of an array's values pass; null counts as false unless the condition asks for it.
     pub fn test(&self, array: &ArrayRef) -> Result<BooleanArray> {
         if let Some((predicate, field)) = &self.predicate {

@@ -10,7 +10,7 @@
 //! are compared exactly in the column's own type.
 
 mod condition;
-mod key;
+pub(crate) mod key;
 mod row_set;
 mod value_set;
 

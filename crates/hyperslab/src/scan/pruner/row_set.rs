@@ -2,7 +2,7 @@
 
 use arrow_array::BooleanArray;
 use arrow_buffer::{BooleanBuffer, Buffer};
-use roaring::{RoaringBitmap, RoaringTreemap};
+use roaring::RoaringTreemap;
 
 /// A set of row numbers. The bitmap (see the crate `roaring`) has all that sets can do.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,14 +72,6 @@ impl RowSet {
         }
         words.iter_mut().for_each(|word| *word = word.to_le());
         BooleanBuffer::new(Buffer::from_vec(words), 0, count)
-    }
-    /// Adds all of `part`, whose numbers count from `base << 32`.
-    pub(crate) fn insert_part(&mut self, base: u32, part: RoaringBitmap) {
-        if part.is_empty() {
-            return;
-        }
-        let part = RoaringTreemap::from_bitmaps([(base, part)]);
-        self.0 |= part;
     }
 }
 
