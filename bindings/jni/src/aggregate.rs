@@ -153,7 +153,7 @@ fn column_of(number: Option<Number>, data_type: &DataType) -> Result<ArrayRef> {
             Some(Arc::new(PrimitiveArray::<Float16Type>::from_iter([half])) as ArrayRef)
         }
         DataType::Float32 => Some(Arc::new(PrimitiveArray::<Float32Type>::from_iter([float.map(|value| value as f32)])) as ArrayRef),
-        DataType::Float64 => Some(Arc::new(PrimitiveArray::<Float64Type>::from(Float64Array::from(vec![float]))) as ArrayRef),
+        DataType::Float64 => Some(Arc::new(Float64Array::from(vec![float])) as ArrayRef),
         other => return Err(Error::unsupported(format!("aggregates of {other}"))),
     };
     column.ok_or_else(|| Error::internal("an extreme that is not of its column"))
