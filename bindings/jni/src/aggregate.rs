@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
+    ArrowPrimitiveType, Float16Type, Float32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
     UInt16Type, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, PrimitiveArray, RecordBatch};
@@ -153,7 +153,7 @@ fn column_of(number: Option<Number>, data_type: &DataType) -> Result<ArrayRef> {
             Some(Arc::new(PrimitiveArray::<Float16Type>::from_iter([half])) as ArrayRef)
         }
         DataType::Float32 => Some(Arc::new(PrimitiveArray::<Float32Type>::from_iter([float.map(|value| value as f32)])) as ArrayRef),
-        DataType::Float64 => Some(Arc::new(PrimitiveArray::<Float64Type>::from(Float64Array::from(vec![float]))) as ArrayRef),
+        DataType::Float64 => Some(Arc::new(Float64Array::from(vec![float])) as ArrayRef),
         other => return Err(Error::unsupported(format!("aggregates of {other}"))),
     };
     column.ok_or_else(|| Error::internal("an extreme that is not of its column"))

@@ -23,7 +23,8 @@ impl Counters {
     pub fn chunks_decoded(&self) -> u64 {
         self.chunks_decoded.load(Ordering::Relaxed)
     }
-    /// Chunks that lie in a scan's rows and were not read, because a test of other columns left no row of them.
+    /// Chunks that lie in a scan's rows and were not read, because an index, or a test of other columns, left no row
+    /// of them.
     pub fn chunks_skipped(&self) -> u64 {
         self.chunks_skipped.load(Ordering::Relaxed)
     }

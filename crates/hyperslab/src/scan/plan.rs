@@ -517,7 +517,7 @@ impl Part {
     }
 
     /// Every column that is wanted or tested.
-    fn columns_read(&self) -> Vec<String> {
+    pub(super) fn columns_read(&self) -> Vec<String> {
         let mut names = self.wanted.clone();
         for name in self.residual.iter().flat_map(|(_, needed)| needed) {
             if !names.contains(name) {

@@ -29,6 +29,7 @@ impl Part {
         };
         if let Left::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
             if rows.is_empty() {
+                self.count_skipped(self.columns_read().iter(), &window.selection)?;
                 return Ok(RecordBatch::new_empty(schema.clone()));
             }
             if let Some((selection, fewer)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
@@ -48,9 +49,7 @@ impl Part {
         let mask = predicate.evaluate(&tested)?;
         // Columns that are not part of the test are read only where it left something.
         if mask.true_count() == 0 {
-            let unread = self.wanted.iter().filter(|name| !needed.contains(name));
-            let chunks = chunks::within(&self.segment, unread, &window.selection)?;
-            self.segment.file.session().counters().add_skipped_chunks(chunks);
+            self.count_skipped(self.wanted.iter().filter(|name| !needed.contains(name)), &window.selection)?;
             return Ok(RecordBatch::new_empty(schema.clone()));
         }
         let rest: Vec<String> = self.wanted.iter().filter(|name| !needed.contains(name)).cloned().collect();
@@ -65,6 +64,13 @@ impl Part {
         let columns = columns.ok_or_else(|| Error::internal("a column was not read"))?;
         let all = batch(schema.clone(), columns, window.count)?;
         arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// Counts the chunks of columns that are not read for the rows of `selection`.
+    fn count_skipped<'a>(&self, unread: impl Iterator<Item = &'a String>, selection: &Selection) -> Result<()> {
+        let chunks = chunks::within(&self.segment, unread, selection)?;
+        self.segment.file.session().counters().add_skipped_chunks(chunks);
+        Ok(())
     }
 
     /// Numbers, in the segment, of the window's rows that pass the rest of the predicate, in order.
