@@ -30,7 +30,7 @@ $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
 demo: setup ## the main job on the real files of examples/data
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
-test: test-rust test-python fuzz-short test-spark ## every test
+test: test-rust test-python test-mpi fuzz-short test-spark ## every test
 
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
@@ -38,6 +38,25 @@ test-rust: ## the crates' own tests
 # Two processes: few tests use both cores.
 test-python: setup ## against h5py, netCDF4, DuckDB and Polars
 	$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal $(TESTS)
+
+# MPI: mpich and mpi4py come as wheels; the environment stays outside of the clone.
+MPI_VENV := $(HOME)/.cache/hyperslab/venvs/mpi
+WITH_MPI := LD_LIBRARY_PATH=$(MPI_VENV)/lib PYTHONPATH=$(abspath bindings/python/python)
+
+$(MPI_VENV)/.installed: testing/mpi/requirements.txt
+	$(PYTHON) -m venv $(MPI_VENV)
+	$(MPI_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# Without the wheels (no registry, another platform) it says so and goes on; HYPERSLAB_NO_MPI=1 says so beforehand.
+test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
+	@if [ -z "$$HYPERSLAB_NO_MPI" ] && $(MAKE) --no-print-directory $(MPI_VENV)/.installed; then \
+		$(WITH_MPI) $(MPI_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/mpi --confcutdir=testing/mpi testing/mpi; \
+	else echo "*** NOT TESTED: hyperslab.mpi. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
+
+# Many more moments than `make test` has; minutes.
+crash: setup ## writers and committers killed COUNT=300 times each
+	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark
@@ -83,7 +102,7 @@ demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the 
 	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python examples/spark_demo.py
 
 bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark against Parquet, h5py and a plain read (minutes)
-	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py
+	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py --folder $(HOME)/.cache/hyperslab/bench/spark --page
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5
@@ -160,11 +179,29 @@ $(XARRAY_SQL): benches/contestants/xarray-sql.txt
 	$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters" for some, REPEATS=7
+bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters", ARGUMENTS="--only where --again"
 	cargo build --release --locked -p hyperslab-bench
 	cargo build --release --locked --manifest-path benches/limit/Cargo.toml
 	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
-	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json
+	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json $(ARGUMENTS)
+
+bench-instructions: $(VENV)/.requirements ## instructions of five small cases, by valgrind; ARGUMENTS=--record keeps them
+	@command -v valgrind >/dev/null || { echo "valgrind is missing, so no instructions were counted: apt-get install valgrind"; exit 0; }; \
+	cargo build --release --locked --quiet -p hyperslab-bench && \
+	$(BIN)/python benches/instructions.py $(CARGO_TARGET_DIR)/release/hyperslab-bench $(ARGUMENTS)
+
+# HDF5 2.2 with MPI and the subfiling driver is built once (two minutes). ARGUMENTS="vpic --repeats 20" for a part.
+HDF5_PARALLEL := $(HOME)/.cache/hyperslab/hdf5-parallel
+VPIC          := $(HOME)/.cache/hyperslab/bench/vpic
+
+$(VPIC): benches/write/vpic.c benches/write/build-hdf5.sh $(MPI_VENV)/.installed
+	benches/write/build-hdf5.sh $(HDF5_PARALLEL) $(MPI_VENV)
+	@mkdir -p $(dir $@)
+	PATH="$(MPI_VENV)/bin:$$PATH" mpicc -O2 -D_GNU_SOURCE -I$(HDF5_PARALLEL)/installed/include $< -o $@ -L$(HDF5_PARALLEL)/installed/lib -lhdf5 -Wl,-rpath,$(HDF5_PARALLEL)/installed/lib
+
+bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling and h5py; then metadata operations
+	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
+	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

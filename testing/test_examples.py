@@ -69,3 +69,14 @@ def test_the_halo_of_a_beam_is_found_and_drawn(tmp_path: pathlib.Path) -> None:
     far = np.sqrt(x * x + y * y) > 6 * (float(high - low) / 2)
     assert found == {"particles": 36_000, "halo": far.sum(), "first_half": (far & (z < 50)).sum(), "second_half": (far & (z >= 50)).sum()}
     assert found["second_half"] > 2 * found["first_half"]
+
+
+@pytest.mark.parametrize("name, printed", [
+    ("write_processes.py", "(4000,) 277.149 (6,)"),
+    ("write_dask.py", "(3000, 8) 2"),
+])
+def test_an_example_of_parallel_writing_runs(tmp_path: pathlib.Path, name: str, printed: str) -> None:
+    program = DATA.parent / name
+    run = subprocess.run([sys.executable, program, tmp_path / "out.h5"], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == printed, run.stderr
+    assert hs.verify(tmp_path / "out.h5", values=True).problems == []

@@ -17,6 +17,7 @@ ARROWS = {
     "hyperslab": {"hyperslab-array", "hyperslab-storage", "hyperslab-formats"},
     "hyperslab-jni": {"hyperslab"},
     "hyperslab-python": {"hyperslab"},
+    "hyperslab-vol": set(),
 }
 
 

@@ -72,6 +72,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=20, help="compare every n-th file with h5py; 0 for none")
     parser.add_argument("--memory", type=int, default=3 << 30, help="bytes of address space for this process")
     parser.add_argument("--timeout", type=float, default=5, help="seconds for one file")
+    parser.add_argument("--patience", type=float, default=5 * (ROUNDS + 1), help="seconds after which one file ends everything; more where the machine is stopped at times")
     parser.add_argument("--gathered", type=pathlib.Path, help="a folder of other people's files, to be damaged too")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "hyperslab-hostile")
     options = parser.parse_args()
@@ -118,7 +119,7 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
         path = scratch / f"{number}.h5"
         # A crash or hang ends the process: the numbers beside it say with which file.
         (options.keep / "last").write_text(f"{number}\n")
-        faulthandler.dump_traceback_later(options.timeout * (ROUNDS + 1), exit=True)
+        faulthandler.dump_traceback_later(options.patience, exit=True)
         name, reading, seconds = "?", Reading(), 0.0
         try:
             name = damaged(number, originals, path)

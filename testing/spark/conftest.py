@@ -19,6 +19,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On Spark 3.5, each test once with one of its parameters: the whole is for `make test-spark-3-whole`."""
+    if importlib.util.find_spec("pyspark") is None:
+        return
     import pyspark
 
     if not pyspark.__version__.startswith("3.") or os.environ.get("HYPERSLAB_SPARK_WHOLE"):
@@ -59,9 +61,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def live(spark: Any) -> tuple[int, int]:
-    """Exported structures and readers that are not given back."""
+    """Exported structures, and readers and writers, that are not given back."""
     jvm = spark._jvm.io.hyperslab
-    return jvm.NativeBatch.live(), jvm.NativeReader.live()
+    return jvm.NativeBatch.live(), jvm.NativeReader.live() + jvm.NativeWrite.live()
 
 
 @pytest.fixture(autouse=True)

@@ -173,6 +173,7 @@ def test_results_do_not_depend_on_partitions(spark: Any, path: pathlib.Path, par
         flat = f["x"][...].reshape(-1)
     rows = frame.select("_row", "x").collect()
     assert [row._row for row in rows] == list(range(flat.size)), "partitions come in the order of the rows"
+    assert metrics(frame.select("x"))["chunksDecoded"] == 20, "no chunk is of two tasks"
     np.testing.assert_array_equal(np.array([row.x for row in rows], "f4"), flat)
 
 
@@ -222,3 +223,11 @@ def test_more_rows_than_31_bits_count(spark: Any, tmp_path: pathlib.Path) -> Non
     assert wide.count() == 1 << 34
     corner = wide.where(f"dim_0 = {(1 << 20) - 1} and dim_1 = {(1 << 14) - 1}").select("_row").collect()
     assert [row._row for row in corner] == [(1 << 34) - 1]
+
+
+def test_the_order_of_the_rows_is_reported(spark: Any, frame: Any, path: pathlib.Path) -> None:
+    by_row = frame.select("_row", "x").sortWithinPartitions("_row")
+    assert "Sort [" not in plan(by_row) and len(by_row.collect()) == SHAPE[0] * SHAPE[1]
+    assert "Sort [" in plan(frame.select("_row", "x").sortWithinPartitions("x"))
+    twice = spark.read.format("hdf5").option("dataset", "/x").load([str(path), str(path.parent / "grid.h5")])
+    assert "Sort [" not in plan(twice.select("_row").sortWithinPartitions("_row")), "one file named twice is one"

@@ -176,3 +176,33 @@ def test_many_rows_and_large_texts(spark: Any, tmp_path: pathlib.Path) -> None:
 def test_partitions_by_value_are_refused(spark: Any, tmp_path: pathlib.Path) -> None:
     with pytest.raises(Exception, match="partitionBy"):
         spark.range(5).selectExpr("id", "id % 2 as k").write.partitionBy("k").format("hdf5").save(str(tmp_path / "out.h5"))
+
+
+def test_two_attempts_at_a_task_leave_one_copy(spark: Any, tmp_path: pathlib.Path) -> None:
+    """What speculation does on a real cluster; Spark starts no second attempt on the host of the first, and here is but one."""
+    jvm, gateway, path = spark._jvm, spark.sparkContext._gateway, tmp_path / "out.h5"
+    request = '{"dataset": "/x", "schema": {"fields": [{"name": "x", "type": "long"}]}}'
+    write = jvm.io.hyperslab.FileWrite(str(path), "create")
+    none = gateway.new_array(jvm.int, 0)
+
+    def attempt(number: int, values: list[int], ends: bool) -> Any:
+        writer = jvm.io.hyperslab.TaskWriter(write.plan(), number, request)
+        data = np.array(values, "<i8").tobytes()
+        writer.append(0, data, len(data), b"", none, 0)
+        fragment = writer.finish() if ends else None
+        writer.close()
+        return fragment
+
+    fragments = [attempt(0, [1, 2], True), attempt(1, [3], True), attempt(1, [3], True)]
+    attempt(0, [1], False)
+    assert subfiles(path) == 3 and not path.exists()
+    both = gateway.new_array(jvm.byte, 3, 0)
+    for number, fragment in enumerate(fragments):
+        both[number] = fragment
+    write.commit(both)
+    write.commit(both)  # a driver that is not sure asks again
+    with h5py.File(path) as f:
+        assert f["x"][:].tolist() == [1, 2, 3]
+    assert subfiles(path) == 2 and litter(path) == []
+    with pytest.raises(Exception, match="was committed"):
+        write.abort()

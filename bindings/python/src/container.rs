@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use hyperslab::write::{Commit, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
-use hyperslab::{Cancellation, Dataspace, Error, Result, Session, SessionOptions};
+use hyperslab::{Cancellation, Dataspace, Error, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -138,8 +138,7 @@ impl WritePlan {
     fn commit(&self, py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<PyCommitted> {
         let plan = self.plan(py)?;
         let outcome = wait(py, &Cancellation::new(), move || {
-            let fragments = fragments.iter().map(|bytes| Fragment::decode(bytes)).collect::<Result<Vec<_>>>()?;
-            plan.commit(&fragments)
+            plan.commit(&Fragment::decode_all(&fragments)?)
         })?;
         match outcome {
             Commit::Committed(done) => {

@@ -21,6 +21,7 @@ pub(crate) trait Target: Send {
     fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>>;
     fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()>;
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()>;
+    fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()>;
     /// What a dataset is, and the part of it that may be written where that is not all.
@@ -47,6 +48,10 @@ impl Target for Subfile {
 
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         Subfile::set_attribute(self, path, name, value)
+    }
+
+    fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        Subfile::attach_scale(self, path, dimension, scale)
     }
 
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
@@ -83,6 +88,10 @@ impl Target for Task {
 
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         Task::set_attribute(self, path, name, value)
+    }
+
+    fn attach_scale(&mut self, path: &str, _: u32, _: &str) -> Result<()> {
+        Err(Error::unsupported("dimension scales in a parallel write").at_object(path))
     }
 
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {

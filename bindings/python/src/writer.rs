@@ -164,6 +164,11 @@ impl Writer {
         self.with(py, move |target| target.set_attribute(&path, &name, attribute(shape, datatype, value, heap)?))
     }
 
+    /// Makes a dataset the scale of a dimension of another.
+    fn attach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
+        self.with(py, |target| target.attach_scale(&path, dimension, &scale))
+    }
+
     /// Grows a dataset.
     fn grow(&self, py: Python<'_>, path: String, shape: Vec<u64>) -> PyResult<()> {
         self.with(py, |target| target.grow(&path, shape))

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
 use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Link, LinkTarget, Object, ObjectId, Tree};
 
+use crate::chunk_cache::ChunkCache;
 use crate::neighbours::Neighbours;
 use crate::{Cancellation, Session, read, virtual_dataset};
 
@@ -22,6 +23,8 @@ pub struct File {
     depth: u32,
     /// While the extents of virtual datasets are being found: each is as it was written.
     as_written: bool,
+    /// In a scan whose windows share chunks: where these are kept.
+    chunks: Option<Arc<ChunkCache>>,
     /// While a virtual dataset is read: steps that are left, for its sources and theirs together.
     steps: Option<Arc<AtomicU64>>,
 }
@@ -79,10 +82,22 @@ impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
         let (neighbours, grown, addresses) = Default::default();
         let opened = Arc::new(Opened { session, path, array_file, neighbours, grown, addresses });
-        Self { opened, depth, as_written: false, steps: None }
+        Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
     pub(crate) fn neighbours(&self) -> &Neighbours {
         self.opened.neighbours.get_or_init(Neighbours::default)
+    }
+    /// This file with a place to keep decoded chunks in.
+    pub(crate) fn with_chunks(&self, chunks: Arc<ChunkCache>) -> Self {
+        Self { chunks: Some(chunks), ..self.clone() }
+    }
+    /// Where decoded chunks are kept, if they are.
+    pub(crate) fn chunks(&self) -> Option<&ChunkCache> {
+        self.chunks.as_deref()
+    }
+    /// Tells this opening from others that are open.
+    pub(crate) fn number(&self) -> usize {
+        Arc::as_ptr(&self.opened).addr()
     }
     /// This file with steps to pay from, unless it has some: for a read that goes from source to source.
     pub(crate) fn with_steps(&self) -> Self {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod cancellation;
+mod chunk_cache;
 pub mod columns;
 mod counters;
 mod file;

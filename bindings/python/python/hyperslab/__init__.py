@@ -9,6 +9,7 @@ from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, ind
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
+from .netcdf_writing import NewNetcdf, create_netcdf, write_xarray
 from .parallel import Committed, Fused, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
 from .arrays import Array
 from .query import Histogram, Query, Step, query
@@ -17,8 +18,8 @@ from .table import Split, Table
 from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
 
-__all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet",
-           "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup",
-           "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task", "Tidied", "UnsupportedError", "Verification", "WritePlan",
-           "__version__", "create", "fuse", "index", "index_commit", "index_remarks", "index_task", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy",
-           "unregister_filter", "verify", "write_table"]
+__all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink",
+           "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
+           "NewFile", "NewGroup", "NewNetcdf", "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
+           "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
+           "index_task", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

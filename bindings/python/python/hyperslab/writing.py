@@ -16,7 +16,7 @@ from .errors import InvalidInputError, UnsupportedError
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
     "gzip": (1, None, True), "deflate": (1, None, True), "lz4": (32004, "lz4", True), "zstd": (32015, "zstd", True),
-    "bitshuffle": (32008, "bitshuffle", True),
+    "bitshuffle": (32008, "bitshuffle", True), "lzf": (32000, "lzf", True),
 }
 _LEVELS = {1: 4, 32015: 3}
 _BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}

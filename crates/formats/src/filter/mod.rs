@@ -13,6 +13,7 @@ mod deflate;
 mod fletcher32;
 mod known;
 mod lz4;
+mod lz4_block;
 mod lzf;
 mod matches;
 mod nbit;

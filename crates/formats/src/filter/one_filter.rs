@@ -32,7 +32,7 @@ impl Filter {
 
     /// Whether we can apply it.
     pub fn is_written(&self) -> bool {
-        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::LZ4, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
+        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
     }
 
     /// Applies the filter; the inverse of `decode`.
@@ -43,6 +43,7 @@ impl Filter {
             id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
             id::FLETCHER32 => Ok(fletcher32::encode(input)),
             id::LZ4 => lz4::encode(input, parameter(0)),
+            id::LZF => Ok(lzf::encode(input)),
             id::BITSHUFFLE => bitshuffle::encode(input, &self.parameters),
             id::ZSTD => zstd::encode(input, parameter(3)),
             _ => Err(Error::unsupported(format!("writing with the {} filter (number {})", self.label(), self.id))),

@@ -166,7 +166,7 @@ fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<RawAttribute>) -> 
         let id = cursor.take(heap.id_bytes())?;
         let object = match cursor.u8()? & SHARED {
             0 => heap.object(id)?,
-            _ => shared_messages::body(source, kind::ATTRIBUTE, id)?,
+            _ => shared_messages::body(source, kind::ATTRIBUTE, id)?.into(),
         };
         source.budget.charge((object.len() as u64).saturating_add(ATTRIBUTE_COST))?;
         raw.push(attribute::parse(source, &mut source.cursor(&object, tree))?);

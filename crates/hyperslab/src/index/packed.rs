@@ -5,6 +5,8 @@
 //! predecessor in bits n·w up; that of the first is 0. Apart from the words are the *starts*, the numbers
 //! of the groups' first words, 16 bits each.
 
+use arrow_buffer::Buffer;
+
 use super::keys::Key;
 
 /// Keys of a group.
@@ -20,7 +22,7 @@ pub(super) fn samples<K: Key>(sorted: &[K]) -> Vec<u8> {
 }
 
 /// Packs rising keys: the numbers of the groups' first words, and the words.
-pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Vec<u8>) {
+pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Buffer) {
     let groups = sorted.len().div_ceil(GROUP);
     let mut starts = Vec::with_capacity(groups * 2);
     let mut words: Vec<u64> = Vec::new();
@@ -51,7 +53,8 @@ pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Vec<u8>) {
             }
         }
     }
-    (starts, words.iter().flat_map(|word| word.to_le_bytes()).collect())
+    words.iter_mut().for_each(|word| *word = word.to_le());
+    (starts, Buffer::from_vec(words))
 }
 
 /// Where the words of a group lie among words of `length` bytes: a range of bytes. `None` for bytes that are no

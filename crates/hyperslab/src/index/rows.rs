@@ -1,5 +1,6 @@
 //! Rows of one block: which of its positions pass a condition, and their numbers in a selection.
 
+use arrow_buffer::Buffer;
 use hyperslab_array::{Result, Run, Selection};
 use roaring::{RoaringBitmap, RoaringTreemap};
 
@@ -8,7 +9,7 @@ use crate::scan::pruner::RowSet;
 
 const WORDS: usize = 1024;
 /// Fewer positions than this are sorted rather than marked in a bitmap of the block.
-const FEW: usize = 512;
+const FEW: usize = 256;
 
 /// Positions of a block.
 #[derive(Debug, Clone)]
@@ -97,7 +98,7 @@ impl Gathered {
                     self.add_sorted(bits(&words).map(|position| first + u64::from(position)).collect());
                     return;
                 }
-                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let bytes = Buffer::from_vec(words.iter().map(|word| word.to_le()).collect::<Vec<u64>>());
                 self.rows |= RoaringTreemap::from_bitmaps([(base, RoaringBitmap::from_lsb0_bytes(low, &bytes))]);
             }
         }

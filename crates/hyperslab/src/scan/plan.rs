@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -15,6 +16,7 @@ use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
 use super::prune::{Pruning, pruning};
 use super::segment::{FILE, ROW, Segment, Source};
+use super::spread::Spreads;
 use super::table::segments;
 use super::window::{self, Rows, WINDOW_BYTES, Windows};
 use super::{Batches, ScanRequest, Split, SplitPolicy};
@@ -68,6 +70,10 @@ pub(super) struct Part {
     pub prunings: Vec<Pruning>,
     /// Whether all of the rest of the predicate is among them.
     pub all_pruned: bool,
+    /// Its number among all parts of this process.
+    pub number: u64,
+    /// The columns of coordinates that the last windows of the plan have had.
+    pub spreads: Arc<Spreads>,
 }
 
 impl Plan {
@@ -108,11 +114,12 @@ impl Plan {
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
+        let spreads = Arc::<Spreads>::default();
         let parts = segments
             .into_iter()
             .map(|segment| {
                 cancellation.check()?;
-                Part::new(segment, &table, &wanted, &conjuncts, cancellation).map(Arc::new)
+                Part::new(segment, &table, &wanted, &conjuncts, spreads.clone(), cancellation).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
@@ -427,8 +434,10 @@ impl Part {
         table: &Schema,
         wanted: &[String],
         conjuncts: &[Predicate],
+        spreads: Arc<Spreads>,
         cancellation: &Cancellation,
     ) -> Result<Self> {
+        static PARTS: AtomicU64 = AtomicU64::new(0);
         let mut axes: Vec<hyperslab_array::Axis> = Selection::all(&segment.shape).axes().to_vec();
         let mut residual: Option<Predicate> = None;
         let mut coordinates = HashMap::new();
@@ -495,7 +504,9 @@ impl Part {
                 Some((predicate.bind(table)?, needed.into_iter().collect()))
             }
         };
-        let mut part = Self { segment, selection, wanted: wanted.to_vec(), residual, coordinates, prunings, all_pruned };
+        let number = PARTS.fetch_add(1, Ordering::Relaxed);
+        let wanted = wanted.to_vec();
+        let mut part = Self { segment, selection, wanted, residual, coordinates, prunings, all_pruned, number, spreads };
         for name in part.columns_read() {
             if let Some(Source::Coordinate { dataset, column, .. }) = part.segment.column(&name).map(|c| &c.source) {
                 let (dataset, column) = (*dataset, column.clone());

@@ -12,8 +12,9 @@ use super::chunks;
 use super::plan::Part;
 use super::prune::{Left, narrowed};
 use super::segment::Source;
-use super::spread::spread;
+use super::spread::{Form, spread};
 use super::window::{self, Rows};
+use crate::chunk_cache::MOST_BYTES;
 use crate::columns::{Column, Decoding};
 use crate::values::Values;
 use crate::{Cancellation, File, read};
@@ -170,11 +171,11 @@ impl<'a> Window<'a> {
         match &column.source {
             Source::Index { axis } => {
                 let extent = self.part.segment.shape.get(*axis).copied().unwrap_or(0);
-                self.along(&indexes(self.selection.axes().get(*axis), extent)?, *axis, true)
+                self.along(name, *axis, true, || indexes(self.selection.axes().get(*axis), extent))
             }
             Source::Coordinate { axis, dataset, .. } => {
                 let values = self.part.coordinates.get(dataset);
-                self.along(values.ok_or_else(|| Error::internal("coordinates were not loaded"))?, *axis, false)
+                self.along(name, *axis, false, || values.cloned().ok_or_else(|| Error::internal("coordinates were not loaded")))
             }
             Source::Variable { dataset, column, per_row } => {
                 let (bytes, heap) = self.read(*dataset, column.datatype())?;
@@ -240,7 +241,24 @@ impl<'a> Window<'a> {
         let mut axes = self.selection.axes().to_vec();
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
         let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
+        if self.shares_chunks(file, dataset, &selection)? {
+            let file = file.with_chunks(self.part.spreads.chunks.clone());
+            return self.read_of(&file, dataset, &selection, datatype);
+        }
         self.read_of(file, dataset, &selection, datatype)
+    }
+
+    /// Whether chunks of this window are worth keeping for others.
+    fn shares_chunks(&self, file: &File, dataset: ObjectId, selection: &Selection) -> Result<bool> {
+        let description = file.dataset(dataset)?;
+        if description.filters.is_empty() || selection.is_empty() {
+            return Ok(false);
+        }
+        let rest = selection.axes().iter().skip(self.part.selection.axes().len());
+        let all = self.part.selection.axes().iter().chain(rest);
+        let extents = description.chunk_grid.chunk_shape();
+        let bytes = window::shared_bytes(selection.axes().iter().zip(all).zip(extents.iter().copied()), description.datatype.size());
+        Ok(bytes.is_some_and(|bytes| bytes <= MOST_BYTES))
     }
 
     fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
@@ -255,14 +273,17 @@ impl<'a> Window<'a> {
 
     /// For each row of the window, its value along dimension `axis`; `picked` ones are those of the window
     /// alone, others those of the whole dimension.
-    fn along(&self, values: &ArrayRef, axis: usize, picked: bool) -> Result<ArrayRef> {
+    fn along(&self, name: &str, axis: usize, picked: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
-        let all = Axis::all(mine.count());
-        let mine = if picked { &all } else { mine };
-        if let Some(column) = spread(self.part.segment.file.session(), values, mine, inner, outer)? {
-            return Ok(column);
-        }
-        take(values, positions(mine, inner, outer)?)
+        self.part.spreads.column(name, Form { part: self.part.number, axis: mine.clone(), inner, outer }, |form| {
+            let values = values()?;
+            let all = Axis::all(form.axis.count());
+            let mine = if picked { &all } else { &form.axis };
+            if let Some(column) = spread(self.part.segment.file.session(), &values, mine, inner, outer)? {
+                return Ok(column);
+            }
+            take(&values, positions(mine, inner, outer)?)
+        })
     }
 
     /// How many times the values of a dimension come, the dimension, and how many cells each value has.

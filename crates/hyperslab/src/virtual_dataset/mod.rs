@@ -3,6 +3,7 @@
 //! Two selections belong together element by element. Where both are regular hyperslabs whose
 //! dimensions match, each dimension is mapped on its own; else elements are counted one by one.
 
+mod direct;
 mod extent;
 mod mapping;
 mod numeric;
@@ -29,28 +30,19 @@ pub(crate) fn fill(
     cancellation: &Cancellation,
 ) -> Result<()> {
     let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+    let file = &file.with_steps();
+    if direct::fill(file, description, selection, out, cancellation)? {
+        return Ok(());
+    }
     read::fill_value(description.fill_value.as_deref(), size, out);
     let shape = description.dataspace.shape();
-    let file = &file.with_steps();
     for mapping in description.virtual_mappings.iter() {
         for part in parts(file, mapping, shape)? {
             cancellation.check()?;
             let Some(places) = mapping::places(&part, selection)? else { continue };
             let Some((other, id)) = open(file, &part)? else { continue };
             let theirs = other.dataset(id)?;
-            let conversion = if theirs.datatype == description.datatype {
-                None
-            } else {
-                Some(Conversion::between(&theirs.datatype, &description.datatype).ok_or_else(|| {
-                    Error::unsupported(format!(
-                        "a virtual dataset whose source {} in {} has another datatype: {} as {}",
-                        part.dataset,
-                        part.file,
-                        name(&theirs.datatype),
-                        name(&description.datatype)
-                    ))
-                })?)
-            };
+            let conversion = conversion(theirs, description, &part)?;
             // A reference means something in its own file only.
             if theirs.datatype.has_references() && other != *file {
                 return Err(Error::unsupported(format!(
@@ -71,6 +63,23 @@ pub(crate) fn fill(
         }
     }
     Ok(())
+}
+
+/// What makes values of a source those of the virtual dataset; `None` where they are so already.
+fn conversion(theirs: &Dataset, description: &Dataset, part: &Part) -> Result<Option<Conversion>> {
+    if theirs.datatype == description.datatype {
+        return Ok(None);
+    }
+    let found = Conversion::between(&theirs.datatype, &description.datatype);
+    found.map(Some).ok_or_else(|| {
+        Error::unsupported(format!(
+            "a virtual dataset whose source {} in {} has another datatype: {} as {}",
+            part.dataset,
+            part.file,
+            name(&theirs.datatype),
+            name(&description.datatype)
+        ))
+    })
 }
 
 /// A datatype in a few words, for messages.

@@ -16,6 +16,14 @@ impl Region {
     pub fn all(shape: &[u64]) -> Self {
         Self { start: vec![0; shape.len()], count: shape.to_vec() }
     }
+    /// `count` rows of an array of `shape`.
+    pub(super) fn rows(shape: &[u64], first: u64, count: u64) -> Self {
+        let mut rows = Self::all(shape);
+        if let (Some(start), Some(extent)) = (rows.start.first_mut(), rows.count.first_mut()) {
+            (*start, *extent) = (first, count);
+        }
+        rows
+    }
     /// Whether it lies in an array of `shape`.
     pub fn fits(&self, shape: &[u64]) -> bool {
         self.start.len() == shape.len()

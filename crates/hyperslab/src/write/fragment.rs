@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, store_values, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
@@ -208,6 +209,11 @@ impl Fragment {
         if let Some(object) = self.objects.get_mut(path) {
             object.dataset = Some(dataset);
         }
+    }
+
+    /// The fragments of these bytes, in their order, decoded side by side.
+    pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
+        all.par_iter().map(|bytes| Self::decode(bytes)).collect()
     }
 
     /// Versioned bytes (JSON).

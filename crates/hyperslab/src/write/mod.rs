@@ -19,6 +19,7 @@ mod fuse;
 mod master;
 mod plan;
 mod room;
+mod scales;
 mod sharing;
 mod state;
 mod steps;

@@ -104,11 +104,7 @@ impl SharedDataset {
                     u64::try_from(units * u128::from(unit)).unwrap_or(u64::MAX).min(rows)
                 };
                 let (first, end) = (cut(writer), cut(writer.saturating_add(1)));
-                let mut region = Region::all(shape);
-                if let (Some(start), Some(count)) = (region.start.first_mut(), region.count.first_mut()) {
-                    (*start, *count) = (first, end - first);
-                }
-                Ok(region)
+                Ok(Region::rows(shape, first, end - first))
             }
         }
     }
@@ -150,10 +146,17 @@ impl Sharing {
             }
             None => {
                 let rows = shape.first().copied().unwrap_or(0);
-                // Rows that fill whole blocks, unless somebody got none then.
                 let blocks = self.alignment / gcd(self.alignment, row_bytes);
                 let unit = match &definition.chunk_shape {
                     Some(chunk) => chunk.first().copied().unwrap_or(1),
+                    // As many rows for each, to the row.
+                    None if rows > 0 && rows % self.writers == 0 => {
+                        let each = rows / self.writers;
+                        let regions: Vec<Region> = (0..self.writers.min(2)).map(|n| Region::rows(&shape, n * each, each)).collect();
+                        definition.chunk_shape = self.aligned_chunk(&regions, &shape, row_bytes);
+                        each
+                    }
+                    // Rows that fill whole blocks, unless somebody got none then.
                     None if blocks.saturating_mul(self.writers) <= rows => blocks,
                     None => 1,
                 };
@@ -365,7 +368,7 @@ mod tests {
 
     #[test]
     fn rows_are_shared_out_evenly_in_whole_blocks_or_chunks() -> Outcome {
-        for (rows, writers, chunk, unit) in [(100_000, 7, None, 1024), (100, 7, None, 1), (100, 3, Some([8]), 8), (2, 5, None, 1)] {
+        for (rows, writers, chunk, unit) in [(100_000, 7, None, 1024), (100, 7, None, 1), (100, 3, Some([8]), 8), (2, 5, None, 1), (7000, 7, None, 1000)] {
             let mut sharing = Sharing::new(writers, 2, 4096)?;
             sharing.add("x", definition(&[rows], chunk.as_ref().map(|chunk| &chunk[..])), None)?;
             let regions = (0..writers).map(|task| sharing.region("x", task)).collect::<Result<Vec<_>>>()?;
@@ -383,11 +386,13 @@ mod tests {
         let regions = (0..6u64).map(|task| Region { start: vec![task * 5000], count: vec![5000] }).collect();
         sharing.add("odd", definition(&[30_000], None), Some(regions))?;
         sharing.add("even", definition(&[6 * 1024], None), None)?;
+        sharing.add("alike", definition(&[6 * 5000], None), None)?;
         let layout = sharing.layout(1)?;
         let (whole, odd, place) = layout.datasets.get("odd").ok_or("odd")?;
         assert_eq!((whole.start[0], whole.count[0], odd.chunk_shape.clone()), (15_000, 15_000, Some(vec![5000])));
         assert!(matches!(place, Place::Chunks { base, stride: 20_480 } if base % 4096 == 0), "{place:?}");
         assert!(matches!(layout.datasets.get("even"), Some((_, _, Place::Run(at))) if at % 4096 == 0));
+        assert_eq!(layout.datasets.get("alike").map(|(whole, d, _)| (whole.clone(), d.chunk_shape.clone())), layout.datasets.get("odd").map(|(whole, d, _)| (whole.clone(), d.chunk_shape.clone())));
         assert!(layout.fixed_end % 4096 == 0);
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::boxes::Region;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::room::Blocks;
+use super::scales::dimension_scales;
 use crate::Session;
 
 /// One HDF5 file that is being written.
@@ -32,11 +33,13 @@ pub struct Subfile {
 }
 
 #[derive(Debug, Default)]
-struct Object {
+pub(super) struct Object {
     attributes: BTreeMap<String, AttributeValue>,
-    dataset: Option<DatasetWriter>,
+    pub(super) dataset: Option<DatasetWriter>,
     /// A symbolic link instead of an object.
     link: Option<NewLink>,
+    /// Paths of the dimension scales of a dataset, by dimension.
+    pub(super) scales: BTreeMap<u32, String>,
 }
 
 impl Subfile {
@@ -149,6 +152,18 @@ impl Subfile {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
         object.attributes.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// Makes a dataset the scale of a dimension (HDF5's dimension scales, as netCDF-4 has them).
+    pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normal(scale)?;
+        self.dataset(&scale)?;
+        let ndim = self.dataset(path)?.definition().dataspace.ndim();
+        if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
+            return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
+        }
+        self.object(path)?.scales.insert(dimension, scale);
         Ok(())
     }
 
@@ -310,10 +325,9 @@ fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
     if bytes != Some(value.value.bytes.len() as u64) {
         return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
     }
-    // An attribute stands in its object's header, as one message.
-    const MOST: u64 = 65_000;
+    const MOST: u64 = 64 << 20;
     if bytes.is_some_and(|bytes| bytes > MOST) {
-        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 KiB belongs into a dataset", value.value.bytes.len())));
+        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 MiB belongs into a dataset", value.value.bytes.len())));
     }
     Ok(())
 }
@@ -344,6 +358,7 @@ fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> 
         };
         members.entry(above).or_default().push((name.to_owned(), link));
     }
+    let mut scales = dimension_scales(&objects, &numbers)?;
     let mut file = NewFile::default();
     for path in numbers.keys() {
         let Some(object) = objects.get(&(*path).to_owned()) else { continue };
@@ -352,7 +367,9 @@ fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> 
             Some(dataset) => NewContent::Dataset(Box::new(dataset.description())),
             None => NewContent::Group(members.remove(path).unwrap_or_default()),
         };
-        file.objects.push(NewObject { attributes: object.attributes.iter().map(attribute).collect(), content });
+        let mut attributes: Vec<NewAttribute> = object.attributes.iter().map(attribute).collect();
+        attributes.extend(scales.remove(path).unwrap_or_default());
+        file.objects.push(NewObject { attributes, content });
     }
     Ok(file)
 }

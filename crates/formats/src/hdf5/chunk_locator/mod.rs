@@ -41,6 +41,10 @@ struct StoredAt {
 /// without storage is `ChunkSource::Fill`. `selection` was checked against `layout.shape`.
 pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Selection) -> Result<Vec<ChunkLocation>> {
     let grid = ChunkGrid::new(layout.shape.clone(), layout.chunk_shape.clone())?;
+    // Nothing of one dimension may be asked for, and of the others more than can be listed.
+    if selection.is_empty() {
+        return Ok(Vec::new());
+    }
     let counts = selection.axes().iter().zip(grid.chunk_counts()).map(|(axis, chunks)| axis.count().min(chunks));
     let count = counts.fold(1u64, u64::saturating_mul);
     // A stored chunk takes some bytes of the file, so of more than these most were never written.

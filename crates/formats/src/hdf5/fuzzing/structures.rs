@@ -50,16 +50,16 @@ impl Structures {
 
     /// The object of a heap ID in a fractal heap.
     pub fn fractal_heap(&self, address: u64, id: &[u8]) -> Result<Vec<u8>> {
-        FractalHeap::open(&self.0, address)?.object(id)
+        Ok(FractalHeap::open(&self.0, address)?.object(id)?.into_owned())
     }
 
     /// `length` bytes at `offset` of a fractal heap, which must be those of its two halves.
     pub fn managed_object(&self, address: u64, offset: u64, length: u64) -> Result<Vec<u8>> {
         let mut heap = FractalHeap::open(&self.0, address)?;
-        let whole = heap.managed_at(offset, length)?;
+        let whole = heap.managed_at(offset, length)?.into_owned();
         let half = length / 2;
-        let mut halves = heap.managed_at(offset, half)?;
-        halves.extend(heap.managed_at(offset.saturating_add(half), length - half)?);
+        let mut halves = heap.managed_at(offset, half)?.into_owned();
+        halves.extend_from_slice(&heap.managed_at(offset.saturating_add(half), length - half)?);
         if halves != whole {
             return Err(Error::internal("a managed object whose halves are others"));
         }

@@ -5,6 +5,7 @@
 //! address of every structure and gives the bytes of all metadata, packed together, for one write behind the
 //! values. [`encode_superblock`] comes last: a file without it is no HDF5 file.
 
+mod dense;
 mod description;
 mod metadata;
 mod space;

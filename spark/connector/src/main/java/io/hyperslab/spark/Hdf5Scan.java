@@ -12,6 +12,8 @@ import java.util.OptionalLong;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.SortDirection;
+import org.apache.spark.sql.connector.expressions.SortOrder;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
@@ -20,13 +22,14 @@ import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsReportOrdering;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** A planned read. The driver plans from metadata, tasks read the splits that they are given. */
-final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsRuntimeV2Filtering {
+final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsReportOrdering, SupportsRuntimeV2Filtering {
   /** Bytes of values of a partition, at most, where no option says otherwise. */
   private static final long TARGET_BYTES = 64L << 20;
 
@@ -89,6 +92,16 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
         return described.exact ? OptionalLong.of(described.rows) : OptionalLong.empty();
       }
     };
+  }
+
+  /** Rows of a partition come in the order of their numbers, where the numbers are of one array. */
+  @Override
+  public SortOrder[] outputOrdering() {
+    boolean oneArray = request.get("files").size() == 1 && !request.get("dataset").asText().matches(".*[*?].*");
+    if (!oneArray || !aggregates.isEmpty() || !Arrays.asList(wanted.fieldNames()).contains("_row")) {
+      return new SortOrder[0];
+    }
+    return new SortOrder[] {Expressions.sort(Expressions.column("_row"), SortDirection.ASCENDING)};
   }
 
   @Override

@@ -1,0 +1,48 @@
+//! Blobs: where HDF5 puts the bytes of variable-length values and references.
+
+use std::ffi::c_void;
+
+use crate::container::blob::{BlobName, is_null, with_blob};
+use crate::container::fault::{Fault, fault};
+use crate::ffi::*;
+use crate::guard;
+use crate::handle::Handle;
+
+pub(crate) unsafe extern "C" fn put<const S: usize>(obj: *mut c_void, buf: *const c_void, size: usize, id: *mut c_void, _ctx: *mut c_void) -> herr_t {
+    guard::status::<S>("blob put", |_| {
+        // SAFETY: `buf` has `size` bytes, and `id` room for a name.
+        unsafe {
+            let bytes = if size == 0 { &[] } else { std::slice::from_raw_parts(buf.cast::<u8>(), size) };
+            let name = Handle::of(obj)?.place.container.arena.put(bytes)?;
+            id.cast::<BlobName>().write_unaligned(name);
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn get<const S: usize>(_obj: *mut c_void, id: *const c_void, buf: *mut c_void, size: usize, _ctx: *mut c_void) -> herr_t {
+    guard::status::<S>("blob get", |_| {
+        // SAFETY: `id` is a name, and `buf` has room for `size` bytes.
+        unsafe {
+            let name = id.cast::<BlobName>().read_unaligned();
+            with_blob(&name, size, |bytes| std::ptr::copy_nonoverlapping(bytes.as_ptr(), buf.cast(), size))
+        }
+    })
+}
+
+pub(crate) unsafe extern "C" fn specific<const S: usize>(_obj: *mut c_void, id: *mut c_void, args: *mut H5VL_blob_specific_args_t) -> herr_t {
+    guard::status::<S>("blob specific", |_| {
+        // SAFETY: `id` is a name, and the union's member is the one of the operation.
+        unsafe {
+            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                // The bytes go when the file is closed.
+                H5VL_BLOB_DELETE => {}
+                H5VL_BLOB_ISNULL => *args.args.is_null.isnull = is_null(&id.cast::<BlobName>().read_unaligned()),
+                H5VL_BLOB_SETNULL => id.cast::<BlobName>().write_unaligned([0; 16]),
+                other => return Err(Fault::unsupported(format!("operation {other} on a blob"))),
+            }
+        }
+        Ok(())
+    })
+}

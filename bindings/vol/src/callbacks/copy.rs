@@ -1,0 +1,122 @@
+//! `H5Ocopy` and the copying of links.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use super::group::link_at;
+use super::location::{Located, walking};
+use crate::container::fault::{Result, fault};
+use crate::container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target, lock};
+use crate::container::open::Container;
+use crate::container::path::Place;
+use crate::ffi::*;
+use crate::host::Host;
+
+const SHALLOW: u32 = 1;
+const EXPAND_SOFT: u32 = 2;
+const EXPAND_EXTERNAL: u32 = 4;
+const WITHOUT_ATTRIBUTES: u32 = 16;
+
+/// What a copy of a link leads to.
+pub(crate) fn copy_link(from: &Place, to: &Place, link: &Link) -> Result<Target> {
+    match &link.target {
+        Target::Hard(_) if !Arc::ptr_eq(&from.container, &to.container) => Err(fault!("a hard link cannot lead into another file; copy the object, or make an external link")),
+        target => Ok(target.clone()),
+    }
+}
+
+struct Copy<'a> {
+    host: &'static Host,
+    target: &'a Arc<Container>,
+    flags: u32,
+    done: BTreeMap<(u64, ObjectId), ObjectId>,
+}
+
+impl Copy<'_> {
+    fn datatype(&self, from: &Place, datatype: &Datatype) -> Datatype {
+        let committed = datatype.committed.filter(|_| Arc::ptr_eq(&from.container, self.target));
+        Datatype { committed, ..datatype.clone() }
+    }
+
+    fn attribute(&self, from: &Place, attribute: &Attribute, owner: ObjectId) -> Attribute {
+        let old = lock(attribute);
+        let mut arenas = old.arenas.clone();
+        arenas.push(Arc::clone(&from.container.arena));
+        Arc::new(Mutex::new(AttributeValue {
+            name: old.name.clone(),
+            object: owner,
+            datatype: self.datatype(from, &old.datatype),
+            space: old.space.clone(),
+            bytes: old.bytes.clone(),
+            arenas,
+            order: old.order,
+            utf8: old.utf8,
+        }))
+    }
+
+    fn dataset(&self, from: &Place, dataset: &Dataset, creation: &[u8]) -> Result<Dataset> {
+        let fill = || super::dataset::fill_of(self.host, &from.container, creation, &dataset.datatype);
+        let (mut table, space) = dataset.with_table(&from.container.folder, fill, |table, space| Ok((table.duplicate(space, &self.target.folder)?, space.clone())))?;
+        table.keep(&from.container.arena);
+        Ok(Dataset { datatype: self.datatype(from, &dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None }) })
+    }
+
+    fn object(&mut self, from: &Place, depth: usize) -> Result<ObjectId> {
+        let key = (from.container.number, from.object);
+        if let Some(done) = self.done.get(&key) {
+            return Ok(*done);
+        }
+        if depth > 1024 {
+            return Err(fault!("groups nested more than 1024 deep"));
+        }
+        let old = lock(&from.container.tree).object(from.object)?.clone();
+        let body = match &old.body {
+            Body::Group { tracked, next_order, .. } => Body::Group { links: BTreeMap::new(), next_order: *next_order, tracked: *tracked },
+            Body::Dataset(dataset) => Body::Dataset(Arc::new(self.dataset(from, dataset, &old.creation)?)),
+            Body::Datatype(datatype) => Body::Datatype(datatype.clone()),
+        };
+        let mut new = Object::new(body, old.creation.clone());
+        (new.attributes_tracked, new.next_attribute, new.born) = (old.attributes_tracked, old.next_attribute, old.born);
+        new.comment.clone_from(&old.comment);
+        let id = lock(&self.target.tree).add(new);
+        self.done.insert(key, id);
+        if self.flags & WITHOUT_ATTRIBUTES == 0 {
+            for (name, attribute) in &old.attributes {
+                let copied = self.attribute(from, attribute, id);
+                lock(&self.target.tree).object_mut(id)?.attributes.insert(name.clone(), copied);
+            }
+        }
+        let Body::Group { links, .. } = &old.body else { return Ok(id) };
+        if self.flags & SHALLOW != 0 && depth > 0 {
+            return Ok(id);
+        }
+        for (name, link) in links {
+            let expand = match link.target {
+                Target::Hard(_) => true,
+                Target::Soft(_) => self.flags & EXPAND_SOFT != 0,
+                Target::User(..) => self.flags & EXPAND_EXTERNAL != 0,
+            };
+            // A link that leads nowhere is copied as it is.
+            let below = if expand { walking(self.host, 0, |walk| walk.follow(from, name, link)).ok() } else { None };
+            let target = match below {
+                Some(place) => Target::Hard(self.object(&place, depth + 1)?),
+                None => link.target.clone(),
+            };
+            if let Body::Group { links, .. } = &mut lock(&self.target.tree).object_mut(id)?.body {
+                links.insert(name.clone(), Link { order: link.order, utf8: link.utf8, target });
+            }
+        }
+        Ok(id)
+    }
+}
+
+/// Copies an object, and what is below it, to a path.
+pub(crate) fn object(host: &'static Host, from: &Located, to: &Located, path: &str, ocpypl: hid_t, lcpl: hid_t) -> Result<()> {
+    let mut flags = 0;
+    if ocpypl > 0 {
+        // SAFETY: an out parameter.
+        unsafe { (host.call.H5Pget_copy_object)(ocpypl, &raw mut flags) };
+    }
+    link_at(host, to, path, lcpl, |parent| Copy { host, target: &parent.container, flags, done: BTreeMap::new() }.object(&from.place, 0))?;
+    Ok(())
+}

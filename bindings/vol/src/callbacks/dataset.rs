@@ -1,0 +1,265 @@
+//! Datasets.
+
+use std::ffi::{c_char, c_void};
+use std::sync::{Arc, Mutex};
+
+use super::group::{add, open_at, opened};
+use super::iterate::registered;
+use super::location::{Located, locate};
+use crate::container::fault::{Fault, Result, fault};
+use crate::container::model::{Body, Dataset, Datatype, Extent, Object, lock};
+use crate::container::open::Container;
+use crate::container::path::Place;
+use crate::container::shape::Space;
+use crate::container::table::Table;
+use crate::ffi::*;
+use crate::guard;
+use crate::handle::{Handle, What};
+use crate::host::{Host, Owned};
+use crate::{datatype, plist, transfer};
+
+/// What an element holds that was never written.
+pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, creation: &[u8], stored: &Datatype) -> Result<Vec<u8>> {
+    if creation.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list = plist::decode(host, creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
+    let memory = datatype::decode(host, &stored.encoded)?;
+    let place = Place { container: Arc::clone(container), object: crate::container::model::ROOT };
+    let raw = Handle::give(host, place, What::Group, String::new());
+    let target = datatype::in_file(host, raw, memory.id);
+    let fill = target.and_then(|target| plist::fill(host, list.id, memory.id, target.id));
+    // SAFETY: the handle was made above, and the datatype in it is closed.
+    unsafe { Handle::close_quietly(raw) };
+    fill
+}
+
+pub(crate) unsafe extern "C" fn create<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    name: *const c_char,
+    lcpl: hid_t,
+    type_id: hid_t,
+    space_id: hid_t,
+    dcpl: hid_t,
+    dapl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
+    guard::object::<S>("dataset create", |host| {
+        plist::check_list(host, dapl)?;
+        // SAFETY: what HDF5 passes is ours, and its strings are strings.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let at = locate(handle, loc)?;
+            at.place.container.change()?;
+            let stored = datatype::stored(host, handle.raw(), type_id)?;
+            let space = transfer::space_of(host, space_id)?;
+            check_layout(host, dcpl, &space)?;
+            let creation = plist::encode(host, dcpl);
+            let memory = datatype::decode(host, &stored.encoded)?;
+            let target = datatype::in_file(host, handle.raw(), memory.id)?;
+            let fill = plist::fill(host, dcpl, memory.id, target.id)?;
+            let table = Table::create(&stored.kind, &space, &at.place.container.folder, fill)?;
+            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None }) });
+            let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
+            object.attributes_tracked = plist::tracks_attributes(host, dcpl);
+            object.born = plist::born(host, dcpl);
+            let made = add(host, &at, name, lcpl, object)?;
+            let raw = Handle::give(host, made.place, What::Dataset(dataset), made.path);
+            keep_access(host, raw, dapl);
+            Ok(raw)
+        }
+    })
+}
+
+/// Keeps a copy of an access property list that is not the default.
+unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
+    if dapl <= 0 || host.global(c"H5P_LST_DATASET_ACCESS_ID_g") == Some(dapl) {
+        return;
+    }
+    // SAFETY: a handle that was just made, and an id of the library.
+    unsafe {
+        if let (Ok(handle), Ok(copy)) = (Handle::of(raw), Owned::new((host.call.H5Pcopy)(dapl), host.call.H5Pclose, "no copy")) {
+            *lock(&handle.access) = Some(copy);
+        }
+    }
+}
+
+/// What native HDF5 asks of a layout too: only chunks let a dataset grow. Values in other files are refused.
+fn check_layout(host: &Host, dcpl: hid_t, space: &Space) -> Result<()> {
+    // SAFETY: an id of the library.
+    let layout = if dcpl > 0 { unsafe { (host.call.H5Pget_layout)(dcpl) } } else { 1 };
+    if layout == 3 {
+        return Err(Fault::unsupported("virtual datasets; write the values, or keep the virtual dataset in a native file"));
+    }
+    if let Space::Simple { shape, max_shape } = space {
+        if shape != max_shape && layout != 2 && max_shape.iter().zip(shape).any(|(most, now)| most > now) {
+            return Err(fault!("only a chunked dataset can grow; set a chunk shape"));
+        }
+        if layout == 2 {
+            let mut chunk = [0u64; 32];
+            // SAFETY: room for the most dimensions that there can be.
+            let ndims = unsafe { (host.call.H5Pget_chunk)(dcpl, 32, chunk.as_mut_ptr()) };
+            if usize::try_from(ndims) != Ok(shape.len()) {
+                return Err(fault!("a chunk of {ndims} dimensions for a dataset of {}", shape.len()));
+            }
+            if chunk.iter().zip(max_shape).any(|(chunk, most)| *most != u64::MAX && chunk > most && *most > 0) {
+                return Err(fault!("a chunk is larger than the dataset can become"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, dapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+    guard::object::<S>("dataset open", |host| {
+        // SAFETY: as for `create`.
+        unsafe {
+            let raw = open_at(host, opened(Handle::of(obj)?, loc, name, dapl)?, Some(H5I_DATASET))?.0;
+            keep_access(host, raw, dapl);
+            Ok(raw)
+        }
+    })
+}
+
+pub(crate) unsafe extern "C" fn read<const S: usize>(
+    count: usize,
+    objs: *mut *mut c_void,
+    mem_types: *mut hid_t,
+    mem_spaces: *mut hid_t,
+    file_spaces: *mut hid_t,
+    dxpl: hid_t,
+    bufs: *mut *mut c_void,
+    _req: *mut *mut c_void,
+) -> herr_t {
+    guard::status::<S>("dataset read", |host| {
+        for i in 0..count {
+            // SAFETY: HDF5 passes `count` of each; a buffer holds what its datatype and dataspace say.
+            unsafe {
+                let handle = Handle::of(*objs.add(i))?;
+                let io = transfer::Io { host, handle, mem_type: *mem_types.add(i), mem_space: *mem_spaces.add(i), file_space: *file_spaces.add(i), dxpl };
+                io.read((*bufs.add(i)).cast())?;
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn write<const S: usize>(
+    count: usize,
+    objs: *mut *mut c_void,
+    mem_types: *mut hid_t,
+    mem_spaces: *mut hid_t,
+    file_spaces: *mut hid_t,
+    dxpl: hid_t,
+    bufs: *mut *const c_void,
+    _req: *mut *mut c_void,
+) -> herr_t {
+    guard::status::<S>("dataset write", |host| {
+        for i in 0..count {
+            // SAFETY: as for `read`.
+            unsafe {
+                let handle = Handle::of(*objs.add(i))?;
+                handle.place.container.change()?;
+                let io = transfer::Io { host, handle, mem_type: *mem_types.add(i), mem_space: *mem_spaces.add(i), file_space: *file_spaces.add(i), dxpl };
+                io.write((*bufs.add(i)).cast())?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The id of a datatype for a program: the committed one where there is one.
+pub(crate) fn give_type(host: &'static Host, handle: &Handle, stored: &Datatype) -> Result<hid_t> {
+    if let Some(object) = stored.committed {
+        let container = Arc::clone(&handle.place.container);
+        let path = lock(&container.tree).reachable().remove(&object);
+        if lock(&container.tree).object(object).is_ok() {
+            let at = Located { place: Place { container, object }, path: path.unwrap_or_default() };
+            return Ok(registered(host, &at)?.give());
+        }
+    }
+    Ok(datatype::decode(host, &stored.encoded)?.give())
+}
+
+pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_dataset_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("dataset get", |host| {
+        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let dataset = handle.dataset()?;
+            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                H5VL_DATASET_GET_DAPL => {
+                    let copy = lock(&handle.access).as_ref().map(|list| (host.call.H5Pcopy)(list.id));
+                    args.args.get_dapl.dapl_id = match copy {
+                        Some(copy) => Owned::new(copy, host.call.H5Pclose, "the access property list cannot be copied")?.give(),
+                        None => plist::decode(host, &[], c"H5P_CLS_DATASET_ACCESS_ID_g")?.give(),
+                    };
+                }
+                H5VL_DATASET_GET_DCPL => {
+                    let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
+                    args.args.get_dcpl.dcpl_id = plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?.give();
+                }
+                H5VL_DATASET_GET_SPACE => args.args.get_space.space_id = transfer::give_space(host, &lock(&dataset.extent).space)?,
+                H5VL_DATASET_GET_SPACE_STATUS => *args.args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED,
+                H5VL_DATASET_GET_STORAGE_SIZE => {
+                    let count = lock(&dataset.extent).space.count().unwrap_or(0);
+                    *args.args.get_storage_size.storage_size = count.saturating_mul(dataset.datatype.kind.bytes() as u64);
+                }
+                H5VL_DATASET_GET_TYPE => args.args.get_type.type_id = give_type(host, handle, &dataset.datatype)?,
+                other => return Err(Fault::unsupported(format!("question {other} about a dataset"))),
+            }
+        }
+        Ok(())
+    })
+}
+
+fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> {
+    let dataset = handle.dataset()?;
+    let container = &handle.place.container;
+    container.change()?;
+    let creation = lock(&container.tree).object(handle.place.object)?.creation.clone();
+    let fill = fill_of(host, container, &creation, &dataset.datatype)?;
+    dataset.with_table(&container.folder, || Ok(fill), |_, _| Ok(()))?;
+    let mut extent = lock(&dataset.extent);
+    let Space::Simple { shape, max_shape } = extent.space.clone() else { return Err(fault!("a dataset of one element or none cannot grow")) };
+    if let Some((wanted, most)) = size.iter().zip(&max_shape).find(|(wanted, most)| wanted > most) {
+        return Err(fault!("a length of {wanted}, where the dataset was made for {most} at most"));
+    }
+    if size == shape {
+        return Ok(());
+    }
+    let next = Space::Simple { shape: size.to_vec(), max_shape };
+    let Extent { space, table, .. } = &mut *extent;
+    table.as_mut().ok_or_else(|| fault!("no values"))?.resize(space, &next)?;
+    *space = next;
+    Ok(())
+}
+
+pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_dataset_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("dataset specific", |host| {
+        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let args = args.as_ref().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                H5VL_DATASET_SET_EXTENT => {
+                    let ndims = lock(&handle.dataset()?.extent).space.shape().len();
+                    let list = {
+                        let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
+                        plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?
+                    };
+                    if (host.call.H5Pget_layout)(list.id) != 2 {
+                        return Err(fault!("only a chunked dataset can change its shape"));
+                    }
+                    set_extent(host, handle, std::slice::from_raw_parts(args.args.set_extent.size, ndims))
+                }
+                H5VL_DATASET_FLUSH => handle.place.container.publish(),
+                H5VL_DATASET_REFRESH => Ok(()),
+                other => Err(Fault::unsupported(format!("operation {other} on a dataset"))),
+            }
+        }
+    })
+}

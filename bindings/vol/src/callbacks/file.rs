@@ -1,0 +1,231 @@
+//! Files.
+
+use std::ffi::{c_char, c_uint, c_void};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{info, location::join};
+use crate::container::fault::{Fault, Result, fault};
+use crate::container::model::{Object, ROOT, lock};
+use crate::container::open::{self, Container, Create};
+use crate::container::path::Place;
+use crate::datatype::kind_of;
+use crate::ffi::*;
+use crate::guard;
+use crate::handle::{Handle, What, give_text, open_in, text};
+use crate::host::{Host, Owned, check};
+use crate::plist;
+
+const ACC_RDWR: c_uint = 1;
+const ACC_TRUNC: c_uint = 2;
+const ACC_EXCL: c_uint = 4;
+const ACC_CREAT: c_uint = 16;
+const ACC_SWMR: c_uint = 32 | 64;
+
+fn give(host: &'static Host, container: Arc<Container>, name: &str, fapl: hid_t, writable: bool) -> Result<*mut c_void> {
+    crate::old_calls::redirect(host);
+    // SAFETY: an id of the library.
+    let fapl = if fapl > 0 { Some(Owned::new(unsafe { (host.call.H5Pcopy)(fapl) }, host.call.H5Pclose, "the access property list cannot be copied")?) } else { None };
+    let what = What::File { fapl, writable, name: name.to_owned(), primary: true };
+    Ok(Handle::give(host, Place { container, object: ROOT }, what, join("/", "")))
+}
+
+pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flags: c_uint, fcpl: hid_t, fapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+    guard::object::<S>("file create", |host| {
+        // SAFETY: a string of HDF5's.
+        let name = unsafe { text(name)? };
+        let how = if flags & ACC_TRUNC != 0 { Create::Truncate } else { Create::New };
+        let mut root = Object::group(plist::encode(host, fcpl), plist::tracks_links(host, fcpl));
+        root.attributes_tracked = plist::tracks_attributes(host, fcpl);
+        root.creation = Vec::new();
+        let container = Container::create(Path::new(name), how, root, plist::encode(host, fcpl), info::of_plist(host, fapl))?;
+        give(host, container, name, fapl, true)
+    })
+}
+
+pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags: c_uint, fapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+    guard::object::<S>("file open", |host| {
+        // SAFETY: a string of HDF5's.
+        let name = unsafe { text(name)? };
+        if flags & (ACC_TRUNC | ACC_EXCL | ACC_CREAT) != 0 {
+            return Err(fault!("flags that create a file, given to open it"));
+        }
+        if flags & ACC_SWMR != 0 {
+            return Err(Fault::unsupported("SWMR: readers of a container see what was published last; open without SWMR"));
+        }
+        let anchor = Handle::anchor(host);
+        let writable = flags & ACC_RDWR != 0;
+        let container = Container::open(Path::new(name), writable, info::of_plist(host, fapl), &|encoded| kind_of(host, anchor, encoded))?;
+        give(host, container, name, fapl, writable)
+    })
+}
+
+/// Only what came by this `H5Fopen`.
+const LOCAL: c_uint = 0x20;
+
+fn types_of(handle: &Handle) -> c_uint {
+    match handle.what {
+        What::File { .. } => 1,
+        What::Dataset(_) => 2,
+        What::Group => 4,
+        What::Datatype(_) => 8,
+        What::Attribute(_) => 16,
+    }
+}
+
+/// The ids of open things of a file, of the kinds in `types`.
+fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, most: usize) -> Vec<hid_t> {
+    let mut found = Vec::new();
+    let mut kinds: Vec<(H5I_type_t, Vec<usize>)> = Vec::new();
+    for (_, address) in open_in(container) {
+        // SAFETY: the address is that of an open handle.
+        let Ok(handle) = (unsafe { Handle::of(address as *const c_void) }) else { continue };
+        let kind = types_of(handle);
+        if kind & types == 0 || handle.host.slot != host.slot || (types & LOCAL != 0 && handle.opener != opener) {
+            continue;
+        }
+        let kind = match kind {
+            1 => H5I_FILE,
+            2 => H5I_DATASET,
+            4 => H5I_GROUP,
+            8 => H5I_DATATYPE,
+            _ => H5I_ATTR,
+        };
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, all)) => all.push(address),
+            None => kinds.push((kind, vec![address])),
+        }
+    }
+    // HDF5 gives no id of a thing; but it numbers ids one after the other, so the newest are tried first.
+    for (kind, mut wanted) in kinds {
+        let tag = i64::from(kind) << 56;
+        let newest = newest_number(host, tag);
+        let mut number = newest;
+        while !wanted.is_empty() && number >= 0 && found.len() < most {
+            let id = tag | number;
+            // SAFETY: H5Iis_valid takes any number; H5VLobject a valid id of a thing that a connector has.
+            let object = unsafe { if (host.call.H5Iis_valid)(id) > 0 { (host.call.H5VLobject)(id) as usize } else { 0 } };
+            if let Some(at) = wanted.iter().position(|address| *address == object) {
+                wanted.swap_remove(at);
+                found.push(id);
+            }
+            number -= 1;
+        }
+    }
+    found
+}
+
+fn newest_number(host: &Host, tag: i64) -> i64 {
+    // Ids are given in order: the highest valid one lies below the first long run of free numbers.
+    let (mut last, mut number, mut free) = (-1i64, 0i64, 0);
+    while free < 4096 {
+        // SAFETY: H5Iis_valid takes any number.
+        if unsafe { (host.call.H5Iis_valid)(tag | number) } > 0 {
+            last = number;
+            free = 0;
+        } else {
+            free += 1;
+        }
+        number += 1;
+    }
+    last
+}
+
+pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_file_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("file get", |host| {
+        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let container = &handle.place.container;
+            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                H5VL_FILE_GET_CONT_INFO => {
+                    let out = &mut *args.args.get_cont_info.info;
+                    out.feature_flags = 0;
+                    out.token_size = 8;
+                    out.blob_id_size = 16;
+                }
+                H5VL_FILE_GET_FAPL => {
+                    let copy = match &handle.what {
+                        What::File { fapl: Some(fapl), .. } => (host.call.H5Pcopy)(fapl.id),
+                        _ => (host.call.H5Pcreate)(host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| fault!("no class of property lists"))?),
+                    };
+                    args.args.get_fapl.fapl_id = check_id(copy, "the access property list cannot be copied")?;
+                }
+                H5VL_FILE_GET_FCPL => {
+                    let creation = lock(&container.tree).creation.clone();
+                    args.args.get_fcpl.fcpl_id = plist::decode(host, &creation, c"H5P_CLS_FILE_CREATE_ID_g")?.give();
+                }
+                H5VL_FILE_GET_FILENO => *args.args.get_fileno.fileno = container.number,
+                H5VL_FILE_GET_INTENT => {
+                    let writable = match &handle.what {
+                        What::File { writable, .. } => *writable,
+                        _ => container.writable.load(Ordering::Relaxed),
+                    };
+                    *args.args.get_intent.flags = if writable { ACC_RDWR } else { 0 };
+                }
+                H5VL_FILE_GET_NAME => {
+                    let name = match &handle.what {
+                        What::File { name, .. } => name.clone(),
+                        _ => {
+                            let file = Handle::of(handle.file())?;
+                            match &file.what {
+                                What::File { name, .. } => name.clone(),
+                                _ => container.folder.display().to_string(),
+                            }
+                        }
+                    };
+                    let out = &args.args.get_name;
+                    give_text(&name, out.buf, out.buf_size, out.file_name_len);
+                }
+                H5VL_FILE_GET_OBJ_COUNT => {
+                    let types = args.args.get_obj_count.types;
+                    let opener = handle.opener;
+                    let matching = open_in(container).into_iter().filter(|(_, address)| Handle::of(*address as *const c_void).is_ok_and(|handle| types_of(handle) & types != 0 && handle.host.slot == host.slot && (types & LOCAL == 0 || handle.opener == opener)));
+                    *args.args.get_obj_count.count = matching.count();
+                }
+                H5VL_FILE_GET_OBJ_IDS => {
+                    let out = &args.args.get_obj_ids;
+                    let found = ids(host, container, out.types, handle.opener, out.max_objs);
+                    for (place, id) in found.iter().enumerate() {
+                        *out.oid_list.add(place) = *id;
+                    }
+                    *out.count = found.len();
+                }
+                other => return Err(Fault::unsupported(format!("question {other} about a file"))),
+            }
+        }
+        Ok(())
+    })
+}
+
+fn check_id(id: hid_t, what: &str) -> Result<hid_t> {
+    check(if id < 0 { -1 } else { 0 }, what).map(|_| id)
+}
+
+pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_file_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("file specific", |host| {
+        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        unsafe {
+            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                H5VL_FILE_FLUSH => Handle::of(obj)?.place.container.publish()?,
+                H5VL_FILE_REOPEN => {
+                    let handle = Handle::of(obj)?;
+                    let What::File { fapl, writable, name, .. } = &handle.what else { return Err(fault!("the object is no file")) };
+                    let fapl = fapl.as_ref().map_or(0, |fapl| fapl.id);
+                    *args.args.reopen.file = give(host, Arc::clone(&handle.place.container), name, fapl, *writable)?;
+                }
+                H5VL_FILE_IS_ACCESSIBLE => *args.args.is_accessible.accessible = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?)),
+                H5VL_FILE_DELETE => open::delete(Path::new(text(args.args.del.filename)?))?,
+                H5VL_FILE_IS_EQUAL => {
+                    let (one, other) = (Handle::of(obj)?, args.args.is_equal.obj2);
+                    *args.args.is_equal.same_file = Handle::of(other).is_ok_and(|other| Arc::ptr_eq(&one.place.container, &other.place.container));
+                }
+                other => return Err(Fault::unsupported(format!("operation {other} on a file"))),
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,164 @@
+//! Groups.
+
+use std::ffi::{c_char, c_void};
+
+use super::location::{Located, by_name, join, locate, walking};
+use crate::container::fault::{Fault, Result, fault};
+use crate::container::model::{Body, Object, Target, lock};
+use crate::container::path::Place;
+use crate::ffi::*;
+use crate::guard;
+use crate::handle::{Handle, What, text, what_of};
+use crate::host::Host;
+use crate::plist;
+
+/// Adds an object at a path; without a name it is one that no link leads to.
+pub(crate) unsafe fn add(host: &'static Host, at: &Located, name: *const c_char, lcpl: hid_t, object: Object) -> Result<Located> {
+    at.place.container.change()?;
+    if name.is_null() {
+        let mut tree = lock(&at.place.container.tree);
+        let id = tree.add(object);
+        tree.unlinked += 1;
+        return Ok(Located { place: Place { container: at.place.container.clone(), object: id }, path: String::new() });
+    }
+    // SAFETY: a string of HDF5's.
+    let path = unsafe { text(name)? };
+    let place = link_at(host, at, path, lcpl, |place| Ok(lock(&place.container.tree).add(object)))?;
+    Ok(Located { place, path: join(&at.path, path) })
+}
+
+/// Makes a link at a path from `at`; `target` gives the object once it is known that the link can be made.
+pub(crate) fn link_at(host: &'static Host, at: &Located, path: &str, lcpl: hid_t, target: impl FnOnce(&Place) -> Result<u64>) -> Result<Place> {
+    let (intermediate, utf8) = plist::link_creation(host, lcpl)?;
+    let mut make = |place: &Place, name: &str| -> Result<()> {
+        let mut tree = lock(&place.container.tree);
+        let group = tree.add(Object::group(Vec::new(), false));
+        tree.link(place.object, name, utf8, Target::Hard(group))
+    };
+    let (parent, name) = walking(host, 0, |walk| walk.parent(&at.place, path, if intermediate { Some(&mut make) } else { None }))?;
+    if lock(&parent.container.tree).links(parent.object)?.contains_key(name) {
+        return Err(fault!("there is a link '{name}' already (in '{path}')"));
+    }
+    parent.container.change()?;
+    let object = target(&parent)?;
+    lock(&parent.container.tree).link(parent.object, name, utf8, Target::Hard(object))?;
+    Ok(Place { container: parent.container, object })
+}
+
+/// Opens an object as a handle, of one kind or of any.
+pub(crate) fn open_at(host: &'static Host, at: Located, wanted: Option<H5I_type_t>) -> Result<(*mut c_void, H5I_type_t)> {
+    let (what, kind) = what_of(&lock(&at.place.container.tree).object(at.place.object)?.body);
+    if wanted.is_some_and(|wanted| wanted != kind) {
+        let word = |kind| match kind {
+            H5I_GROUP => "group",
+            H5I_DATASET => "dataset",
+            _ => "datatype",
+        };
+        return Err(fault!("'{}' is a {}, not a {}", at.path, word(kind), word(wanted.unwrap_or(kind))));
+    }
+    Ok((Handle::give(host, at.place, what, at.path), kind))
+}
+
+pub(crate) unsafe extern "C" fn create<const S: usize>(
+    obj: *mut c_void,
+    loc: *const H5VL_loc_params_t,
+    name: *const c_char,
+    lcpl: hid_t,
+    gcpl: hid_t,
+    gapl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> *mut c_void {
+    guard::object::<S>("group create", |host| {
+        plist::check_list(host, gapl)?;
+        // SAFETY: what HDF5 passes is ours, and its strings are strings.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let at = locate(handle, loc)?;
+            let mut object = Object::group(plist::encode(host, gcpl), plist::tracks_links(host, gcpl));
+            object.attributes_tracked = plist::tracks_attributes(host, gcpl);
+            object.born = plist::born(host, gcpl);
+            let made = add(host, &at, name, lcpl, object)?;
+            Ok(Handle::give(host, made.place, What::Group, made.path))
+        }
+    })
+}
+
+pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, name: *const c_char, gapl: hid_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+    guard::object::<S>("group open", |host| {
+        // SAFETY: as for `create`.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let at = opened(handle, loc, name, gapl)?;
+            Ok(open_at(host, at, Some(H5I_GROUP))?.0)
+        }
+    })
+}
+
+/// The object of an open call: a name below a location.
+pub(crate) unsafe fn opened(handle: &Handle, loc: *const H5VL_loc_params_t, name: *const c_char, lapl: hid_t) -> Result<Located> {
+    // SAFETY: what HDF5 passes.
+    unsafe {
+        plist::check_list(handle.host, lapl)?;
+        let base = locate(handle, loc)?;
+        if name.is_null() {
+            return Ok(base);
+        }
+        let name = text(name)?;
+        if base.place.object == handle.place.object {
+            return by_name(handle, name, lapl);
+        }
+        let place = walking(handle.host, lapl, |walk| walk.resolve(&base.place, name))?;
+        Ok(Located { place, path: join(&base.path, name) })
+    }
+}
+
+pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut H5VL_group_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("group get", |host| {
+        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                H5VL_GROUP_GET_GCPL => {
+                    let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
+                    args.args.get_gcpl.gcpl_id = plist::decode(host, &creation, c"H5P_CLS_GROUP_CREATE_ID_g")?.give();
+                }
+                H5VL_GROUP_GET_INFO => {
+                    let at = locate(handle, &raw const args.args.get_info.loc_params)?;
+                    let tree = lock(&at.place.container.tree);
+                    let Body::Group { links, next_order, tracked } = &tree.object(at.place.object)?.body else {
+                        return Err(fault!("'{}' is no group", at.path));
+                    };
+                    let info = &mut *args.args.get_info.ginfo;
+                    info.storage_type = H5G_STORAGE_TYPE_COMPACT;
+                    info.nlinks = links.len() as u64;
+                    info.max_corder = if *tracked { *next_order } else { 0 };
+                    info.mounted = false;
+                }
+                other => return Err(Fault::unsupported(format!("question {other} about a group"))),
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args: *mut H5VL_group_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("group specific", |_| {
+        // SAFETY: what HDF5 passes.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            match (*args).op_type {
+                H5VL_GROUP_FLUSH => handle.place.container.publish(),
+                H5VL_GROUP_REFRESH => Ok(()),
+                H5VL_GROUP_MOUNT | H5VL_GROUP_UNMOUNT => Err(Fault::unsupported("files cannot be mounted; use an external link")),
+                other => Err(Fault::unsupported(format!("operation {other} on a group"))),
+            }
+        }
+    })
+}
+
+pub(crate) unsafe extern "C" fn close<const S: usize>(obj: *mut c_void, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    // SAFETY: HDF5 closes an object once.
+    guard::status::<S>("close", |_| unsafe { Handle::close(obj) })
+}

@@ -1,0 +1,100 @@
+//! The connector's info: words that a user gives behind its name, such as `arrow sync=1`.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+
+use crate::container::fault::{Result, fault};
+use crate::container::open::Options;
+use crate::ffi::*;
+use crate::guard;
+use crate::handle::text;
+use crate::host::Host;
+
+fn parse(words: &str) -> Result<Options> {
+    let mut options = Options::default();
+    for word in words.split([' ', ';', ',']).filter(|word| !word.is_empty()) {
+        match word {
+            "sync=1" => options.sync = true,
+            "sync=0" => options.sync = false,
+            other => return Err(fault!("the connector's info has no '{other}'; it knows sync=0 and sync=1")),
+        }
+    }
+    Ok(options)
+}
+
+/// The info in a file access property list.
+pub(crate) fn of_plist(host: &Host, fapl: hid_t) -> Options {
+    if fapl <= 0 {
+        return Options::default();
+    }
+    let mut info: *mut c_void = std::ptr::null_mut();
+    // SAFETY: an out parameter; what comes back is a copy that `copy` made, and is freed here.
+    unsafe {
+        if (host.call.H5Pget_vol_info)(fapl, &raw mut info) < 0 || info.is_null() {
+            return Options::default();
+        }
+        *Box::from_raw(info.cast::<Options>())
+    }
+}
+
+pub(crate) unsafe extern "C" fn copy<const S: usize>(info: *const c_void) -> *mut c_void {
+    // SAFETY: the info is one that `copy` or `from_str` made, or null.
+    guard::object::<S>("info copy", |_| Ok(unsafe { info.cast::<Options>().as_ref() }.map_or(std::ptr::null_mut(), |options| Box::into_raw(Box::new(*options)).cast())))
+}
+
+pub(crate) unsafe extern "C" fn cmp<const S: usize>(value: *mut c_int, one: *const c_void, other: *const c_void) -> herr_t {
+    guard::status::<S>("info cmp", |_| {
+        // SAFETY: both are ours or null; `value` is an out parameter.
+        unsafe {
+            let read = |info: *const c_void| info.cast::<Options>().as_ref().copied().unwrap_or_default();
+            *value = i32::from(read(one).sync) - i32::from(read(other).sync);
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn free<const S: usize>(info: *mut c_void) -> herr_t {
+    guard::status::<S>("info free", |_| {
+        if !info.is_null() {
+            // SAFETY: it is ours, and freed once.
+            drop(unsafe { Box::from_raw(info.cast::<Options>()) });
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn to_str<const S: usize>(info: *const c_void, out: *mut *mut c_char) -> herr_t {
+    guard::status::<S>("info to_str", |host| {
+        // SAFETY: HDF5 frees the string with its own allocator.
+        unsafe {
+            let sync = info.cast::<Options>().as_ref().copied().unwrap_or_default().sync;
+            *out = allocate(host, if sync { "sync=1" } else { "sync=0" })?;
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn from_str<const S: usize>(words: *const c_char, out: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("info from_str", |_| {
+        // SAFETY: a string of HDF5's, and an out parameter.
+        unsafe {
+            let options = if words.is_null() { Options::default() } else { parse(text(words)?)? };
+            *out = Box::into_raw(Box::new(options)).cast();
+        }
+        Ok(())
+    })
+}
+
+/// A string in the host's memory.
+pub(crate) unsafe fn allocate(host: &Host, value: &str) -> Result<*mut c_char> {
+    let value = CString::new(value).map_err(|_| fault!("a zero in a text"))?;
+    let bytes = value.as_bytes_with_nul();
+    // SAFETY: the memory has room for the string and its zero.
+    unsafe {
+        let memory = (host.call.H5allocate_memory)(bytes.len(), false).cast::<c_char>();
+        if memory.is_null() {
+            return Err(fault!("no memory for a text"));
+        }
+        std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), memory, bytes.len());
+        Ok(memory)
+    }
+}

@@ -1,0 +1,162 @@
+//! Where HDF5 says that an object is: the thing itself, a name, a place in an order, a token.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::container::fault::{Result, fault};
+use crate::container::model::{Link, ObjectId, ROOT, lock};
+use crate::container::open::Container;
+use crate::container::path::{Place, Walk};
+use crate::datatype::kind_of;
+use crate::ffi::*;
+use crate::handle::{Handle, text};
+use crate::host::Host;
+use crate::plist;
+
+/// An object, and the path that led to it.
+#[derive(Debug, Clone)]
+pub(crate) struct Located {
+    pub(crate) place: Place,
+    pub(crate) path: String,
+}
+
+/// A path below another.
+pub(crate) fn join(base: &str, name: &str) -> String {
+    let names = |text: &str| crate::container::path::names(text).collect::<Vec<_>>().join("/");
+    if name.starts_with('/') {
+        return format!("/{}", names(name));
+    }
+    match (names(base), names(name)) {
+        (base, name) if base.is_empty() => format!("/{name}"),
+        (base, name) if name.is_empty() => format!("/{base}"),
+        (base, name) => format!("/{base}/{name}"),
+    }
+}
+
+/// Opens the file that an external link in `from` names.
+fn open_external(host: &'static Host, from: &Arc<Container>, file: &str) -> Result<Arc<Container>> {
+    let beside = from.folder.parent().unwrap_or(Path::new(".")).join(file);
+    let found = if beside.exists() { beside } else { Path::new(file).to_path_buf() };
+    let anchor = Handle::anchor(host);
+    Container::open(&found, from.writable.load(Ordering::Relaxed), from.options, &|encoded| kind_of(host, anchor, encoded))
+        .map_err(|error| fault!("the external link to {file}: {}", error.message))
+}
+
+/// Calls `work` with a way to follow links.
+pub(crate) fn walking<T>(host: &'static Host, lapl: hid_t, work: impl FnOnce(&mut Walk<'_>) -> Result<T>) -> Result<T> {
+    plist::check_list(host, lapl)?;
+    let open = |from: &Arc<Container>, file: &str| open_external(host, from, file);
+    work(&mut Walk { links_left: plist::links_left(host, lapl), open: &open })
+}
+
+/// The object at a path from an open thing.
+pub(crate) fn by_name(handle: &Handle, name: &str, lapl: hid_t) -> Result<Located> {
+    if name.is_empty() {
+        return Err(fault!("the name is empty"));
+    }
+    let place = walking(handle.host, lapl, |walk| walk.resolve(&handle.place, name))?;
+    Ok(Located { place, path: join(&handle.path, name) })
+}
+
+/// The links of a group in an order.
+pub(crate) fn ordered(place: &Place, index: H5_index_t, order: H5_iter_order_t) -> Result<Vec<(String, Link)>> {
+    let tree = lock(&place.container.tree);
+    let mut links: Vec<(String, Link)> = tree.links(place.object)?.iter().map(|(name, link)| (name.clone(), link.clone())).collect();
+    if index == H5_INDEX_CRT_ORDER {
+        if let crate::container::model::Body::Group { tracked: false, .. } = tree.object(place.object)?.body {
+            return Err(fault!("the group does not track the order in which its links were made"));
+        }
+        links.sort_by_key(|(_, link)| link.order);
+    } else if index != H5_INDEX_NAME {
+        return Err(fault!("an index that is neither by name nor by creation order"));
+    }
+    match order {
+        H5_ITER_DEC => links.reverse(),
+        H5_ITER_INC | H5_ITER_NATIVE => {}
+        _ => return Err(fault!("an order that is neither increasing nor decreasing")),
+    }
+    Ok(links)
+}
+
+/// The `n`th link of the group that `loc` names.
+///
+/// # Safety
+/// The names in `loc` must be HDF5's.
+pub(crate) unsafe fn by_index(handle: &Handle, loc: &H5VL_loc_by_idx_t) -> Result<(Located, String, Link)> {
+    // SAFETY: the caller's promise.
+    let group = by_name(handle, unsafe { text(loc.name)? }, loc.lapl_id)?;
+    crate::handle::opening_from(handle);
+    let mut links = ordered(&group.place, loc.idx_type, loc.order)?;
+    let number = usize::try_from(loc.n).unwrap_or(usize::MAX);
+    if number >= links.len() {
+        return Err(fault!("link {} of {}", loc.n, links.len()));
+    }
+    let (name, link) = links.swap_remove(number);
+    Ok((group, name, link))
+}
+
+/// The number in a token.
+pub(crate) fn token_of(object: ObjectId) -> H5O_token_t {
+    let mut data = [0; 16];
+    data[..8].copy_from_slice(&object.to_le_bytes());
+    H5O_token_t { __data: data }
+}
+
+/// The object of a token.
+pub(crate) fn object_of(token: &H5O_token_t) -> ObjectId {
+    u64::from_le_bytes(token.__data[..8].try_into().unwrap_or_default())
+}
+
+/// The object that `loc` speaks of.
+///
+/// # Safety
+/// `loc` must be what HDF5 passed.
+pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<Located> {
+    // SAFETY: the caller's promise; the union's member is the one that the type names.
+    unsafe {
+        let loc = loc.as_ref().ok_or_else(|| fault!("no location"))?;
+        crate::handle::opening_from(handle);
+        match loc.type_ {
+            H5VL_OBJECT_BY_SELF => Ok(Located { place: handle.place.clone(), path: handle.path.clone() }),
+            H5VL_OBJECT_BY_NAME => by_name(handle, text(loc.loc_data.loc_by_name.name)?, loc.loc_data.loc_by_name.lapl_id),
+            H5VL_OBJECT_BY_IDX => {
+                let (group, name, link) = by_index(handle, &loc.loc_data.loc_by_idx)?;
+                let place = walking(handle.host, loc.loc_data.loc_by_idx.lapl_id, |walk| walk.follow(&group.place, &name, &link))?;
+                Ok(Located { place, path: join(&group.path, &name) })
+            }
+            H5VL_OBJECT_BY_TOKEN => {
+                let token = loc.loc_data.loc_by_token.token.as_ref().ok_or_else(|| fault!("no token"))?;
+                let object = object_of(token);
+                let container = Arc::clone(&handle.place.container);
+                lock(&container.tree).object(object).map_err(|_| fault!("the token is of no object in this file"))?;
+                let path = lock(&container.tree).reachable().remove(&object).unwrap_or_default();
+                Ok(Located { place: Place { container, object }, path })
+            }
+            _ => Err(fault!("a location of an unknown kind")),
+        }
+    }
+}
+
+/// The path of an open object as it is now: links may have been moved or removed since it was opened.
+pub(crate) fn current_path(handle: &Handle) -> Option<String> {
+    let container = &handle.place.container;
+    let tree = lock(&container.tree);
+    let mut at = ROOT;
+    let mut found = true;
+    for name in crate::container::path::names(&handle.path) {
+        match tree.links(at).ok().and_then(|links| links.get(name)).map(|link| &link.target) {
+            Some(crate::container::model::Target::Hard(next)) => at = *next,
+            // Through a soft link the path stays as it was given.
+            Some(_) => return Some(handle.path.clone()),
+            None => {
+                found = false;
+                break;
+            }
+        }
+    }
+    if found && at == handle.place.object {
+        return Some(handle.path.clone());
+    }
+    tree.reachable().remove(&handle.place.object).filter(|path| !path.is_empty())
+}

@@ -1,0 +1,17 @@
+//! One file for each group of callbacks. Each is generic over the slot of the library that calls it, catches what
+//! goes wrong ([`crate::guard`]), and hands the work to safe code.
+
+pub(crate) mod attribute;
+pub(crate) mod blob;
+pub(crate) mod copy;
+pub(crate) mod dataset;
+pub(crate) mod datatype;
+pub(crate) mod file;
+pub(crate) mod group;
+pub(crate) mod info;
+pub(crate) mod introspect;
+pub(crate) mod iterate;
+pub(crate) mod link;
+pub(crate) mod location;
+pub(crate) mod object;
+pub(crate) mod token;

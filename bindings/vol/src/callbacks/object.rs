@@ -1,0 +1,125 @@
+//! Objects of any kind.
+
+use std::ffi::{c_char, c_void};
+
+use super::copy;
+use super::group::open_at;
+use super::iterate;
+use super::location::{current_path, locate, token_of};
+use crate::container::fault::{Fault, fault};
+use crate::container::model::lock;
+use crate::ffi::*;
+use crate::guard;
+use crate::handle::{Handle, give_text, sweep, text};
+
+pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, opened: *mut H5I_type_t, _dxpl: hid_t, _req: *mut *mut c_void) -> *mut c_void {
+    guard::object::<S>("object open", |host| {
+        // SAFETY: what HDF5 passes, and an out parameter.
+        unsafe {
+            let (raw, kind) = open_at(host, locate(Handle::of(obj)?, loc)?, None)?;
+            if !opened.is_null() {
+                *opened = kind;
+            }
+            Ok(raw)
+        }
+    })
+}
+
+pub(crate) unsafe extern "C" fn copy<const S: usize>(
+    source: *mut c_void,
+    from: *const H5VL_loc_params_t,
+    source_name: *const c_char,
+    target: *mut c_void,
+    to: *const H5VL_loc_params_t,
+    target_name: *const c_char,
+    ocpypl: hid_t,
+    lcpl: hid_t,
+    _dxpl: hid_t,
+    _req: *mut *mut c_void,
+) -> herr_t {
+    guard::status::<S>("object copy", |host| {
+        // SAFETY: what HDF5 passes.
+        unsafe {
+            let source = Handle::of(source)?;
+            let from = super::group::opened(source, from, source_name, 0)?;
+            let target = Handle::of(target)?;
+            let to = locate(target, to)?;
+            copy::object(host, &from, &to, text(target_name)?, ocpypl, lcpl)
+        }
+    })
+}
+
+pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_object_get_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("object get", |_| {
+        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                H5VL_OBJECT_GET_FILE => *args.args.get_file.file = handle.file(),
+                H5VL_OBJECT_GET_NAME => {
+                    let by_self = loc.as_ref().is_none_or(|loc| loc.type_ == H5VL_OBJECT_BY_SELF);
+                    let name = if by_self { current_path(handle).unwrap_or_default() } else { locate(handle, loc)?.path };
+                    let out = &args.args.get_name;
+                    give_text(&name, out.buf, out.buf_size, out.name_len);
+                }
+                H5VL_OBJECT_GET_TYPE => *args.args.get_type.obj_type = iterate::object_info(&locate(handle, loc)?.place)?.type_,
+                H5VL_OBJECT_GET_INFO => *args.args.get_info.oinfo = iterate::object_info(&locate(handle, loc)?.place)?,
+                other => return Err(Fault::unsupported(format!("question {other} about an object"))),
+            }
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_object_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::run::<S, herr_t>("object specific", -1, |host| {
+        // SAFETY: what HDF5 passes; the union's member is the one of the operation.
+        unsafe {
+            let handle = Handle::of(obj)?;
+            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            match args.op_type {
+                H5VL_OBJECT_CHANGE_REF_COUNT => {
+                    let at = locate(handle, loc)?.place;
+                    at.container.change()?;
+                    let delta = i64::from(args.args.change_rc.delta);
+                    let mut tree = lock(&at.container.tree);
+                    tree.object_mut(at.object)?.extra_references += delta;
+                    if delta < 0 {
+                        tree.unlinked += 1;
+                    }
+                    drop(tree);
+                    sweep(&at.container);
+                }
+                H5VL_OBJECT_EXISTS => {
+                    if let Some(by) = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME) {
+                        crate::plist::check_list(host, by.loc_data.loc_by_name.lapl_id)?;
+                    }
+                    *args.args.exists.exists = locate(handle, loc).is_ok();
+                }
+                H5VL_OBJECT_LOOKUP => *args.args.lookup.token_ptr = token_of(locate(handle, loc)?.place.object),
+                H5VL_OBJECT_VISIT => return iterate::objects(host, &locate(handle, loc)?, &args.args.visit),
+                H5VL_OBJECT_FLUSH => handle.place.container.publish()?,
+                H5VL_OBJECT_REFRESH => {}
+                other => return Err(Fault::unsupported(format!("operation {other} on an object"))),
+            }
+        }
+        Ok(0)
+    })
+}
+
+/// Calls that only native files answer.
+pub(crate) unsafe extern "C" fn optional<const S: usize>(_obj: *mut c_void, _loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("object optional", |_| Err(native(args)))
+}
+
+/// Calls that only native files answer.
+pub(crate) unsafe extern "C" fn optional_plain<const S: usize>(_obj: *mut c_void, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("optional", |_| Err(native(args)))
+}
+
+fn native(args: *const H5VL_optional_args_t) -> Fault {
+    // SAFETY: null, or what HDF5 passes.
+    let operation = unsafe { args.as_ref() }.map_or(-1, |args| args.op_type);
+    Fault::unsupported(format!("a call (operation {operation}) that is about the bytes of a native HDF5 file; the file is a folder of Arrow files"))
+}

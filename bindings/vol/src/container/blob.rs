@@ -1,0 +1,90 @@
+//! Blobs: the bytes of variable-length values and references, while a container is open. In the files they are
+//! Arrow strings, lists and binaries; a name of a blob never leaves the process.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, RwLock};
+
+use arrow_buffer::Buffer;
+
+use super::fault::{Result, fault};
+
+enum Bytes {
+    Growing(Vec<u8>),
+    Still(Buffer),
+}
+
+/// Bytes that blobs lie in; they end with the last owner.
+pub(crate) struct Arena {
+    number: u64,
+    bytes: RwLock<Bytes>,
+}
+
+/// The name of a blob: the number of an arena, and where in it; zeros for no blob at all.
+pub(crate) type BlobName = [u8; 16];
+
+static ARENAS: LazyLock<RwLock<HashMap<u64, std::sync::Weak<Arena>>>> = LazyLock::new(Default::default);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Arena {
+    fn of(bytes: Bytes) -> Arc<Self> {
+        let arena = Arc::new(Self { number: NEXT.fetch_add(1, Ordering::Relaxed), bytes: RwLock::new(bytes) });
+        let mut arenas = ARENAS.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        arenas.insert(arena.number, Arc::downgrade(&arena));
+        arena
+    }
+
+    /// An empty one.
+    pub(crate) fn new() -> Arc<Self> {
+        Self::of(Bytes::Growing(Vec::new()))
+    }
+
+    /// One whose blobs lie in `buffer` already.
+    pub(crate) fn over(buffer: Buffer) -> Arc<Self> {
+        Self::of(Bytes::Still(buffer))
+    }
+
+    /// The name of what lies at `offset`.
+    pub(crate) fn name(&self, offset: u64) -> BlobName {
+        let mut name = [0; 16];
+        name[..8].copy_from_slice(&self.number.to_le_bytes());
+        name[8..].copy_from_slice(&offset.to_le_bytes());
+        name
+    }
+
+    /// Keeps `bytes`.
+    pub(crate) fn put(&self, bytes: &[u8]) -> Result<BlobName> {
+        let mut all = self.bytes.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let Bytes::Growing(all) = &mut *all else { return Err(fault!("blobs cannot be added to what was read")) };
+        let offset = all.len() as u64;
+        all.extend_from_slice(bytes);
+        Ok(self.name(offset))
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        ARENAS.write().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(&self.number);
+    }
+}
+
+/// Whether a name is that of no blob.
+pub(crate) fn is_null(name: &BlobName) -> bool {
+    name.iter().all(|byte| *byte == 0)
+}
+
+/// Hands the `length` bytes of a blob to `take`.
+pub(crate) fn with_blob<T>(name: &BlobName, length: usize, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
+    let (number, offset) = name.split_at(8);
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let arena = ARENAS.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&word(number)).and_then(std::sync::Weak::upgrade);
+    let arena = arena.ok_or_else(|| fault!("the variable-length value is of a file that was closed"))?;
+    let bytes = arena.bytes.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let all: &[u8] = match &*bytes {
+        Bytes::Growing(all) => all,
+        Bytes::Still(all) => all,
+    };
+    let start = usize::try_from(word(offset)).map_err(|_| fault!("a blob beyond memory"))?;
+    let found = start.checked_add(length).and_then(|end| all.get(start..end));
+    found.map(take).ok_or_else(|| fault!("a blob of {length} bytes at {start} does not lie in its {} bytes", all.len()))
+}

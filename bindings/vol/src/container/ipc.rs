@@ -1,0 +1,223 @@
+//! The frame of an Arrow IPC file around values that lie in their places already: magic, schema, the one record
+//! batch's description in front of the body, the footer behind it. Nothing is written twice.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use arrow_ipc::convert::{IpcSchemaEncoder, try_fb_to_schema};
+use arrow_ipc::{Block, FieldNode, FooterBuilder, MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder};
+use arrow_schema::{DataType, Schema};
+use flatbuffers::FlatBufferBuilder;
+
+use super::fault::{Result, fault};
+
+const MAGIC: &[u8] = b"ARROW1\0\0";
+/// Arrow's buffers begin at multiples of this, in bytes.
+pub(crate) const ALIGNMENT: u64 = 64;
+
+/// The values of one Arrow buffer.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// No bytes: the validity of a column without nulls.
+    Empty,
+    /// Bytes in the file already, at an offset.
+    Region { offset: u64, bytes: u64 },
+    /// Bytes to be written behind the others.
+    Bytes(Buffer),
+}
+
+/// The nodes and buffers of a record batch, in Arrow's order.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub(crate) nodes: Vec<FieldNode>,
+    pub(crate) buffers: Vec<Source>,
+}
+
+impl Parts {
+    /// Adds a node without nulls.
+    pub(crate) fn node(&mut self, length: u64) {
+        self.nodes.push(FieldNode::new(length as i64, 0));
+        self.buffers.push(Source::Empty);
+    }
+
+    /// Adds an array and its children.
+    pub(crate) fn array(&mut self, data: &ArrayData) {
+        self.nodes.push(FieldNode::new(data.len() as i64, data.null_count() as i64));
+        self.buffers.push(match data.nulls().filter(|nulls| nulls.null_count() > 0) {
+            Some(nulls) => Source::Bytes(nulls.inner().sliced()),
+            None => Source::Empty,
+        });
+        self.buffers.extend(data.buffers().iter().map(|buffer| Source::Bytes(buffer.clone())));
+        data.child_data().iter().for_each(|child| self.array(child));
+    }
+}
+
+fn framed(message: &[u8], total: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(total);
+    out.extend_from_slice(&[0xff; 4]);
+    out.extend_from_slice(&i32::try_from(total - 8).unwrap_or(i32::MAX).to_le_bytes());
+    out.extend_from_slice(message);
+    out.resize(total, 0);
+    out
+}
+
+fn framed_length(message: &[u8]) -> usize {
+    8 + message.len().next_multiple_of(8)
+}
+
+fn schema_message(schema: &Schema) -> Vec<u8> {
+    let mut builder = FlatBufferBuilder::new();
+    let header = IpcSchemaEncoder::new().schema_to_fb_offset(&mut builder, schema).as_union_value();
+    let mut message = MessageBuilder::new(&mut builder);
+    message.add_version(MetadataVersion::V5);
+    message.add_header_type(MessageHeader::Schema);
+    message.add_bodyLength(0);
+    message.add_header(header);
+    let message = message.finish();
+    builder.finish(message, None);
+    builder.finished_data().to_vec()
+}
+
+fn batch_message(rows: u64, nodes: &[FieldNode], buffers: &[arrow_ipc::Buffer], body_bytes: u64) -> Vec<u8> {
+    let mut builder = FlatBufferBuilder::new();
+    let nodes = builder.create_vector(nodes);
+    let buffers = builder.create_vector(buffers);
+    let mut batch = RecordBatchBuilder::new(&mut builder);
+    batch.add_length(rows as i64);
+    batch.add_nodes(nodes);
+    batch.add_buffers(buffers);
+    let header = batch.finish().as_union_value();
+    let mut message = MessageBuilder::new(&mut builder);
+    message.add_version(MetadataVersion::V5);
+    message.add_header_type(MessageHeader::RecordBatch);
+    message.add_bodyLength(body_bytes as i64);
+    message.add_header(header);
+    let message = message.finish();
+    builder.finish(message, None);
+    builder.finished_data().to_vec()
+}
+
+/// How many bytes to leave for what stands in front of the body.
+pub(crate) fn head_bytes(schema: &Schema) -> u64 {
+    // A node is 16 bytes and a buffer too; a column has at most two of each for a level of nesting.
+    fn nodes(data_type: &DataType) -> usize {
+        match data_type {
+            DataType::Struct(fields) => 1 + fields.iter().map(|f| nodes(f.data_type())).sum::<usize>(),
+            DataType::FixedSizeList(field, _) | DataType::LargeList(field) => 1 + nodes(field.data_type()),
+            _ => 1,
+        }
+    }
+    let nodes: usize = schema.fields().iter().map(|f| nodes(f.data_type())).sum();
+    let bytes = 8 + framed_length(&schema_message(schema)) + nodes * 64 + 1024;
+    (bytes as u64).next_multiple_of(4096)
+}
+
+/// Writes all but the values that are in the file already, and gives the file's length. The body begins at
+/// `head` and its values end before `values_end`.
+pub(crate) fn finish(file: &File, head: u64, values_end: u64, schema: &Schema, rows: u64, parts: &Parts) -> Result<u64> {
+    let mut end = values_end.max(head).next_multiple_of(ALIGNMENT);
+    let mut places = Vec::with_capacity(parts.buffers.len());
+    for source in &parts.buffers {
+        places.push(match source {
+            Source::Empty => arrow_ipc::Buffer::new((end - head) as i64, 0),
+            Source::Region { offset, bytes } => arrow_ipc::Buffer::new((offset - head) as i64, *bytes as i64),
+            Source::Bytes(bytes) => {
+                let place = arrow_ipc::Buffer::new((end - head) as i64, bytes.len() as i64);
+                file.write_all_at(bytes, end)?;
+                end = (end + bytes.len() as u64).next_multiple_of(ALIGNMENT);
+                place
+            }
+        });
+    }
+    let batch = batch_message(rows, &parts.nodes, &places, end - head);
+    let batch_bytes = framed_length(&batch);
+    let batch_start = usize::try_from(head).ok().and_then(|head| head.checked_sub(batch_bytes)).ok_or_else(|| fault!("no room for the description of the record batch"))?;
+    let mut message = schema_message(schema);
+    if 8 + framed_length(&message) > batch_start {
+        // Who reads files reads the footer's schema, which has it all.
+        message = schema_message(&Schema::new(schema.fields().clone()));
+    }
+    if 8 + framed_length(&message) > batch_start {
+        return Err(fault!("no room for the schema of {} columns", schema.fields().len()));
+    }
+    let mut front = MAGIC.to_vec();
+    front.extend(framed(&message, batch_start - 8));
+    front.extend(framed(&batch, batch_bytes));
+    file.write_all_at(&front, 0)?;
+
+    let mut builder = FlatBufferBuilder::new();
+    let schema = IpcSchemaEncoder::new().schema_to_fb_offset(&mut builder, schema);
+    let blocks = builder.create_vector(&[Block::new(batch_start as i64, batch_bytes as i32, (end - head) as i64)]);
+    let dictionaries = builder.create_vector::<Block>(&[]);
+    let mut footer = FooterBuilder::new(&mut builder);
+    footer.add_version(MetadataVersion::V5);
+    footer.add_schema(schema);
+    footer.add_dictionaries(dictionaries);
+    footer.add_recordBatches(blocks);
+    let footer = footer.finish();
+    builder.finish(footer, None);
+    let footer = builder.finished_data();
+    let mut tail = vec![0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+    tail.extend_from_slice(footer);
+    tail.extend_from_slice(&i32::try_from(footer.len()).map_err(|_| fault!("a footer of {} bytes", footer.len()))?.to_le_bytes());
+    tail.extend_from_slice(&MAGIC[..6]);
+    file.write_all_at(&tail, end)?;
+    Ok(end + tail.len() as u64)
+}
+
+/// Where the one record batch of a file lies.
+pub(crate) struct Found {
+    pub(crate) schema: Schema,
+    pub(crate) rows: u64,
+    /// Offset in the file and length of each buffer, in Arrow's order.
+    pub(crate) buffers: Vec<(u64, u64)>,
+}
+
+fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
+    let mut out = vec![0; bytes];
+    file.read_exact_at(&mut out, offset)?;
+    Ok(out)
+}
+
+/// Reads the frame of a file that [`finish`] wrote; nothing in it is trusted.
+pub(crate) fn find(file: &File) -> Result<Found> {
+    let length = file.metadata()?.len();
+    let broken = |what: &str| fault!("not an Arrow file of this connector: {what}");
+    if length < 18 {
+        return Err(broken("it is too short"));
+    }
+    let tail = read(file, length - 10, 10)?;
+    let footer_bytes = arrow_ipc::reader::read_footer_length(tail.try_into().unwrap_or_default())?;
+    let start = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
+    let footer = read(file, start, footer_bytes)?;
+    let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()))?;
+    let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("no schema"))?)?;
+    let blocks = footer.recordBatches().ok_or_else(|| broken("no record batch"))?;
+    if blocks.len() != 1 {
+        return Err(broken("not one record batch"));
+    }
+    let block = blocks.get(0);
+    let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset beyond the file"));
+    let (at, head) = (inside(block.offset())?, inside(i64::from(block.metaDataLength()))?);
+    if at + head > length || head < 8 {
+        return Err(broken("the record batch lies beyond the file"));
+    }
+    let message = read(file, at + 8, head as usize - 8)?;
+    let message = arrow_ipc::root_as_message(&message).map_err(|error| broken(&error.to_string()))?;
+    let batch = message.header_as_record_batch().ok_or_else(|| broken("no record batch"))?;
+    if batch.compression().is_some() {
+        return Err(broken("it is compressed"));
+    }
+    let body = at + head;
+    let mut buffers = Vec::new();
+    for buffer in batch.buffers().iter().flatten() {
+        let (offset, bytes) = (body + inside(buffer.offset())?, inside(buffer.length())?);
+        if offset + bytes > length {
+            return Err(broken("a buffer beyond the file"));
+        }
+        buffers.push((offset, bytes));
+    }
+    Ok(Found { schema, rows: inside(batch.length()).unwrap_or(u64::try_from(batch.length()).unwrap_or(0)), buffers })
+}

@@ -1,0 +1,98 @@
+//! From a place and a path to an object: hard, soft and external links.
+
+use std::sync::Arc;
+
+use super::fault::{Result, fault};
+use super::model::{Link, ObjectId, ROOT, Target, lock};
+use super::open::Container;
+
+/// HDF5's class of external links.
+pub(crate) const EXTERNAL: i32 = 64;
+
+/// An object of an open file.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) container: Arc<Container>,
+    pub(crate) object: ObjectId,
+}
+
+/// Opens the file that an external link names: (the file that the link is in, the name in the link).
+pub(crate) type OpenExternal<'a> = &'a dyn Fn(&Arc<Container>, &str) -> Result<Arc<Container>>;
+
+/// How to follow links.
+pub(crate) struct Walk<'a> {
+    /// How many soft and external links may yet be followed.
+    pub(crate) links_left: usize,
+    pub(crate) open: OpenExternal<'a>,
+}
+
+/// The file and the path in the value of an external link.
+pub(crate) fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
+    let mut words = value.get(1..)?.split(|byte| *byte == 0);
+    Some((std::str::from_utf8(words.next()?).ok()?, std::str::from_utf8(words.next()?).ok()?))
+}
+
+/// The names in a path, without what stands for nothing.
+pub(crate) fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|name| !name.is_empty() && *name != ".")
+}
+
+impl Walk<'_> {
+    /// Where a link leads from the group that it is in.
+    pub(crate) fn follow(&mut self, from: &Place, name: &str, link: &Link) -> Result<Place> {
+        let mut spend = || -> Result<()> {
+            self.links_left = self.links_left.checked_sub(1).ok_or_else(|| fault!("too many soft links one after the other at '{name}'"))?;
+            Ok(())
+        };
+        match &link.target {
+            Target::Hard(object) => Ok(Place { container: Arc::clone(&from.container), object: *object }),
+            Target::Soft(path) => {
+                spend()?;
+                self.resolve(from, path)
+            }
+            Target::User(EXTERNAL, value) => {
+                spend()?;
+                let (file, path) = external_parts(value).ok_or_else(|| fault!("the external link '{name}' is damaged"))?;
+                let container = (self.open)(&from.container, file)?;
+                self.resolve(&Place { container, object: ROOT }, path)
+            }
+            Target::User(class, _) => Err(fault!("the link '{name}' is of class {class}, which a program defines; this connector cannot follow it")),
+        }
+    }
+
+    /// The object at a path.
+    pub(crate) fn resolve(&mut self, from: &Place, path: &str) -> Result<Place> {
+        let mut at = from.clone();
+        if path.starts_with('/') {
+            at.object = ROOT;
+        }
+        for name in names(path) {
+            let link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
+            let link = link.ok_or_else(|| fault!("there is no link '{name}' (in '{path}')"))?;
+            at = self.follow(&at, name, &link)?;
+        }
+        Ok(at)
+    }
+
+    /// The group in which a path ends, and the last name; `missing` makes groups that are not there.
+    pub(crate) fn parent<'p>(&mut self, from: &Place, path: &'p str, mut missing: Option<&mut dyn FnMut(&Place, &str) -> Result<()>>) -> Result<(Place, &'p str)> {
+        let mut at = from.clone();
+        if path.starts_with('/') {
+            at.object = ROOT;
+        }
+        let mut all = names(path).peekable();
+        while let Some(name) = all.next() {
+            if all.peek().is_none() {
+                return Ok((at, name));
+            }
+            let mut link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
+            if let (None, Some(make)) = (&link, &mut missing) {
+                make(&at, name)?;
+                link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
+            }
+            let link = link.ok_or_else(|| fault!("there is no link '{name}' (in '{path}')"))?;
+            at = self.follow(&at, name, &link)?;
+        }
+        Err(fault!("'{path}' names no link"))
+    }
+}

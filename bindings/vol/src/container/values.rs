@@ -1,0 +1,194 @@
+//! Elements in their form in the file to Arrow arrays and back, one by one: what variable-length data, references
+//! and nested arrays of compounds need. Plain numbers take the road of `table`, without an array.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, LargeBinaryArray, LargeListArray, LargeStringArray, StructArray, cast::AsArray, make_array};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, Fields};
+
+use super::blob::{Arena, BlobName, is_null, with_blob};
+use super::fault::{Fault, Result, fault};
+use super::kind::{HEAP_NAME_BYTES, Kind, REFERENCE_BYTES};
+
+/// Where the length of a blob and its name lie, in front of which `skip` bytes are the element's own.
+fn heap_entry(bytes: &[u8], at: usize, skip: usize) -> Result<(usize, BlobName)> {
+    let entry = bytes.get(at + skip..at + skip + HEAP_NAME_BYTES).ok_or_else(|| fault!("an element ends early"))?;
+    let (length, name) = entry.split_at(4);
+    let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
+    Ok((length, name.try_into().unwrap_or_default()))
+}
+
+/// Turns numbers of `bytes` bytes round, in place.
+pub(crate) fn swap(values: &mut [u8], bytes: usize) {
+    if bytes > 1 {
+        values.chunks_exact_mut(bytes).for_each(<[u8]>::reverse);
+    }
+}
+
+fn packed(bytes: &[u8], stride: usize, count: usize, width: usize) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(count.saturating_mul(width));
+    for i in 0..count {
+        out.extend_from_slice(bytes.get(i * stride..i * stride + width).ok_or_else(|| fault!("an element ends early"))?);
+    }
+    Ok(out)
+}
+
+/// `count` elements, each `stride` bytes after the one before, as an Arrow array.
+pub(crate) fn to_arrow(kind: &Kind, bytes: &[u8], stride: usize, count: usize) -> Result<ArrayRef> {
+    match kind {
+        Kind::Integer { bytes: width, swapped, .. } | Kind::Float { bytes: width, swapped } => {
+            let mut values = packed(bytes, stride, count, *width)?;
+            if *swapped {
+                swap(&mut values, *width);
+            }
+            Ok(make_array(ArrayData::builder(kind.data_type()).len(count).add_buffer(Buffer::from_vec(values)).align_buffers(true).build()?))
+        }
+        Kind::Fixed(width) => {
+            let values = packed(bytes, stride, count, *width)?;
+            Ok(make_array(ArrayData::builder(kind.data_type()).len(count).add_buffer(Buffer::from_vec(values)).build()?))
+        }
+        Kind::Compound { members, .. } => {
+            let mut arrays = Vec::with_capacity(members.len());
+            for member in members {
+                arrays.push(to_arrow(&member.kind, bytes.get(member.offset..).unwrap_or_default(), stride, count)?);
+            }
+            let fields: Fields = members.iter().zip(&arrays).map(|(m, a)| Field::new(&m.name, a.data_type().clone(), true)).collect();
+            Ok(Arc::new(StructArray::try_new_with_length(fields, arrays, None, count)?))
+        }
+        Kind::Array { count: inner, element } => {
+            let values = packed(bytes, stride, count, kind.bytes())?;
+            let values = to_arrow(element, &values, element.bytes(), count * inner)?;
+            let field = Arc::new(Field::new("item", values.data_type().clone(), true));
+            let size = i32::try_from(*inner).map_err(|_| fault!("an array datatype of {inner} elements"))?;
+            Ok(Arc::new(FixedSizeListArray::try_new_with_length(field, size, values, None, count)?))
+        }
+        Kind::Text | Kind::Reference => {
+            let own = if matches!(kind, Kind::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
+            let mut offsets = vec![0i64];
+            let mut present = Vec::with_capacity(count);
+            let mut values = Vec::new();
+            for i in 0..count {
+                let (length, name) = heap_entry(bytes, i * stride, own)?;
+                let head = bytes.get(i * stride..i * stride + own).unwrap_or_default();
+                let there = !is_null(&name) || head.iter().any(|byte| *byte != 0);
+                if there {
+                    values.extend_from_slice(head);
+                }
+                if !is_null(&name) {
+                    with_blob(&name, length, |blob| values.extend_from_slice(blob))?;
+                }
+                present.push(there);
+                offsets.push(values.len() as i64);
+            }
+            let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+            let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
+            if own == 0 && std::str::from_utf8(&values).is_ok() {
+                if let Ok(text) = LargeStringArray::try_new(offsets.clone(), Buffer::from_vec(values.clone()), nulls.clone()) {
+                    return Ok(Arc::new(text));
+                }
+            }
+            Ok(Arc::new(LargeBinaryArray::try_new(offsets, Buffer::from_vec(values), nulls)?))
+        }
+        Kind::Sequence(element) => {
+            let width = element.bytes();
+            let mut offsets = vec![0i64];
+            let mut present = Vec::with_capacity(count);
+            let mut values = Vec::new();
+            for i in 0..count {
+                let (length, name) = heap_entry(bytes, i * stride, 0)?;
+                if !is_null(&name) {
+                    with_blob(&name, length * width, |blob| values.extend_from_slice(blob))?;
+                }
+                present.push(!is_null(&name));
+                offsets.push((values.len() / width.max(1)) as i64);
+            }
+            let values = to_arrow(element, &values, width, values.len() / width.max(1))?;
+            let field = Arc::new(Field::new("item", values.data_type().clone(), true));
+            let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
+            Ok(Arc::new(LargeListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), values, nulls)?))
+        }
+    }
+}
+
+fn unexpected(kind: &Kind, array: &dyn Array) -> Fault {
+    fault!("a column is {}, and its datatype asks for {}", array.data_type(), kind.data_type())
+}
+
+/// The elements of an Arrow array in their form in the file, side by side; blobs live as long as the `arenas`.
+pub(crate) fn from_arrow(kind: &Kind, array: &dyn Array, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<u8>> {
+    let count = array.len();
+    match kind {
+        Kind::Integer { .. } | Kind::Float { .. } | Kind::Fixed(_) => {
+            if *array.data_type() != kind.data_type() {
+                return Err(unexpected(kind, array));
+            }
+            let data = array.to_data();
+            let width = kind.bytes();
+            let values = data.buffers().first().and_then(|b| b.get(data.offset() * width..(data.offset() + count) * width));
+            let mut values = values.ok_or_else(|| unexpected(kind, array))?.to_vec();
+            if let Kind::Integer { swapped: true, .. } | Kind::Float { swapped: true, .. } = kind {
+                swap(&mut values, width);
+            }
+            Ok(values)
+        }
+        Kind::Compound { bytes: width, members } => {
+            let parts = array.as_struct_opt().filter(|s| s.num_columns() == members.len()).ok_or_else(|| unexpected(kind, array))?;
+            let mut out = vec![0; width * count];
+            for (member, part) in members.iter().zip(parts.columns()) {
+                let values = from_arrow(&member.kind, part, arenas)?;
+                let size = member.kind.bytes();
+                for (row, value) in out.chunks_exact_mut((*width).max(1)).zip(values.chunks_exact(size.max(1))) {
+                    if let Some(place) = row.get_mut(member.offset..member.offset + size) {
+                        place.copy_from_slice(value);
+                    }
+                }
+            }
+            Ok(out)
+        }
+        Kind::Array { count: inner, element } => {
+            let list = array.as_fixed_size_list_opt().filter(|l| l.value_length() as usize == *inner).ok_or_else(|| unexpected(kind, array))?;
+            let values = list.values().slice(list.offset() * inner, count * inner);
+            from_arrow(element, &values, arenas)
+        }
+        Kind::Text | Kind::Reference => {
+            let own = if matches!(kind, Kind::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
+            let (offsets, values): (&[i64], Buffer) = match array.data_type() {
+                DataType::LargeUtf8 => (array.as_string::<i64>().value_offsets(), array.as_string::<i64>().values().clone()),
+                DataType::LargeBinary => (array.as_binary::<i64>().value_offsets(), array.as_binary::<i64>().values().clone()),
+                _ => return Err(unexpected(kind, array)),
+            };
+            let arena = Arena::over(values.clone());
+            let mut out = Vec::with_capacity(count * (own + HEAP_NAME_BYTES));
+            for (i, pair) in offsets.windows(2).enumerate() {
+                let &[start, end] = pair else { continue };
+                let (start, end) = (start as u64, end as u64);
+                let length = (end - start).saturating_sub(own as u64);
+                if array.is_null(i) {
+                    out.extend(std::iter::repeat_n(0, own + HEAP_NAME_BYTES));
+                    continue;
+                }
+                out.extend_from_slice(values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(kind, array))?);
+                out.extend_from_slice(&u32::try_from(length).map_err(|_| fault!("a value of {length} bytes"))?.to_le_bytes());
+                out.extend_from_slice(&if own > 0 && length == 0 { [0; 16] } else { arena.name(start + own as u64) });
+            }
+            arenas.push(arena);
+            Ok(out)
+        }
+        Kind::Sequence(element) => {
+            let list = array.as_list_opt::<i64>().ok_or_else(|| unexpected(kind, array))?;
+            let width = element.bytes() as u64;
+            let arena = Arena::over(Buffer::from_vec(from_arrow(element, list.values(), arenas)?));
+            let mut out = Vec::with_capacity(count * HEAP_NAME_BYTES);
+            for (i, pair) in list.value_offsets().windows(2).enumerate() {
+                let &[start, end] = pair else { continue };
+                let length = u32::try_from(end - start).map_err(|_| fault!("a sequence of {} elements", end - start))?;
+                out.extend_from_slice(&length.to_le_bytes());
+                out.extend_from_slice(&if array.is_null(i) { [0; 16] } else { arena.name(start as u64 * width) });
+            }
+            arenas.push(arena);
+            Ok(out)
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Datatypes of the host as columns, as bytes, and in their form in a file.
+
+use std::ffi::{CStr, c_void};
+
+use crate::container::fault::{Fault, Result, fault};
+use crate::container::kind::{Kind, Member};
+use crate::container::model::Datatype;
+use crate::ffi::*;
+use crate::handle::Handle;
+use crate::host::{Host, Owned, check};
+
+fn own(host: &Host, id: hid_t, what: &str) -> Result<Owned> {
+    Owned::new(id, host.call.H5Tclose, what)
+}
+
+/// A copy that is in memory and not committed.
+pub(crate) fn copy(host: &Host, id: hid_t) -> Result<Owned> {
+    // SAFETY: an id of the library.
+    own(host, unsafe { (host.call.H5Tcopy)(id) }, "the datatype cannot be copied")
+}
+
+/// `H5Tencode`'s bytes.
+pub(crate) fn encode(host: &Host, id: hid_t) -> Result<Vec<u8>> {
+    let mut size = 0;
+    // SAFETY: a null buffer asks for the size; then the buffer has that size.
+    unsafe {
+        check((host.call.H5Tencode)(id, std::ptr::null_mut(), &raw mut size), "the datatype cannot be encoded")?;
+        let mut bytes = vec![0u8; size];
+        check((host.call.H5Tencode)(id, bytes.as_mut_ptr().cast(), &raw mut size), "the datatype cannot be encoded")?;
+        bytes.truncate(size);
+        Ok(bytes)
+    }
+}
+
+/// The datatype of `H5Tencode`'s bytes, in memory.
+pub(crate) fn decode(host: &Host, bytes: &[u8]) -> Result<Owned> {
+    // The old form of H5Tdecode trusts the lengths in the bytes: room behind them keeps it from other memory.
+    let mut padded = bytes.to_vec();
+    padded.resize(bytes.len() + 64, 0);
+    // SAFETY: the bytes live through the call.
+    own(host, unsafe { (host.call.H5Tdecode)(padded.as_ptr().cast()) }, "a datatype in the catalog cannot be decoded")
+}
+
+/// What a datatype is built on.
+pub(crate) fn base(host: &Host, id: hid_t) -> Result<Owned> {
+    // SAFETY: an id of the library.
+    own(host, unsafe { (host.call.H5Tget_super)(id) }, "the datatype has no base")
+}
+
+/// The datatype of a member of a compound.
+pub(crate) fn member(host: &Host, id: hid_t, number: u32) -> Result<Owned> {
+    // SAFETY: an id of the library.
+    own(host, unsafe { (host.call.H5Tget_member_type)(id, number) }, "a member of the datatype cannot be opened")
+}
+
+/// The names of a compound's members.
+pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
+    // SAFETY: an id of the library; a name is given back with H5free_memory.
+    unsafe {
+        let count = check((host.call.H5Tget_nmembers)(id), "the datatype has no members")?;
+        (0..count as u32)
+            .map(|number| {
+                let name = (host.call.H5Tget_member_name)(id, number);
+                if name.is_null() {
+                    return Err(fault!("a member without a name"));
+                }
+                let text = CStr::from_ptr(name).to_str().map(str::to_owned).map_err(|_| fault!("a member's name is not UTF-8; Arrow's names are"));
+                (host.call.H5free_memory)(name.cast());
+                text
+            })
+            .collect()
+    }
+}
+
+/// Whether there are references of HDF5 before 1.12 in it, which only native files can resolve.
+fn has_old_references(host: &Host, id: hid_t) -> Result<bool> {
+    // SAFETY: ids of the library.
+    unsafe {
+        Ok(match (host.call.H5Tget_class)(id) {
+            H5T_REFERENCE => matches!((host.call.H5Tget_size)(id), 8 | 12),
+            H5T_VLEN | H5T_ARRAY => has_old_references(host, base(host, id)?.id)?,
+            H5T_COMPOUND => {
+                for number in 0..(host.call.H5Tget_nmembers)(id).max(0) as u32 {
+                    if has_old_references(host, member(host, id, number)?.id)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            _ => false,
+        })
+    }
+}
+
+/// The datatype with its variable-length parts in the file of `handle`. It must be closed before the handle.
+pub(crate) fn in_file(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Owned> {
+    // SAFETY: ids of the library; `handle` outlives the datatype, as the caller promises.
+    unsafe {
+        let has = |class| (host.call.H5Tdetect_class)(id, class) > 0;
+        let plain = !has(H5T_VLEN) && !has(H5T_REFERENCE) && !(has(H5T_STRING) && has_text(host, id)?);
+        if plain {
+            return copy(host, id);
+        }
+        if has_old_references(host, id)? {
+            if has(H5T_VLEN) || has_text(host, id)? {
+                return Err(Fault::unsupported("references of HDF5 before 1.12 beside data of variable length; use H5T_STD_REF"));
+            }
+            return copy(host, id);
+        }
+        let connector = (host.call.H5VLget_connector_id_by_name)(c"arrow".as_ptr());
+        let connector = Owned::new(connector, host.call.H5VLclose, "the connector is not registered under the name 'arrow'")?;
+        own(host, (host.call.H5VLget_file_type)(handle, connector.id, id), "the datatype has no form in a file")
+    }
+}
+
+fn has_text(host: &Host, id: hid_t) -> Result<bool> {
+    // SAFETY: ids of the library.
+    unsafe {
+        Ok(match (host.call.H5Tget_class)(id) {
+            H5T_STRING => (host.call.H5Tis_variable_str)(id) > 0,
+            H5T_VLEN | H5T_ARRAY => has_text(host, base(host, id)?.id)?,
+            H5T_COMPOUND => {
+                for number in 0..(host.call.H5Tget_nmembers)(id).max(0) as u32 {
+                    if has_text(host, member(host, id, number)?.id)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            _ => false,
+        })
+    }
+}
+
+/// What a datatype in its form in a file is to the storage.
+pub(crate) fn kind(host: &Host, id: hid_t) -> Result<Kind> {
+    let call = &host.call;
+    // SAFETY: ids of the library, and out parameters.
+    unsafe {
+        let bytes = (call.H5Tget_size)(id);
+        let whole = || (call.H5Tget_precision)(id) == bytes * 8 && (call.H5Tget_offset)(id) == 0;
+        let order = (call.H5Tget_order)(id);
+        Ok(match (call.H5Tget_class)(id) {
+            H5T_INTEGER if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
+                Kind::Integer { bytes, signed: (call.H5Tget_sign)(id) == 1, swapped: order == 1 && bytes > 1 }
+            }
+            H5T_BITFIELD if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => Kind::Integer { bytes, signed: false, swapped: order == 1 && bytes > 1 },
+            H5T_ENUM => kind(host, base(host, id)?.id)?,
+            H5T_FLOAT if matches!(bytes, 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
+                let (mut sign, mut exponent, mut exponent_bits, mut mantissa, mut mantissa_bits) = (0, 0, 0, 0, 0);
+                check((call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits), "no fields of a float")?;
+                let layout = (sign, exponent, exponent_bits, mantissa, mantissa_bits, (call.H5Tget_ebias)(id));
+                let ieee = match bytes {
+                    2 => (15, 10, 5, 0, 10, 15),
+                    4 => (31, 23, 8, 0, 23, 127),
+                    _ => (63, 52, 11, 0, 52, 1023),
+                };
+                if layout == ieee { Kind::Float { bytes, swapped: order == 1 } } else { Kind::Fixed(bytes) }
+            }
+            H5T_STRING if (call.H5Tis_variable_str)(id) > 0 => Kind::Text,
+            H5T_VLEN => Kind::Sequence(Box::new(kind(host, base(host, id)?.id)?)),
+            H5T_REFERENCE if !matches!(bytes, 8 | 12) => Kind::Reference,
+            H5T_ARRAY => {
+                let mut dims = [0u64; 32];
+                let ndims = check((call.H5Tget_array_dims2)(id, dims.as_mut_ptr()), "no dimensions of an array")?;
+                let count = dims.iter().take(ndims as usize).product::<u64>() as usize;
+                Kind::Array { count, element: Box::new(kind(host, base(host, id)?.id)?) }
+            }
+            H5T_COMPOUND => {
+                let mut members = Vec::new();
+                for (number, name) in member_names(host, id)?.into_iter().enumerate() {
+                    let number = number as u32;
+                    let inner = member(host, id, number)?;
+                    members.push(Member { name, offset: (call.H5Tget_member_offset)(id, number), kind: kind(host, inner.id)? });
+                }
+                Kind::Compound { bytes, members }
+            }
+            class if class < 0 => return Err(fault!("the datatype cannot be read")),
+            _ if bytes == 0 || i32::try_from(bytes).is_err() => return Err(fault!("a datatype of {bytes} bytes; Arrow's fixed binaries go to {}", i32::MAX)),
+            _ => Kind::Fixed(bytes),
+        })
+    }
+}
+
+/// A datatype that a program gives, as the file keeps it; `handle` is any open thing of the file.
+pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Datatype> {
+    let memory = copy(host, id)?;
+    let target = in_file(host, handle, memory.id)?;
+    // SAFETY: an id of the library; H5VLobject gives our own handle of a committed datatype.
+    let committed = unsafe {
+        if (host.call.H5Tcommitted)(id) > 0 { Handle::of((host.call.H5VLobject)(id)).ok().map(|handle| handle.place.object) } else { None }
+    };
+    Ok(Datatype { encoded: encode(host, memory.id)?, kind: kind(host, target.id)?, committed })
+}
+
+/// Reads what [`stored`] encoded, for a file that is being opened: `anchor` is any handle of the library.
+pub(crate) fn kind_of(host: &Host, anchor: *mut c_void, encoded: &[u8]) -> Result<Kind> {
+    let memory = decode(host, encoded)?;
+    let target = in_file(host, anchor, memory.id)?;
+    kind(host, target.id)
+}

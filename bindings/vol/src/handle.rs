@@ -1,0 +1,252 @@
+//! What HDF5 holds of ours behind a pointer: an open file, group, dataset, datatype or attribute.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use crate::container::fault::{Result, fault};
+use crate::container::model::{Attribute, Body, Dataset, Datatype, ObjectId, lock};
+use crate::container::open::Container;
+use crate::container::path::Place;
+use crate::ffi::*;
+use crate::host::{Host, Owned};
+
+const MARK: u64 = 0x5b48_7970_6572_5d01;
+
+/// What is open.
+pub(crate) enum What {
+    /// `fapl`: the property list it was opened with; `writable`: how it was asked for.
+    File { fapl: Option<Owned>, writable: bool, name: String, primary: bool },
+    Group,
+    Dataset(Arc<Dataset>),
+    Datatype(Datatype),
+    Attribute(Attribute),
+}
+
+/// An open thing.
+pub(crate) struct Handle {
+    mark: u64,
+    pub(crate) host: &'static Host,
+    /// The object; an attribute's is the one that it belongs to.
+    pub(crate) place: Place,
+    pub(crate) what: What,
+    /// Which `H5Fopen` or `H5Fcreate` it came by.
+    pub(crate) opener: u64,
+    /// The path that it was opened by.
+    pub(crate) path: String,
+    /// The access property list that a dataset was opened with, where it is not the default.
+    pub(crate) access: Mutex<Option<Owned>>,
+}
+
+/// Files that are open, as (file number, slot, address): HDF5 asks for the file of an object, and is given one that it knows.
+static FILES: LazyLock<Mutex<Vec<(u64, usize, usize)>>> = LazyLock::new(Default::default);
+/// Everything that is open, as (file number, object, address).
+static OPEN: LazyLock<Mutex<Vec<(u64, ObjectId, usize)>>> = LazyLock::new(Default::default);
+
+static OPENERS: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// The opener of the thing that is being asked: what is opened from it has the same.
+    static OPENER: Cell<u64> = const { Cell::new(0) };
+}
+
+/// What is opened next on this thread is opened from this handle.
+pub(crate) fn opening_from(handle: &Handle) {
+    OPENER.set(handle.opener);
+}
+
+impl Handle {
+    /// A handle that HDF5 is given.
+    pub(crate) fn give(host: &'static Host, place: Place, what: What, path: String) -> *mut c_void {
+        place.container.handles.fetch_add(1, Ordering::Relaxed);
+        if let What::File { primary: true, .. } = what {
+            place.container.file_handles.fetch_add(1, Ordering::Relaxed);
+        }
+        let (number, object) = (place.container.number, place.object);
+        let file = matches!(what, What::File { .. });
+        let opener = if let What::File { primary: true, .. } = what { OPENERS.fetch_add(1, Ordering::Relaxed) } else { OPENER.get() };
+        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what, opener, path, access: Mutex::new(None) }));
+        if file {
+            lock(&FILES).push((number, host.slot, raw as usize));
+        }
+        lock(&OPEN).push((number, object, raw as usize));
+        raw.cast()
+    }
+
+    /// A handle of no file, for a datatype that is read while a file is being opened; it is never closed.
+    pub(crate) fn anchor(host: &'static Host) -> *mut c_void {
+        static ANCHORS: LazyLock<Mutex<Vec<(usize, usize)>>> = LazyLock::new(Default::default);
+        let mut anchors = lock(&ANCHORS);
+        if let Some((_, address)) = anchors.iter().find(|(slot, _)| *slot == host.slot) {
+            return *address as *mut c_void;
+        }
+        let place = Place { container: Container::nowhere(), object: 0 };
+        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
+        anchors.push((host.slot, raw as usize));
+        raw.cast()
+    }
+
+    /// The handle behind a pointer that HDF5 gives back.
+    ///
+    /// # Safety
+    /// `raw` must be null, or come from [`Handle::give`] and not be closed; the reference must not outlive it.
+    pub(crate) unsafe fn of<'a>(raw: *const c_void) -> Result<&'a Self> {
+        // SAFETY: the caller's promise; the mark catches what is not ours.
+        unsafe { raw.cast::<Self>().as_ref() }.filter(|handle| handle.mark == MARK).ok_or_else(|| fault!("not an object of this connector"))
+    }
+
+    /// Closes a handle; what was written is published with the last one of a file.
+    ///
+    /// # Safety
+    /// As for [`Handle::of`]; nobody may use the pointer afterwards.
+    pub(crate) unsafe fn close(raw: *mut c_void) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::of(raw)? };
+        lock(&FILES).retain(|(_, _, address)| *address != raw as usize);
+        lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
+        // SAFETY: it came from `give`, and nobody uses it any more.
+        let mut handle = *unsafe { Box::from_raw(raw.cast::<Self>()) };
+        handle.mark = 0;
+        drop(lock(&handle.access).take());
+        let container = Arc::clone(&handle.place.container);
+        let left = container.handles.fetch_sub(1, Ordering::Relaxed) - 1;
+        let mut publish = false;
+        if let What::File { primary: true, .. } = handle.what {
+            publish = container.file_handles.fetch_sub(1, Ordering::Relaxed) == 1;
+        }
+        publish |= left == 0;
+        let settled = match &handle.what {
+            What::Dataset(dataset) if Arc::strong_count(dataset) <= 2 => container.rest(handle.place.object, &handle.path, dataset),
+            _ => Ok(()),
+        };
+        handle.forget_unlinked();
+        let published = if publish { container.publish() } else { Ok(()) };
+        settled.and(published)
+    }
+
+    /// Closes a handle that no program has seen.
+    ///
+    /// # Safety
+    /// As for [`Handle::close`].
+    pub(crate) unsafe fn close_quietly(raw: *mut c_void) {
+        lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
+        // SAFETY: the caller's promise.
+        let handle = unsafe { Box::from_raw(raw.cast::<Self>()) };
+        drop(lock(&handle.access).take());
+        handle.place.container.handles.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Drops an object that no link leads to, when nobody else has it open.
+    fn forget_unlinked(&self) {
+        let container = &self.place.container;
+        let (number, object) = (container.number, self.place.object);
+        if !container.writable.load(Ordering::Relaxed) || lock(&OPEN).iter().any(|(n, o, _)| (*n, *o) == (number, object)) {
+            return;
+        }
+        sweep(container);
+    }
+
+    /// Whether a pointer is that of something open.
+    pub(crate) fn is_open(raw: *const c_void) -> bool {
+        !raw.is_null() && lock(&OPEN).iter().any(|(_, _, address)| *address == raw as usize)
+    }
+
+    /// The bare object.
+    pub(crate) fn dataset(&self) -> Result<&Arc<Dataset>> {
+        match &self.what {
+            What::Dataset(dataset) => Ok(dataset),
+            _ => Err(fault!("the object is no dataset")),
+        }
+    }
+
+    /// The attribute.
+    pub(crate) fn attribute(&self) -> Result<&Attribute> {
+        match &self.what {
+            What::Attribute(attribute) => Ok(attribute),
+            _ => Err(fault!("the object is no attribute")),
+        }
+    }
+
+    /// The pointer that HDF5 has of this handle.
+    pub(crate) fn raw(&self) -> *mut c_void {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// A file of this handle's: one that is open, else a new one.
+    pub(crate) fn file(&self) -> *mut c_void {
+        let container = &self.place.container;
+        let known = lock(&FILES).iter().find(|(number, slot, _)| *number == container.number && *slot == self.host.slot).map(|(_, _, address)| *address);
+        if let Some(address) = known {
+            return address as *mut c_void;
+        }
+        let what = What::File { fapl: None, writable: container.writable.load(Ordering::Relaxed), name: container.folder.display().to_string(), primary: false };
+        let place = Place { container: Arc::clone(container), object: crate::container::model::ROOT };
+        Self::give(self.host, place, what, "/".to_owned())
+    }
+}
+
+/// Which objects of a file are open, as (object, address).
+pub(crate) fn open_in(container: &Container) -> Vec<(ObjectId, usize)> {
+    lock(&OPEN).iter().filter(|(number, _, _)| *number == container.number).map(|(_, object, address)| (*object, *address)).collect()
+}
+
+/// Drops the objects that no link leads to and nobody has open.
+pub(crate) fn sweep(container: &Container) {
+    let open: Vec<ObjectId> = open_in(container).into_iter().map(|(object, _)| object).collect();
+    let mut tree = lock(&container.tree);
+    let orphan = |tree: &crate::container::model::Tree, id: ObjectId| id != crate::container::model::ROOT && !open.contains(&id) && tree.references(id) == 0;
+    if tree.unlinked == 0 {
+        return;
+    }
+    loop {
+        let gone: Vec<ObjectId> = tree.objects.keys().copied().filter(|id| orphan(&tree, *id)).collect();
+        if gone.is_empty() {
+            break;
+        }
+        for id in gone {
+            tree.objects.remove(&id);
+        }
+    }
+    let left = tree.objects.keys().filter(|id| tree.references(**id) == 0).count();
+    tree.unlinked = left;
+}
+
+/// What a handle of an object is.
+pub(crate) fn what_of(body: &Body) -> (What, H5I_type_t) {
+    match body {
+        Body::Group { .. } => (What::Group, H5I_GROUP),
+        Body::Dataset(dataset) => (What::Dataset(Arc::clone(dataset)), H5I_DATASET),
+        Body::Datatype(datatype) => (What::Datatype(datatype.clone()), H5I_DATATYPE),
+    }
+}
+
+/// A string of HDF5's.
+///
+/// # Safety
+/// `text` must be null or a string that ends with a zero and lives as long as the result is used.
+pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
+    if text.is_null() {
+        return Err(fault!("a name is missing"));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| fault!("a name is not UTF-8; Arrow's names are"))
+}
+
+/// Copies a name into a buffer of HDF5's as far as it fits, and says how long it is.
+///
+/// # Safety
+/// `buffer` must be null or have room for `size` bytes; `length` must be null or valid.
+pub(crate) unsafe fn give_text(value: &str, buffer: *mut c_char, size: usize, length: *mut usize) {
+    // SAFETY: the caller's promise; at most `size - 1` bytes and a zero are written.
+    unsafe {
+        if !buffer.is_null() && size > 0 {
+            let count = value.len().min(size - 1);
+            std::ptr::copy_nonoverlapping(value.as_ptr().cast(), buffer, count);
+            *buffer.add(count) = 0;
+        }
+        if !length.is_null() {
+            *length = value.len();
+        }
+    }
+}

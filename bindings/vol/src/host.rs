@@ -1,0 +1,164 @@
+//! The HDF5 library that called: found on the stack, kept in a slot of its own. Two libraries in one process get
+//! two slots, two tables of functions and two connector classes.
+
+use std::ffi::{CStr, c_void};
+use std::sync::OnceLock;
+
+use crate::container::fault::{Result, fault};
+use crate::ffi::*;
+use crate::functions::Functions;
+
+/// How many libraries one process may have.
+pub(crate) const SLOTS: usize = 4;
+
+/// One HDF5 library.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) slot: usize,
+    /// Where the library is loaded: what tells one from another.
+    base: usize,
+    /// A handle of `dlopen`, never closed: the library outlives the connector.
+    library: usize,
+    pub(crate) call: Functions,
+}
+
+static HOSTS: [OnceLock<Host>; SLOTS] = [const { OnceLock::new() }; SLOTS];
+
+/// The library whose code is at `address`: where it is loaded, and a handle.
+fn library_at(address: *mut c_void) -> Option<(usize, usize)> {
+    // SAFETY: `Dl_info` is plain data that dladdr fills in.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr reads no memory at `address`.
+    if unsafe { libc::dladdr(address, &raw mut info) } == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: dli_fname is a string of the loader; NOLOAD opens nothing new. The main program is what has no name to open.
+    let library = unsafe {
+        let found = libc::dlopen(info.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if found.is_null() { libc::dlopen(std::ptr::null(), libc::RTLD_LAZY) } else { found }
+    };
+    (!library.is_null()).then_some((info.dli_fbase as usize, library as usize))
+}
+
+fn symbol(library: usize, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: `library` is a handle of dlopen.
+    let found = unsafe { libc::dlsym(library as *mut c_void, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+/// The first library on the stack that exports `H5VLregister_connector` itself.
+fn caller() -> Option<(usize, usize)> {
+    let mut frames = [std::ptr::null_mut(); 64];
+    // SAFETY: the array has room for as many addresses as are asked for.
+    let count = unsafe { libc::backtrace(frames.as_mut_ptr(), 64) };
+    let mut seen = 0;
+    for address in frames.iter().take(usize::try_from(count).unwrap_or(0)) {
+        let Some((base, library)) = library_at(*address) else { continue };
+        if base == seen {
+            continue;
+        }
+        seen = base;
+        if let Some(found) = symbol(library, c"H5VLregister_connector") {
+            if library_at(found).is_some_and(|(owner, _)| owner == base) {
+                return Some((base, library));
+            }
+        }
+    }
+    None
+}
+
+impl Host {
+    /// The library that is calling, with a slot; `None` where there is none, or no slot is left.
+    pub(crate) fn calling() -> Option<&'static Self> {
+        let (base, library) = caller()?;
+        for (slot, place) in HOSTS.iter().enumerate() {
+            if place.get().is_none() {
+                let find = |name: &str| {
+                    let text = std::ffi::CString::new(name).ok()?;
+                    // HDF5 2 has the old form of this function under another name.
+                    symbol(library, &text).or_else(|| (name == "H5Tdecode").then(|| symbol(library, c"H5Tdecode1")).flatten())
+                };
+                match Functions::load(find) {
+                    Ok(call) => drop(place.set(Self { slot, base, library, call })),
+                    Err(missing) => {
+                        eprintln!("hyperslab-vol: this HDF5 library has no function {missing}; HDF5 1.14 or newer is needed");
+                        return None;
+                    }
+                }
+            }
+            if let Some(host) = place.get().filter(|host| host.base == base) {
+                return Some(host);
+            }
+        }
+        None
+    }
+
+    /// The library of a slot.
+    pub(crate) fn of(slot: usize) -> Result<&'static Self> {
+        HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| fault!("the HDF5 library that calls is not known"))
+    }
+
+    /// Where the library has a function.
+    pub(crate) fn address(&self, name: &CStr) -> Option<usize> {
+        symbol(self.library, name).map(|address| address as usize)
+    }
+
+    /// Whether a loaded object would find this library's function under a name.
+    ///
+    /// # Safety
+    /// `object` must be null or the loader's name of an object.
+    pub(crate) unsafe fn serves(&self, object: *const std::ffi::c_char, name: &CStr, address: usize) -> bool {
+        if object.is_null() {
+            return false;
+        }
+        // SAFETY: the caller's promise; NOLOAD opens nothing new.
+        let handle = unsafe { libc::dlopen(object, libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        !handle.is_null() && symbol(handle as usize, name).is_some_and(|found| found as usize == address)
+    }
+
+    /// One of the library's own ids, such as that of a datatype; the library sets them when it starts.
+    pub(crate) fn global(&self, name: &CStr) -> Option<hid_t> {
+        // A program that is linked with the library may have a copy of the variable, and then the library uses that copy.
+        // SAFETY: dlsym takes any name.
+        let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        let copied = library_at(first).filter(|_| !first.is_null()).is_some_and(|(base, owner)| {
+            base != self.base && symbol(owner, c"H5VLregister_connector").and_then(library_at).is_none_or(|(exporter, _)| exporter != base)
+        });
+        let address = if copied { first } else { symbol(self.library, name)? }.cast::<hid_t>();
+        // SAFETY: HDF5's names that end in `_g` are variables of type hid_t.
+        Some(unsafe { *address })
+    }
+}
+
+/// An id of the host that is given back when it is no longer needed.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) id: hid_t,
+    close: unsafe extern "C" fn(hid_t) -> herr_t,
+}
+
+impl Owned {
+    /// Takes an id; an error with the sentence `what` where there is none.
+    pub(crate) fn new(id: hid_t, close: unsafe extern "C" fn(hid_t) -> herr_t, what: &str) -> Result<Self> {
+        if id < 0 { Err(fault!("{what}")) } else { Ok(Self { id, close }) }
+    }
+
+    /// Hands the id to somebody else.
+    pub(crate) fn give(self) -> hid_t {
+        let id = self.id;
+        std::mem::forget(self);
+        id
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: the id was open, and is ours.
+        unsafe { (self.close)(self.id) };
+    }
+}
+
+/// Fails with `what` where HDF5 said that it failed.
+pub(crate) fn check(status: herr_t, what: &str) -> Result<herr_t> {
+    if status < 0 { Err(fault!("{what}")) } else { Ok(status) }
+}

@@ -1,0 +1,269 @@
+//! Functions of HDF5 before 1.12 that refuse every connector but the native one, among them those that h5py walks
+//! groups with. They say nothing that the newer ones do not say, so for objects of this connector the programs'
+//! calls are led to the newer ones: the address that a program's loader put into its table of functions is
+//! exchanged. Calls about other objects go where they went.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::callbacks::location::object_of;
+use crate::ffi::*;
+use crate::handle::Handle;
+use crate::host::{Host, SLOTS};
+
+/// All fields of `H5O_info2_t`.
+const ALL: c_uint = 0xb;
+
+#[repr(C)]
+struct LinkInfo1 {
+    class: c_int,
+    corder_valid: bool,
+    corder: i64,
+    cset: c_int,
+    address_or_size: u64,
+}
+
+#[repr(C)]
+struct ObjectInfo1 {
+    fileno: std::ffi::c_ulong,
+    addr: u64,
+    class: c_int,
+    rc: c_uint,
+    times: [i64; 4],
+    num_attrs: u64,
+    header_and_sizes: [u64; 12],
+}
+
+const _: () = assert!(size_of::<LinkInfo1>() == 32 && size_of::<ObjectInfo1>() == 160);
+
+type LinkCall1 = unsafe extern "C" fn(hid_t, *const c_char, *const LinkInfo1, *mut c_void) -> herr_t;
+type ObjectCall1 = unsafe extern "C" fn(hid_t, *const c_char, *const ObjectInfo1, *mut c_void) -> herr_t;
+
+fn link_info(new: &H5L_info2_t) -> LinkInfo1 {
+    // SAFETY: a hard link has a token, any other a size.
+    let address_or_size = unsafe { if new.type_ == 0 { object_of(&new.u.token) } else { new.u.val_size as u64 } };
+    LinkInfo1 { class: new.type_, corder_valid: new.corder_valid, corder: new.corder, cset: new.cset, address_or_size }
+}
+
+fn object_info(new: &H5O_info2_t) -> ObjectInfo1 {
+    ObjectInfo1 {
+        fileno: new.fileno,
+        addr: object_of(&new.token),
+        class: new.type_,
+        rc: new.rc,
+        times: [new.atime, new.mtime, new.ctime, new.btime],
+        num_attrs: new.num_attrs,
+        header_and_sizes: [0; 12],
+    }
+}
+
+struct With<T> {
+    call: T,
+    data: *mut c_void,
+}
+
+unsafe extern "C" fn tell_link(group: hid_t, name: *const c_char, info: *const H5L_info2_t, data: *mut c_void) -> herr_t {
+    // SAFETY: `data` is the `With` of the call below; the rest is HDF5's.
+    unsafe {
+        let with = &*data.cast::<With<LinkCall1>>();
+        let info = link_info(&*info);
+        (with.call)(group, name, &raw const info, with.data)
+    }
+}
+
+unsafe extern "C" fn tell_object(object: hid_t, name: *const c_char, info: *const H5O_info2_t, data: *mut c_void) -> herr_t {
+    // SAFETY: as above.
+    unsafe {
+        let with = &*data.cast::<With<ObjectCall1>>();
+        let info = object_info(&*info);
+        (with.call)(object, name, &raw const info, with.data)
+    }
+}
+
+/// Whether an id is of something that this connector has open.
+fn is_ours(host: &Host, id: hid_t) -> bool {
+    // SAFETY: H5Iget_type takes any number; H5VLobject an id of a thing that a connector has.
+    unsafe {
+        match (host.call.H5Iget_type)(id) {
+            H5I_FILE | H5I_GROUP | H5I_DATASET | H5I_ATTR => {}
+            H5I_DATATYPE if (host.call.H5Tcommitted)(id) > 0 => {}
+            _ => return false,
+        }
+        let object = (host.call.H5VLobject)(id);
+        Handle::is_open(object)
+    }
+}
+
+/// The addresses in one library.
+struct Addresses {
+    host: &'static Host,
+    old: Vec<usize>,
+    new: Vec<usize>,
+}
+
+static ADDRESSES: [OnceLock<Addresses>; SLOTS] = [const { OnceLock::new() }; SLOTS];
+
+macro_rules! calls {
+    ($($number:literal $name:ident $old:literal $new:literal ($($argument:ident: $type:ty),*) |$to:ident: $new_type:ty| $work:expr;)*) => {
+        const NAMES: &[(&CStr, &CStr)] = &[$((match CStr::from_bytes_with_nul(concat!($old, "\0").as_bytes()) { Ok(name) => name, Err(_) => c"" },
+            match CStr::from_bytes_with_nul(concat!($new, "\0").as_bytes()) { Ok(name) => name, Err(_) => c"" })),*];
+
+        $(unsafe extern "C" fn $name<const S: usize>(id: hid_t, $($argument: $type),*) -> herr_t {
+            let Some(addresses) = ADDRESSES.get(S).and_then(OnceLock::get) else { return -1 };
+            let (Some(old), Some(new)) = (addresses.old.get($number), addresses.new.get($number)) else { return -1 };
+            // SAFETY: both addresses are of the functions of these names, with these signatures.
+            unsafe {
+                if !is_ours(addresses.host, id) {
+                    let call: unsafe extern "C" fn(hid_t, $($type),*) -> herr_t = std::mem::transmute(*old);
+                    return call(id, $($argument),*);
+                }
+                let $to: $new_type = std::mem::transmute(*new);
+                $work(id, $($argument),*)
+            }
+        })*
+
+        fn ours<const S: usize>() -> Vec<usize> {
+            vec![$($name::<S> as *const () as usize),*]
+        }
+    };
+}
+
+type Order = H5_iter_order_t;
+type Text = *const c_char;
+type Data = *mut c_void;
+
+calls! {
+    0 iterate "H5Literate1" "H5Literate2" (index: H5_index_t, order: Order, at: *mut u64, op: LinkCall1, data: Data)
+        |to: unsafe extern "C" fn(hid_t, H5_index_t, Order, *mut u64, H5L_iterate2_t, Data) -> herr_t|
+        |id, index, order, at, op, data| { let mut with = With { call: op, data }; to(id, index, order, at, Some(tell_link), (&raw mut with).cast()) };
+    1 iterate_by_name "H5Literate_by_name1" "H5Literate_by_name2" (name: Text, index: H5_index_t, order: Order, at: *mut u64, op: LinkCall1, data: Data, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, *mut u64, H5L_iterate2_t, Data, hid_t) -> herr_t|
+        |id, name, index, order, at, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, at, Some(tell_link), (&raw mut with).cast(), lapl) };
+    2 visit "H5Lvisit1" "H5Lvisit2" (index: H5_index_t, order: Order, op: LinkCall1, data: Data)
+        |to: unsafe extern "C" fn(hid_t, H5_index_t, Order, H5L_iterate2_t, Data) -> herr_t|
+        |id, index, order, op, data| { let mut with = With { call: op, data }; to(id, index, order, Some(tell_link), (&raw mut with).cast()) };
+    3 visit_by_name "H5Lvisit_by_name1" "H5Lvisit_by_name2" (name: Text, index: H5_index_t, order: Order, op: LinkCall1, data: Data, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, H5L_iterate2_t, Data, hid_t) -> herr_t|
+        |id, name, index, order, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(tell_link), (&raw mut with).cast(), lapl) };
+    4 get_link "H5Lget_info1" "H5Lget_info2" (name: Text, out: *mut LinkInfo1, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, *mut H5L_info2_t, hid_t) -> herr_t|
+        |id, name, out: *mut LinkInfo1, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, &raw mut info, lapl); if status >= 0 && !out.is_null() { *out = link_info(&info); } status };
+    5 get_link_by_index "H5Lget_info_by_idx1" "H5Lget_info_by_idx2" (name: Text, index: H5_index_t, order: Order, n: u64, out: *mut LinkInfo1, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, u64, *mut H5L_info2_t, hid_t) -> herr_t|
+        |id, name, index, order, n, out: *mut LinkInfo1, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, index, order, n, &raw mut info, lapl); if status >= 0 && !out.is_null() { *out = link_info(&info); } status };
+    6 get_object "H5Oget_info1" "H5Oget_info3" (out: *mut ObjectInfo1)
+        |to: unsafe extern "C" fn(hid_t, *mut H5O_info2_t, c_uint) -> herr_t|
+        |id, out: *mut ObjectInfo1| { let mut info = std::mem::zeroed(); let status = to(id, &raw mut info, ALL); if status >= 0 && !out.is_null() { *out = object_info(&info); } status };
+    7 get_object_by_name "H5Oget_info_by_name1" "H5Oget_info_by_name3" (name: Text, out: *mut ObjectInfo1, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, *mut H5O_info2_t, c_uint, hid_t) -> herr_t|
+        |id, name, out: *mut ObjectInfo1, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, &raw mut info, ALL, lapl); if status >= 0 && !out.is_null() { *out = object_info(&info); } status };
+    8 get_object_by_index "H5Oget_info_by_idx1" "H5Oget_info_by_idx3" (name: Text, index: H5_index_t, order: Order, n: u64, out: *mut ObjectInfo1, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, u64, *mut H5O_info2_t, c_uint, hid_t) -> herr_t|
+        |id, name, index, order, n, out: *mut ObjectInfo1, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, index, order, n, &raw mut info, ALL, lapl); if status >= 0 && !out.is_null() { *out = object_info(&info); } status };
+    9 visit_objects "H5Ovisit1" "H5Ovisit3" (index: H5_index_t, order: Order, op: ObjectCall1, data: Data)
+        |to: unsafe extern "C" fn(hid_t, H5_index_t, Order, H5O_iterate2_t, Data, c_uint) -> herr_t|
+        |id, index, order, op, data| { let mut with = With { call: op, data }; to(id, index, order, Some(tell_object), (&raw mut with).cast(), ALL) };
+    10 visit_objects_by_name "H5Ovisit_by_name1" "H5Ovisit_by_name3" (name: Text, index: H5_index_t, order: Order, op: ObjectCall1, data: Data, lapl: hid_t)
+        |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, H5O_iterate2_t, Data, c_uint, hid_t) -> herr_t|
+        |id, name, index, order, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(tell_object), (&raw mut with).cast(), ALL, lapl) };
+}
+
+/// Leads the calls of what is loaded now to the functions above; again when more has been loaded.
+pub(crate) fn redirect(host: &'static Host) {
+    let Some(place) = ADDRESSES.get(host.slot) else { return };
+    let addresses = place.get_or_init(|| {
+        let find = |name: &CStr| host.address(name).unwrap_or(0);
+        Addresses { host, old: NAMES.iter().map(|(old, _)| find(old)).collect(), new: NAMES.iter().map(|(_, new)| find(new)).collect() }
+    });
+    let ours = match host.slot {
+        0 => ours::<0>(),
+        1 => ours::<1>(),
+        2 => ours::<2>(),
+        _ => ours::<3>(),
+    };
+    let mut walk = Walk { addresses, ours, seen: 0 };
+    // SAFETY: the callback gets the walk that lives here.
+    unsafe { libc::dl_iterate_phdr(Some(object_loaded), (&raw mut walk).cast()) };
+}
+
+static LOADED: [AtomicU64; SLOTS] = [const { AtomicU64::new(0) }; SLOTS];
+
+struct Walk {
+    addresses: &'static Addresses,
+    ours: Vec<usize>,
+    seen: u64,
+}
+
+unsafe extern "C" fn object_loaded(info: *mut libc::dl_phdr_info, size: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the loader's description of an object, and our walk.
+    unsafe {
+        let (info, walk) = (&*info, &mut *data.cast::<Walk>());
+        if size >= size_of::<libc::dl_phdr_info>() && walk.seen == 0 {
+            // The first object tells how many were ever loaded: nothing new, nothing to do.
+            walk.seen = info.dlpi_adds.max(1);
+            let known = LOADED.get(walk.addresses.host.slot).map_or(0, |known| known.swap(walk.seen, Ordering::Relaxed));
+            if known == walk.seen {
+                return 1;
+            }
+        }
+        exchange(info, walk);
+    }
+    0
+}
+
+/// Exchanges the addresses in the tables of one loaded object.
+unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
+    let base = info.dlpi_addr as usize;
+    // SAFETY: the headers and tables are those that the loader mapped and used; entries are read within their lengths.
+    unsafe {
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
+        let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
+        let within = |address: usize| headers.iter().any(|h| h.p_type == libc::PT_LOAD && (base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize).contains(&address));
+        let sealed = |address: usize| headers.iter().any(|h| h.p_type == libc::PT_GNU_RELRO && (base + h.p_vaddr as usize..base + (h.p_vaddr + h.p_memsz) as usize).contains(&address));
+        let mut tables = [0usize; 24];
+        let mut entry = (base + dynamic.p_vaddr as usize) as *const [usize; 2];
+        while (*entry)[0] != 0 {
+            if let Some(place) = tables.get_mut((*entry)[0]) {
+                *place = (*entry)[1];
+            }
+            entry = entry.add(1);
+        }
+        let [strings, symbols] = [tables[5], tables[6]];
+        if !within(strings) || !within(symbols) {
+            return;
+        }
+        for (table, bytes) in [(tables[23], tables[2]), (tables[7], tables[8])] {
+            if !within(table) || bytes > 1 << 26 {
+                continue;
+            }
+            for [offset, kind, _] in std::slice::from_raw_parts(table as *const [usize; 3], bytes / 24) {
+                // Those of functions and of data: x86-64's 6 and 7, ARM's 1025 and 1026.
+                if !matches!(kind & 0xffff_ffff, 6 | 7 | 1025 | 1026) {
+                    continue;
+                }
+                let name = *((symbols + (kind >> 32) * 24) as *const u32) as usize;
+                let name = CStr::from_ptr((strings + name) as *const c_char);
+                if !name.to_bytes().starts_with(b"H5") {
+                    continue;
+                }
+                let Some(number) = NAMES.iter().position(|(old, _)| *old == name) else { continue };
+                let (Some(old), Some(ours)) = (walk.addresses.old.get(number), walk.ours.get(number)) else { continue };
+                let slot = (base + offset) as *mut usize;
+                // One that was not called yet may still point at the loader's own code in the object.
+                let waiting = within(*slot) && base != 0 && walk.addresses.host.serves(info.dlpi_name, name, *old);
+                if *old == 0 || (*slot != *old && !waiting) {
+                    continue;
+                }
+                let page = 4096usize;
+                let start = (slot as usize) & !(page - 1);
+                if libc::mprotect(start as *mut c_void, page, libc::PROT_READ | libc::PROT_WRITE) == 0 {
+                    slot.write(*ours);
+                    if sealed(slot as usize) {
+                        libc::mprotect(start as *mut c_void, page, libc::PROT_READ);
+                    }
+                }
+            }
+        }
+    }
+}

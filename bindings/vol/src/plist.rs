@@ -1,0 +1,120 @@
+//! Property lists: kept as `H5Pencode2`'s bytes, asked for single properties.
+
+use crate::container::fault::{Result, fault};
+use crate::ffi::*;
+use crate::host::{Host, Owned, check};
+
+/// An error where an id is neither a property list nor the default.
+pub(crate) fn check_list(host: &Host, id: hid_t) -> Result<()> {
+    // SAFETY: H5Iis_valid takes any number.
+    if id == 0 || unsafe { (host.call.H5Iget_type)(id) == H5I_GENPROP_LST } { Ok(()) } else { Err(fault!("an id that is no property list")) }
+}
+
+/// The bytes of a property list; none for a default one.
+pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
+    if plist <= 0 {
+        return Vec::new();
+    }
+    let mut size = 0;
+    // SAFETY: a null buffer asks for the size; then the buffer has that size.
+    unsafe {
+        if (host.call.H5Pencode2)(plist, std::ptr::null_mut(), &raw mut size, 0) < 0 {
+            return Vec::new();
+        }
+        let mut bytes = vec![0u8; size];
+        if (host.call.H5Pencode2)(plist, bytes.as_mut_ptr().cast(), &raw mut size, 0) < 0 {
+            return Vec::new();
+        }
+        bytes.truncate(size);
+        bytes
+    }
+}
+
+/// The property list of these bytes; a default one of the class (such as `H5P_CLS_GROUP_CREATE_ID_g`) for none.
+pub(crate) fn decode(host: &Host, bytes: &[u8], class: &std::ffi::CStr) -> Result<Owned> {
+    // SAFETY: the bytes are of H5Pencode2; a class is an id of the library.
+    let id = unsafe {
+        if bytes.is_empty() {
+            (host.call.H5Pcreate)(host.global(class).ok_or_else(|| fault!("no class of property lists"))?)
+        } else {
+            (host.call.H5Pdecode)(bytes.as_ptr().cast())
+        }
+    };
+    Owned::new(id, host.call.H5Pclose, "the property list cannot be read back")
+}
+
+/// Whether groups on the way to a link shall be made, and whether its name is UTF-8.
+pub(crate) fn link_creation(host: &Host, plist: hid_t) -> Result<(bool, bool)> {
+    check_list(host, plist)?;
+    if plist == 0 {
+        return Ok((false, false));
+    }
+    let (mut create, mut cset) = (0, 0);
+    // SAFETY: both are out parameters.
+    unsafe {
+        (host.call.H5Pget_create_intermediate_group)(plist, &raw mut create);
+        (host.call.H5Pget_char_encoding)(plist, &raw mut cset);
+    }
+    Ok((create > 0, cset == 1))
+}
+
+/// Whether the name of an attribute is UTF-8.
+pub(crate) fn utf8(host: &Host, plist: hid_t) -> bool {
+    let mut cset = 0;
+    // SAFETY: an out parameter.
+    plist > 0 && unsafe { (host.call.H5Pget_char_encoding)(plist, &raw mut cset) } >= 0 && cset == 1
+}
+
+/// How many soft links may be followed.
+pub(crate) fn links_left(host: &Host, plist: hid_t) -> usize {
+    let mut count = 16;
+    if plist > 0 {
+        // SAFETY: an out parameter.
+        unsafe { (host.call.H5Pget_nlinks)(plist, &raw mut count) };
+    }
+    count
+}
+
+/// Whether the order of links is tracked in a group.
+pub(crate) fn tracks_links(host: &Host, plist: hid_t) -> bool {
+    let mut flags = 0;
+    // SAFETY: an out parameter.
+    plist > 0 && unsafe { (host.call.H5Pget_link_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
+}
+
+/// Whether the order of attributes is tracked.
+pub(crate) fn tracks_attributes(host: &Host, plist: hid_t) -> bool {
+    let mut flags = 0;
+    // SAFETY: an out parameter.
+    plist > 0 && unsafe { (host.call.H5Pget_attr_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
+}
+
+/// The time that an object made now shall have; 0 where times are not tracked.
+pub(crate) fn born(host: &Host, plist: hid_t) -> i64 {
+    let mut track = false;
+    // SAFETY: an out parameter.
+    let known = plist > 0 && unsafe { (host.call.H5Pget_obj_track_times)(plist, &raw mut track) } >= 0;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs() as i64);
+    if known && track { now } else { 0 }
+}
+
+/// One element that was never written, in the form of `target`; empty: zeros.
+pub(crate) fn fill(host: &Host, creation: hid_t, memory: hid_t, target: hid_t) -> Result<Vec<u8>> {
+    let mut defined = 0;
+    if creation <= 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: out parameters; the buffer has room for an element in either form.
+    unsafe {
+        if (host.call.H5Pfill_value_defined)(creation, &raw mut defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED {
+            return Ok(Vec::new());
+        }
+        let (small, large) = ((host.call.H5Tget_size)(memory), (host.call.H5Tget_size)(target));
+        let mut bytes = vec![0u8; small.max(large)];
+        check((host.call.H5Pget_fill_value)(creation, memory, bytes.as_mut_ptr().cast()), "the fill value does not fit the datatype")?;
+        let mut background = vec![0u8; large];
+        check((host.call.H5Tconvert)(memory, target, 1, bytes.as_mut_ptr().cast(), background.as_mut_ptr().cast(), 0), "the fill value cannot be converted")?;
+        bytes.truncate(large);
+        Ok(bytes)
+    }
+}
