@@ -256,7 +256,7 @@ class Query:
         if bins < 1:
             raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
         inside = self.where(f"isfinite({_quoted(name)})") if range is None else self.where(f"{float(range[0])!r} <= {_quoted(name)} <= {float(range[1])!r}")
-        edges = np.unique(np.asarray(inside.quantile(name, np.linspace(0, 1, bins + 1)), dtype=np.float64))
+        edges = np.unique(np.asarray(inside.quantile(name, np.linspace(0, 1, bins + 1).tolist()), dtype=np.float64))
         edges = edges[np.isfinite(edges)]
         if len(edges) < 2:
             middle = float(edges[0]) if len(edges) else 0.5

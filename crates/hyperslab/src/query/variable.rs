@@ -200,7 +200,7 @@ impl Table<'_> {
     /// The dataset of a plain name, and the part of it that its origin says.
     fn found(&self, name: &str) -> Result<Option<(Found, Option<String>)>> {
         if let Some((_, origin)) = self.request.variables.iter().find(|(known, _)| known == name) {
-            let dataset = |path: &str| origin.file.find(path).ok().filter(|found| is_dataset(found));
+            let dataset = |path: &str| origin.file.find(path).ok().filter(is_dataset);
             if let Some(found) = dataset(&origin.path) {
                 return Ok(Some((found, None)));
             }

@@ -46,8 +46,11 @@ pub(super) fn pruning(segment: &Segment, bound: &BoundPredicate, column: &str, w
     Some(Pruning { column: column.to_owned(), index, condition, place, cheap: !filtered || wanted })
 }
 
-/// The index of the values of a column, and where the segment's rows lie in the dataset that it is of.
-pub(super) fn index_of(segment: &Segment, source: &Source) -> Option<(Arc<dyn ColumnIndex>, Option<Arc<Place>>)> {
+/// An index, and where the segment's rows lie in the dataset that it is of (`None`: they are all of it).
+type PlacedIndex = (Arc<dyn ColumnIndex>, Option<Arc<Place>>);
+
+/// The index of the values of a column.
+pub(super) fn index_of(segment: &Segment, source: &Source) -> Option<PlacedIndex> {
     let pruner = segment.file.session().pruner();
     match source {
         Source::Variable { dataset, column, per_row: None } => Some((pruner.column(&segment.file, *dataset, column)?, None)),

@@ -276,8 +276,10 @@ impl Parser<'_> {
     fn call(&mut self, name: &str, start: usize) -> Result<Node> {
         self.next += 1;
         let mut arguments = Vec::new();
-        let open = self.symbol("(");
-        while open {
+        if !self.symbol("(") {
+            return Err(self.error("expected `(`"));
+        }
+        loop {
             let behind = self.next;
             let argument = self.expression(OR)?;
             arguments.push(self.value(argument, behind)?);
