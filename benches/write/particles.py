@@ -1,12 +1,15 @@
 """VPIC-IO and BD-CATS-IO by Hyperslab and by h5py, run by mpiexec; prints seconds from a barrier to a barrier.
 
-    particles.py write hyperslab|h5py PATH N SYNC FACTOR ALIGNMENT      h5py: process 0 writes for all
+    particles.py write hyperslab|h5py|h5py-own PATH N SYNC FACTOR ALIGNMENT
+        h5py: process 0 writes for all; h5py-own: each process a file
     particles.py read hyperslab|h5py PATH N WRITERS whole|random        each process its part, through the master
 """
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import sys
 
 import numpy as np
@@ -37,7 +40,17 @@ def write_hyperslab(path: str, n: int, sync: bool, factor: int, alignment: int) 
 def write_h5py(path: str, n: int, sync: bool) -> None:
     import h5py
 
-    if rank == 0:
+    if library == "h5py-own":
+        path = f"{path}.{rank}"
+        with h5py.File(path, "w") as f:
+            group = f.create_group("Step#0")
+            for name in NAMES:
+                group.create_dataset(name, data=DATA)
+        if sync:
+            file = os.open(path, os.O_RDONLY)
+            os.fsync(file)
+            os.close(file)
+    elif rank == 0:
         with h5py.File(path, "w") as f:
             group = f.create_group("Step#0")
             for name in NAMES:
@@ -75,14 +88,29 @@ def read(library: str, path: str, n: int, writers: int, random: bool) -> None:
 command, library, path, n = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 __import__("hyperslab.mpi" if library == "hyperslab" else "h5py")
 DATA = values(n, rank * n) if command == "write" else None
+
+
+def work(path: str, sync: bool) -> None:
+    if command == "read":
+        read(library, path, n, int(sys.argv[5]), sys.argv[6] == "random")
+    elif library == "hyperslab":
+        write_hyperslab(path, n, sync, int(sys.argv[6]), int(sys.argv[7]))
+    else:
+        write_h5py(path, n, sync)
+
+
+if command == "write":
+    # Once before, to files that are removed: connections are made then, and memory is there.
+    work(f"{path}.before", False)
+    comm.Barrier()
+    if rank == 0:
+        for place in glob.glob(f"{glob.escape(path)}.before*"):
+            if os.path.isfile(place):
+                os.unlink(place)
+        shutil.rmtree(f"{path}.before.d", ignore_errors=True)
 comm.Barrier()
 begun = MPI.Wtime()
-if command == "read":
-    read(library, path, n, int(sys.argv[5]), sys.argv[6] == "random")
-elif library == "hyperslab":
-    write_hyperslab(path, n, sys.argv[5] == "1", int(sys.argv[6]), int(sys.argv[7]))
-else:
-    write_h5py(path, n, sys.argv[5] == "1")
+work(path, sys.argv[5] == "1")
 comm.Barrier()
 seconds = comm.reduce(MPI.Wtime() - begun, MPI.MAX, 0)
 if rank == 0:

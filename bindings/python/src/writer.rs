@@ -17,8 +17,9 @@ use crate::wait::{run, wait};
 /// Number, name, whether it may be skipped, parameters.
 pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 
-/// Values that are written before anybody could press Ctrl-C.
-const SMALL_BYTES: usize = 1 << 20;
+/// Values that are written before anybody could press Ctrl-C. Handing more over to another thread costs a turn of the
+/// scheduler each way, which is dear where MPI's processes spin: four of them took five times as long on two cores.
+const SMALL_BYTES: usize = 32 << 20;
 
 /// Shape, datatype, chunk shape, and the region that may be written.
 type PyDefinition<'py> = (Vec<u64>, Bound<'py, PyDict>, Option<Vec<u64>>, Option<(Vec<u64>, Vec<u64>)>);

@@ -4,7 +4,6 @@ Processes wait for each other when a write begins and when it ends, and nowhere 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,11 +20,6 @@ def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
             outcome = make(), None
         except Exception as error:  # every process must hear of it, or the others wait for ever
             outcome = None, error
-    # A process that waits in a collective call spins, which takes the processor from the one that works.
-    arrived, pause = comm.Ibarrier(), 1e-5
-    while not arrived.Test():
-        time.sleep(pause)
-        pause = min(2 * pause, 1e-2)
     made, failure = comm.bcast(outcome, root)
     if failure is not None:
         raise failure
