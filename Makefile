@@ -9,7 +9,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
 .PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean
-.PHONY: jar wheel test-spark demo-spark bench-spark
+.PHONY: jar wheel test-spark demo-spark bench-spark vol vol-acceptance
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -33,9 +33,9 @@ demo: setup ## the main job on the real files of examples/data
 test: test-rust test-python fuzz-short ## every test
 
 test-rust: ## the crates' own tests
-	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
+	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni -p hyperslab-vol
 
-test-python: setup ## against h5py, netCDF4, DuckDB and Polars
+test-python: setup vol ## against h5py, netCDF4, DuckDB and Polars
 	$(BIN)/python -m pytest -q -p no:cacheprovider
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
@@ -80,6 +80,13 @@ demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the 
 
 bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark against Parquet, h5py and a plain read (minutes)
 	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py
+
+# The connector: found by HDF5_PLUGIN_PATH. Tests take the build without optimisation.
+vol: ## the HDF5 VOL connector
+	cargo build --locked --quiet -p hyperslab-vol
+
+vol-acceptance: $(VENV)/.requirements vol ## HDF5 1.14.6's own API tests and tools with the connector (builds HDF5)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python testing/vol/acceptance.py
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5
