@@ -33,10 +33,10 @@ demo: setup ## the main job on the real files of examples/data
 test: test-rust test-python test-mpi fuzz-short test-spark ## every test
 
 test-rust: ## the crates' own tests
-	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni
+	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni -p hyperslab-vol
 
 # Two processes: few tests use both cores.
-test-python: setup ## against h5py, netCDF4, DuckDB and Polars
+test-python: setup vol ## against h5py, netCDF4, DuckDB and Polars
 	$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal $(TESTS)
 
 # MPI: mpich and mpi4py come as wheels; the environment stays outside of the clone.
@@ -103,6 +103,13 @@ demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the 
 
 bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark against Parquet, h5py and a plain read (minutes)
 	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py --folder $(HOME)/.cache/hyperslab/bench/spark --page
+
+# The connector: found by HDF5_PLUGIN_PATH. Tests take the build without optimisation.
+vol: ## the HDF5 VOL connector
+	cargo build --locked --quiet -p hyperslab-vol
+
+vol-acceptance: $(VENV)/.requirements vol ## HDF5 1.14.6's own API tests and tools with the connector (builds HDF5)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python testing/vol/acceptance.py
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5

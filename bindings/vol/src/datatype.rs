@@ -158,7 +158,12 @@ pub(crate) fn kind(host: &Host, id: hid_t) -> Result<Kind> {
                 if layout == ieee { Kind::Float { bytes, swapped: order == 1 } } else { Kind::Fixed(bytes) }
             }
             H5T_STRING if (call.H5Tis_variable_str)(id) > 0 => Kind::Text,
-            H5T_VLEN => Kind::Sequence(Box::new(kind(host, base(host, id)?.id)?)),
+            H5T_VLEN => {
+                let element = base(host, id)?;
+                // In a sequence HDF5 keeps references as they are in memory.
+                let bare = (call.H5Tget_class)(element.id) == H5T_REFERENCE;
+                Kind::Sequence(Box::new(if bare { Kind::Fixed((call.H5Tget_size)(element.id)) } else { kind(host, element.id)? }))
+            }
             H5T_REFERENCE if !matches!(bytes, 8 | 12) => Kind::Reference,
             H5T_ARRAY => {
                 let mut dims = [0u64; 32];

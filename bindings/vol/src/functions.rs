@@ -12,6 +12,8 @@ use crate::ffi::*;
 pub(crate) struct Functions {
     pub(crate) H5free_memory: unsafe extern "C" fn(mem: *mut c_void) -> herr_t,
     pub(crate) H5allocate_memory: unsafe extern "C" fn(size: usize, clear: hbool_t) -> *mut c_void,
+    pub(crate) H5Iinc_ref: unsafe extern "C" fn(id: hid_t) -> c_int,
+    pub(crate) H5Pset_fill_value: unsafe extern "C" fn(plist_id: hid_t, type_id: hid_t, value: *const c_void) -> herr_t,
     pub(crate) H5Idec_ref: unsafe extern "C" fn(id: hid_t) -> c_int,
     pub(crate) H5Iget_type: unsafe extern "C" fn(id: hid_t) -> H5I_type_t,
     pub(crate) H5Iis_valid: unsafe extern "C" fn(id: hid_t) -> htri_t,
@@ -91,6 +93,8 @@ impl Functions {
         Ok(Self {
             H5free_memory: symbol!("H5free_memory"),
             H5allocate_memory: symbol!("H5allocate_memory"),
+            H5Iinc_ref: symbol!("H5Iinc_ref"),
+            H5Pset_fill_value: symbol!("H5Pset_fill_value"),
             H5Idec_ref: symbol!("H5Idec_ref"),
             H5Iget_type: symbol!("H5Iget_type"),
             H5Iis_valid: symbol!("H5Iis_valid"),

@@ -35,6 +35,18 @@ struct ObjectInfo1 {
     header_and_sizes: [u64; 12],
 }
 
+#[repr(C)]
+struct Stat {
+    fileno: [std::ffi::c_ulong; 2],
+    objno: [std::ffi::c_ulong; 2],
+    nlink: c_uint,
+    class: c_int,
+    mtime: i64,
+    link_length: usize,
+    header: [usize; 3],
+}
+
+const _: () = assert!(size_of::<Stat>() == 80);
 const _: () = assert!(size_of::<LinkInfo1>() == 32 && size_of::<ObjectInfo1>() == 160);
 
 type LinkCall1 = unsafe extern "C" fn(hid_t, *const c_char, *const LinkInfo1, *mut c_void) -> herr_t;
@@ -167,6 +179,16 @@ calls! {
     10 visit_objects_by_name "H5Ovisit_by_name1" "H5Ovisit_by_name3" (name: Text, index: H5_index_t, order: Order, op: ObjectCall1, data: Data, lapl: hid_t)
         |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, H5O_iterate2_t, Data, c_uint, hid_t) -> herr_t|
         |id, name, index, order, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(tell_object), (&raw mut with).cast(), ALL, lapl) };
+    11 stat "H5Gget_objinfo" "H5Oget_info_by_name3" (name: Text, follow: bool, out: *mut Stat)
+        |to: unsafe extern "C" fn(hid_t, Text, *mut H5O_info2_t, c_uint, hid_t) -> herr_t|
+        |id, name, _follow: bool, out: *mut Stat| {
+            let mut info = std::mem::zeroed();
+            let status = to(id, name, &raw mut info, ALL, 0);
+            if status >= 0 && !out.is_null() {
+                *out = Stat { fileno: [info.fileno, 0], objno: [object_of(&info.token), 0], nlink: info.rc, class: info.type_, mtime: info.mtime, link_length: 0, header: [0; 3] };
+            }
+            status
+        };
 }
 
 /// Leads the calls of what is loaded now to the functions above; again when more has been loaded.

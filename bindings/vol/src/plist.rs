@@ -30,6 +30,23 @@ pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
     }
 }
 
+/// As [`encode`], without the fill value: one of variable length is encoded as an address in memory.
+pub(crate) fn encode_without_fill(host: &Host, plist: hid_t, datatype: hid_t) -> Result<Vec<u8>> {
+    if plist <= 0 {
+        return Ok(Vec::new());
+    }
+    let mut defined = 0;
+    // SAFETY: ids of the library, and an out parameter.
+    unsafe {
+        if (host.call.H5Pfill_value_defined)(plist, &raw mut defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED {
+            return Ok(encode(host, plist));
+        }
+        let copy = Owned::new((host.call.H5Pcopy)(plist), host.call.H5Pclose, "the property list cannot be copied")?;
+        check((host.call.H5Pset_fill_value)(copy.id, datatype, std::ptr::null()), "the fill value cannot be taken out")?;
+        Ok(encode(host, copy.id))
+    }
+}
+
 /// The property list of these bytes; a default one of the class (such as `H5P_CLS_GROUP_CREATE_ID_g`) for none.
 pub(crate) fn decode(host: &Host, bytes: &[u8], class: &std::ffi::CStr) -> Result<Owned> {
     // SAFETY: the bytes are of H5Pencode2; a class is an id of the library.

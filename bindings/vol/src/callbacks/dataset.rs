@@ -7,6 +7,7 @@ use super::group::{add, open_at, opened};
 use super::iterate::registered;
 use super::location::{Located, locate};
 use crate::container::fault::{Fault, Result, fault};
+use crate::container::kind::Kind;
 use crate::container::model::{Body, Dataset, Datatype, Extent, Object, lock};
 use crate::container::open::Container;
 use crate::container::path::Place;
@@ -56,10 +57,14 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let stored = datatype::stored(host, handle.raw(), type_id)?;
             let space = transfer::space_of(host, space_id)?;
             check_layout(host, dcpl, &space)?;
-            let creation = plist::encode(host, dcpl);
+            let creation = if stored.kind.has_heap() { plist::encode_without_fill(host, dcpl, type_id)? } else { plist::encode(host, dcpl) };
             let memory = datatype::decode(host, &stored.encoded)?;
             let target = datatype::in_file(host, handle.raw(), memory.id)?;
             let fill = plist::fill(host, dcpl, memory.id, target.id)?;
+            if stored.kind.has_heap() && !fill.is_empty() && has_values(&stored.kind, &fill) {
+                return Err(Fault::unsupported("a fill value of variable length that is not empty; write the values instead"));
+            }
+            let fill = if stored.kind.has_heap() { Vec::new() } else { fill };
             let table = Table::create(&stored.kind, &space, &at.place.container.folder, fill)?;
             let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None }) });
             let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
@@ -71,6 +76,16 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             Ok(raw)
         }
     })
+}
+
+/// Whether an element is more than empty strings, empty sequences and zeros.
+fn has_values(kind: &Kind, element: &[u8]) -> bool {
+    match kind {
+        Kind::Text | Kind::Sequence(_) | Kind::Reference => element.get(..4).is_some_and(|length| length.iter().any(|byte| *byte != 0)),
+        Kind::Compound { members, .. } => members.iter().any(|member| has_values(&member.kind, element.get(member.offset..).unwrap_or_default())),
+        Kind::Array { count, element: inner } => (0..*count).any(|i| has_values(inner, element.get(i * inner.bytes()..).unwrap_or_default())),
+        other => element.iter().take(other.bytes()).any(|byte| *byte != 0),
+    }
 }
 
 /// Keeps a copy of an access property list that is not the default.

@@ -130,8 +130,12 @@ impl Container {
             Ok(_) if how == Create::New => return Err(fault!("{shown} exists already")),
             Ok(_) if path.is_dir() => {
                 let folder = path.canonicalize()?;
-                if Self::already_open(&folder).is_some() {
-                    return Err(fault!("{shown} is open in this program; close it before it is created anew"));
+                if let Some(open) = Self::already_open(&folder) {
+                    if open.file_handles.load(Ordering::Relaxed) > 0 {
+                        return Err(fault!("{shown} is open in this program; close it before it is created anew"));
+                    }
+                    open.writable.store(false, Ordering::Relaxed);
+                    drop(lock(&open.lock).take());
                 }
                 if is_container(path) {
                     generation = generation_of(path);
@@ -165,7 +169,9 @@ impl Container {
     pub(crate) fn open(path: &Path, writable: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
         let shown = path.display();
         let folder = path.canonicalize().map_err(|error| fault!("cannot open {shown}: {error}"))?;
-        if let Some(container) = Self::already_open(&folder) {
+        // What is open without a file, such as a reference that was never given back, keeps the state that it has.
+        let open = Self::already_open(&folder).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
+        if let Some(container) = open {
             if writable && !container.writable.load(Ordering::Relaxed) {
                 return Err(fault!("{shown} is open for reading in this program; close it before it is opened for writing"));
             }
