@@ -17,8 +17,8 @@ use crate::wait::{run, wait};
 /// Number, name, whether it may be skipped, parameters.
 pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 
-/// Values that are written before anybody could press Ctrl-C. Handing more over to another thread costs a turn of the
-/// scheduler each way, which is dear where MPI's processes spin: four of them took five times as long on two cores.
+/// Values that are written before anybody could press Ctrl-C. Handing them to another thread would cost a turn of
+/// the scheduler each way, beside MPI's processes that spin while they wait.
 const SMALL_BYTES: usize = 32 << 20;
 
 /// Shape, datatype, chunk shape, and the region that may be written.

@@ -163,7 +163,7 @@ impl WritePlan {
 }
 
 /// How many tasks write one subfile. On a parallel file system the paper's best, 8 to 32, more where there are more;
-/// on a local disk a file costs little, and all who write one wait for its lock in the kernel: one each is fastest there.
+/// on a local disk a file costs little, and all who write one wait for its lock in the kernel.
 fn chosen_factor(writers: u64, parallel: bool) -> u64 {
     match (parallel, writers) {
         (false, _) => 1,
