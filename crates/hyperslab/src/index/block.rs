@@ -4,12 +4,11 @@
 //! `order` holds the position of each rank; samples and packed keys are of the numbers alone.
 
 use arrow_array::{Array, ArrayRef};
-use arrow_buffer::Buffer;
 use hyperslab_array::{Error, Result};
 
 use super::bitmaps;
 use super::hash::hash;
-use super::keys::{Buffers, Key, Keys};
+use super::keys::{Key, Keys};
 use super::packed::{self, GROUP};
 use super::sort::Sorter;
 use crate::scan::pruner::{KeyType, Level, ValueSet};
@@ -42,11 +41,11 @@ pub(super) struct Block {
     /// Every 64th key in order, little endian, as wide as the values.
     pub samples: Vec<u8>,
     /// Positions in order, 16 bits each, little endian.
-    pub order: Buffer,
+    pub order: Vec<u8>,
     /// Where the groups of `packed` begin; see [`packed`].
     pub starts: Vec<u8>,
     /// See [`packed`].
-    pub packed: Buffer,
+    pub packed: Vec<u8>,
     /// See [`bitmaps`].
     pub bitmaps: Vec<u8>,
 }
@@ -55,7 +54,7 @@ pub(super) struct Block {
 #[derive(Default)]
 pub(super) struct Builder {
     sorter: Sorter,
-    sorted: Buffers,
+    order: Vec<u16>,
 }
 
 impl Builder {
@@ -125,19 +124,17 @@ impl Builder {
             },
             level => level,
         };
-        let mut order = Vec::with_capacity(array.len());
-        let sorted = K::of(&mut self.sorted);
-        sorted.clear();
-        self.sorter.sort(numbers, places, &mut order, sorted);
-        order.extend(after);
+        self.order.clear();
+        let mut sorted = Vec::with_capacity(numbers.len());
+        self.sorter.sort(numbers, places, &mut self.order, &mut sorted);
+        self.order.extend(after);
         block.level = Some(level);
-        block.samples = packed::samples(sorted);
+        block.samples = packed::samples(&sorted);
         if level >= Level::Positions {
-            order.iter_mut().for_each(|position| *position = position.to_le());
-            block.order = Buffer::from_vec(order);
+            block.order = self.order.iter().flat_map(|position| position.to_le_bytes()).collect();
         }
         if level >= Level::Exact {
-            (block.starts, block.packed) = packed::pack(sorted);
+            (block.starts, block.packed) = packed::pack(&sorted);
         }
         Ok(block)
     }
@@ -179,8 +176,8 @@ pub(super) enum Part {
 pub(super) trait Payload {
     /// Bytes of a part.
     fn length(&self, part: Part) -> usize;
-    /// A range of a part's bytes, in `scratch` where they are not in memory. `Corrupt` where the checksum does not fit.
-    fn bytes<'a>(&'a self, part: Part, range: std::ops::Range<usize>, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]>;
+    /// Puts a range of a part's bytes into `out`, cleared first. `Corrupt` where the checksum does not fit.
+    fn read(&self, part: Part, range: std::ops::Range<usize>, out: &mut Vec<u8>) -> Result<()>;
 }
 
 impl Payload for Block {
@@ -190,12 +187,14 @@ impl Payload for Block {
             Part::Packed => self.packed.len(),
         }
     }
-    fn bytes<'a>(&'a self, part: Part, range: std::ops::Range<usize>, _: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+    fn read(&self, part: Part, range: std::ops::Range<usize>, out: &mut Vec<u8>) -> Result<()> {
         let bytes = match part {
             Part::Order => &self.order,
             Part::Packed => &self.packed,
         };
-        bytes.get(range).ok_or_else(cut_short)
+        out.clear();
+        out.extend_from_slice(bytes.get(range).ok_or_else(cut_short)?);
+        Ok(())
     }
 }
 
@@ -218,7 +217,6 @@ pub(super) struct Ranks {
 }
 
 /// A block that is asked.
-#[derive(Clone, Copy)]
 pub(super) struct Ranked<'a> {
     pub level: Level,
     pub key_type: KeyType,
@@ -309,14 +307,16 @@ impl Ranked<'_> {
     /// The keys of a group; of the last one, the first of them count.
     pub fn group(&self, group: usize, keys: &mut [u64; GROUP], scratch: &mut Vec<u8>) -> Result<()> {
         let words = packed::group_range(self.starts, group, self.payload.length(Part::Packed)).ok_or_else(cut_short)?;
-        packed::unpack(self.sample(group), self.payload.bytes(Part::Packed, words, scratch)?, keys);
+        self.payload.read(Part::Packed, words, scratch)?;
+        packed::unpack(self.sample(group), scratch, keys);
         Ok(())
     }
 
     /// All keys in order. `Exact` only.
     pub fn keys(&self, scratch: &mut Vec<u8>) -> Result<Vec<u64>> {
         let groups = self.groups();
-        let bytes = self.payload.bytes(Part::Packed, 0..self.payload.length(Part::Packed), scratch)?;
+        self.payload.read(Part::Packed, 0..self.payload.length(Part::Packed), scratch)?;
+        let bytes = scratch;
         let mut all = Vec::with_capacity(groups * GROUP);
         let mut keys = [0; GROUP];
         for group in 0..groups {
@@ -354,7 +354,8 @@ impl Ranked<'_> {
         if ranks.is_empty() {
             return Ok(());
         }
-        let (pairs, _) = self.payload.bytes(Part::Order, ranks.start as usize * 2..ranks.end as usize * 2, scratch)?.as_chunks::<2>();
+        self.payload.read(Part::Order, ranks.start as usize * 2..ranks.end as usize * 2, scratch)?;
+        let (pairs, _) = scratch.as_chunks::<2>();
         pairs.iter().for_each(|pair| visit(u16::from_le_bytes(*pair)));
         Ok(())
     }

@@ -8,7 +8,7 @@ use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
 use super::bitmaps::{self, Distinct};
-use super::block::{Part, Payload, Ranked};
+use super::block::{Payload, Ranked};
 use super::data::Data;
 use super::opened::{RowPayload, Segment, StoredRow};
 use super::rows::{Gathered, Positions};
@@ -17,8 +17,6 @@ use crate::columns::Column;
 use crate::scan::pruner::{Blocks, Bounds, ColumnIndex, Condition, KeyRange, KeyType, Known, Level, RowSet, ValueSet};
 use crate::{Cancellation, File};
 
-/// Keys of a block from which on all of its packed keys are read.
-const MANY_KEYS: usize = 8;
 /// Blocks that one thread takes at a time.
 const BLOCKS_OF_A_TASK: usize = 16;
 
@@ -241,9 +239,6 @@ impl IndexedColumn {
             // From the index alone: what needs the data is bounded by the samples.
             let level = if row.level == Level::Positions { Level::Keys } else { level };
             self.with_ranks(entry, segment, row, level, |ranked| {
-                let mut whole = Vec::new();
-                let loaded = Loaded::new(ranked, keys, &mut whole)?;
-                let ranked = loaded.as_ref().map_or(*ranked, |loaded| Ranked { payload: loaded, ..*ranked });
                 for (sum, key) in sums.iter_mut().zip(keys) {
                     let rank = ranked.below(*key, scratch)?;
                     *sum = *sum + Bounds { least: rank.least.into(), most: rank.most.into() };
@@ -388,30 +383,6 @@ impl ColumnIndex for IndexedColumn {
         let entries = self.table.touched(selection)?;
         let all = entries.len() as u64;
         Ok(Blocks { all, pruned: all - self.left(entries, condition).len() as u64 })
-    }
-}
-
-/// The packed keys of a block, read at once because many of them are asked for.
-struct Loaded<'a>(&'a [u8]);
-
-impl<'a> Loaded<'a> {
-    fn new<'b: 'a>(ranked: &Ranked<'b>, keys: &[u64], whole: &'a mut Vec<u8>) -> Result<Option<Self>> {
-        let inside = keys.iter().filter(|key| **key > ranked.zone.least && **key <= ranked.zone.greatest).count();
-        if ranked.level < Level::Exact || inside < MANY_KEYS {
-            return Ok(None);
-        }
-        let length = ranked.payload.length(Part::Packed);
-        ranked.payload.bytes(Part::Packed, 0..length, whole).map(|bytes| Some(Self(bytes)))
-    }
-}
-
-impl Payload for Loaded<'_> {
-    fn length(&self, _: Part) -> usize {
-        self.0.len()
-    }
-    fn bytes<'a>(&'a self, part: Part, range: std::ops::Range<usize>, _: &'a mut Vec<u8>) -> Result<&'a [u8]> {
-        let bytes = self.0.get(range).filter(|_| part == Part::Packed);
-        bytes.ok_or_else(|| Error::corrupt("packed keys of the index are shorter than they say"))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::ObjectId;
 use hyperslab_storage::unique_name;
@@ -206,18 +206,15 @@ impl Build<'_> {
         let (mut built, kept) = (0u64, AtomicU64::new(0));
         // So many units are about a batch; one batch is written while the next is built.
         let blocks_of_unit = units.first().map_or(1, |unit| unit.blocks.len()).max(1);
-        let group = (2 * BATCH_BLOCKS / blocks_of_unit).max(1);
+        let group = (BATCH_BLOCKS / blocks_of_unit).max(1);
         session.compute(|| {
+            let mut ready: Vec<RecordBatch> = Vec::new();
             let mut rows: Vec<Row> = Vec::new();
-            let mut ready: Vec<Row> = Vec::new();
             for units in units.chunks(group).map(Some).chain([None]) {
-                let (writer_now, built_now) = (&mut writer, &mut built);
+                let writer_now = &mut writer;
                 let batches = std::mem::take(&mut ready);
                 let (written, outcomes) = rayon::join(
-                    || batches.chunks(BATCH_BLOCKS).try_for_each(|batch| {
-                        *built_now += batch.len() as u64;
-                        writer_now.write(&writer_now.batch(batch)?)
-                    }),
+                    || batches.iter().try_for_each(|batch| writer_now.write(batch)),
                     || units.unwrap_or_default().par_iter().map_init(Builder::default, |builder, unit| self.unit(builder, unit, &previous)).collect::<Result<Vec<_>>>(),
                 );
                 written?;
@@ -229,14 +226,13 @@ impl Build<'_> {
                         }
                     }
                 }
-                let whole = if units.is_none() { rows.len() } else { rows.len() / BATCH_BLOCKS * BATCH_BLOCKS };
-                ready.extend(rows.drain(..whole));
+                while rows.len() >= BATCH_BLOCKS || (units.is_none() && !rows.is_empty()) {
+                    let batch: Vec<Row> = rows.drain(..rows.len().min(BATCH_BLOCKS)).collect();
+                    built += batch.len() as u64;
+                    ready.push(writer.batch(&batch)?);
+                }
             }
-            for batch in ready.chunks(BATCH_BLOCKS) {
-                built += batch.len() as u64;
-                writer.write(&writer.batch(batch)?)?;
-            }
-            Ok(())
+            ready.iter().try_for_each(|batch| writer.write(batch))
         })?;
         let kept_blocks = kept.load(Ordering::Relaxed);
         let segment = match built {

@@ -17,33 +17,19 @@ pub(super) trait Key: Copy + Ord + Default + Into<u64> + Send + Sync {
     const WIDTH: usize;
     /// The key of these bits; higher ones are lost.
     fn from_u64(bits: u64) -> Self;
-    /// The buffer for keys of this width.
-    fn of(buffers: &mut Buffers) -> &mut Vec<Self>;
-}
-
-/// Memory for keys of each width, used again from block to block.
-#[derive(Default)]
-pub(super) struct Buffers {
-    one: Vec<u8>,
-    two: Vec<u16>,
-    four: Vec<u32>,
-    eight: Vec<u64>,
 }
 
 macro_rules! keys {
-    ($($type:ty: $buffer:ident),*) => {
+    ($($type:ty),*) => {
         $(impl Key for $type {
             const WIDTH: usize = size_of::<$type>();
             fn from_u64(bits: u64) -> Self {
                 bits as $type
             }
-            fn of(buffers: &mut Buffers) -> &mut Vec<Self> {
-                &mut buffers.$buffer
-            }
         })*
     };
 }
-keys!(u8: one, u16: two, u32: four, u64: eight);
+keys!(u8, u16, u32, u64);
 
 /// Keys of any width.
 pub(super) enum Keys {

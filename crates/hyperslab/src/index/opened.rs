@@ -1,7 +1,7 @@
 //! A segment that is open: its rows in memory, its large parts read where they lie.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_ipc::{Buffer, root_as_footer, root_as_message};
@@ -13,10 +13,8 @@ use super::grid::BlockBox;
 use super::segment::{LARGE, PAGE_BYTES, level_of, row_checksum};
 use crate::scan::pruner::Level;
 
-/// Bytes that all segments together keep in memory; beyond, they are read each time.
-const MOST_KEPT_BYTES: u64 = 512 << 20;
-/// A block that is asked so often is kept in memory, where there is room.
-const OFTEN: u32 = 3;
+/// Bytes of samples that are kept in memory by all segments together; beyond, they are read each time.
+const MOST_KEPT_BYTES: u64 = 1 << 30;
 static KEPT_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes of metadata of a segment, at most.
@@ -44,21 +42,6 @@ pub(super) struct StoredRow {
     /// Pages of order and packed keys whose checksum fitted.
     verified: Box<[AtomicU64]>,
     batch: usize,
-    /// How often order and packed keys were asked for.
-    asked: AtomicU32,
-    /// Order and packed keys, once they are kept.
-    kept: OnceLock<Option<Kept>>,
-}
-
-/// Order and packed keys of a block in memory.
-#[derive(Debug)]
-struct Kept([Vec<u8>; 2]);
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        let mine: usize = self.0.iter().map(Vec::len).sum();
-        KEPT_BYTES.fetch_sub(mine as u64, Ordering::Relaxed);
-    }
 }
 
 const SAMPLES: usize = 0;
@@ -212,7 +195,7 @@ impl Segment {
                 }
                 let checksums = sums.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
                 let verified = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-                Some(StoredRow { place, level: level_of(level)?, zone, source, parts, checksums, verified, batch: number, asked: AtomicU32::new(0), kept: OnceLock::new() })
+                Some(StoredRow { place, level: level_of(level)?, zone, source, parts, checksums, verified, batch: number })
             })();
             match stored {
                 Some(stored) => self.rows.push(stored),
@@ -320,46 +303,6 @@ impl Payload for RowPayload<'_> {
     fn length(&self, part: Part) -> usize {
         self.span(part).1.length
     }
-    fn bytes<'a>(&'a self, part: Part, range: std::ops::Range<usize>, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]> {
-        if let Some(kept) = self.kept(scratch)? {
-            let [order, packed] = &kept.0;
-            let bytes = if part == Part::Order { order } else { packed };
-            return bytes.get(range).ok_or_else(|| Error::corrupt("a part of the index is shorter than it says").in_file(self.segment.file.name()));
-        }
-        self.read(part, range, scratch)?;
-        Ok(scratch)
-    }
-}
-
-impl RowPayload<'_> {
-    /// Order and packed keys in memory, where the block is asked often.
-    fn kept(&self, scratch: &mut Vec<u8>) -> Result<Option<&Kept>> {
-        if let Some(kept) = self.row.kept.get() {
-            return Ok(kept.as_ref());
-        }
-        if self.row.asked.fetch_add(1, Ordering::Relaxed) < OFTEN * 2 {
-            return Ok(None);
-        }
-        let mine = (self.length(Part::Order) + self.length(Part::Packed)) as u64;
-        if KEPT_BYTES.fetch_add(mine, Ordering::Relaxed) + mine > MOST_KEPT_BYTES {
-            KEPT_BYTES.fetch_sub(mine, Ordering::Relaxed);
-            return Ok(None);
-        }
-        let mut whole = |part: Part| {
-            self.read(part, 0..self.length(part), scratch)?;
-            Ok(scratch.clone())
-        };
-        let kept = match (whole(Part::Order), whole(Part::Packed)) {
-            (Ok(order), Ok(packed)) => Kept([order, packed]),
-            (Err(error), _) | (_, Err(error)) => {
-                KEPT_BYTES.fetch_sub(mine, Ordering::Relaxed);
-                return Err(error);
-            }
-        };
-        Ok(self.row.kept.get_or_init(|| Some(kept)).as_ref())
-    }
-
-    /// Puts a range of a part's bytes into `out`.
     fn read(&self, part: Part, range: std::ops::Range<usize>, out: &mut Vec<u8>) -> Result<()> {
         let (number, span) = self.span(part);
         if range.end > span.length || range.start > range.end {

@@ -5,8 +5,6 @@
 //! predecessor in bits n·w up; that of the first is 0. Apart from the words are the *starts*, the numbers
 //! of the groups' first words, 16 bits each.
 
-use arrow_buffer::Buffer;
-
 use super::keys::Key;
 
 /// Keys of a group.
@@ -22,7 +20,7 @@ pub(super) fn samples<K: Key>(sorted: &[K]) -> Vec<u8> {
 }
 
 /// Packs rising keys: the numbers of the groups' first words, and the words.
-pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Buffer) {
+pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Vec<u8>) {
     let groups = sorted.len().div_ceil(GROUP);
     let mut starts = Vec::with_capacity(groups * 2);
     let mut words: Vec<u64> = Vec::new();
@@ -53,8 +51,7 @@ pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Buffer) {
             }
         }
     }
-    words.iter_mut().for_each(|word| *word = word.to_le());
-    (starts, Buffer::from_vec(words))
+    (starts, words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 
 /// Where the words of a group lie among words of `length` bytes: a range of bytes. `None` for bytes that are no

@@ -1,6 +1,5 @@
 //! Rows of one block: which of its positions pass a condition, and their numbers in a selection.
 
-use arrow_buffer::Buffer;
 use hyperslab_array::{Result, Run, Selection};
 use roaring::{RoaringBitmap, RoaringTreemap};
 
@@ -9,7 +8,7 @@ use crate::scan::pruner::RowSet;
 
 const WORDS: usize = 1024;
 /// Fewer positions than this are sorted rather than marked in a bitmap of the block.
-const FEW: usize = 256;
+const FEW: usize = 512;
 
 /// Positions of a block.
 #[derive(Debug, Clone)]
@@ -98,7 +97,7 @@ impl Gathered {
                     self.add_sorted(bits(&words).map(|position| first + u64::from(position)).collect());
                     return;
                 }
-                let bytes = Buffer::from_vec(words.iter().map(|word| word.to_le()).collect::<Vec<u64>>());
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 self.rows |= RoaringTreemap::from_bitmaps([(base, RoaringBitmap::from_lsb0_bytes(low, &bytes))]);
             }
         }

@@ -20,7 +20,7 @@ use super::grid::BlockBox;
 use crate::scan::pruner::Level;
 
 /// Rows of a record batch: what is read together when a block is first asked.
-pub(super) const BATCH_BLOCKS: usize = 32;
+pub(super) const BATCH_BLOCKS: usize = 64;
 /// Bytes that share a checksum.
 pub(super) const PAGE_BYTES: usize = 4096;
 
@@ -149,7 +149,7 @@ impl SegmentWriter {
         };
         let short = |of: fn(&Row) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
         let long = |of: fn(&Row) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
-        let large = |of: fn(&Row) -> &[u8]| {
+        let large = |of: fn(&Row) -> &Vec<u8>| {
             let mut builder = LargeBinaryBuilder::with_capacity(rows.len(), rows.iter().map(|row| of(row).len()).sum());
             rows.iter().for_each(|row| builder.append_value(of(row)));
             Arc::new(builder.finish()) as ArrayRef

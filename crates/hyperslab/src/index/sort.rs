@@ -40,12 +40,12 @@ impl Sorter {
         let least: u64 = least.into();
         let bits = u64::BITS - (Into::<u64>::into(greatest) - least).leading_zeros();
         let shift = bits.saturating_sub(RADIX_BITS);
-        let word = |position: u64, key: &K| ((Into::<u64>::into(*key) - least) >> shift) << POSITION_BITS | position;
+        let word = |(place, key): (usize, &K)| {
+            let position = positions.and_then(|positions| positions.get(place)).map_or(place as u64, |position| u64::from(*position));
+            ((Into::<u64>::into(*key) - least) >> shift) << POSITION_BITS | position
+        };
         self.words.clear();
-        match positions {
-            Some(positions) => self.words.extend(positions.iter().zip(keys).map(|(position, key)| word((*position).into(), key))),
-            None => self.words.extend((0..).zip(keys).map(|(position, key)| word(position, key))),
-        }
+        self.words.extend(keys.iter().enumerate().map(word));
         self.spare.resize(keys.len(), 0);
         self.radix(bits - shift);
         if shift == 0 {
