@@ -39,9 +39,11 @@ pub(crate) struct Handle {
     pub(crate) access: Mutex<Option<Owned>>,
 }
 
+type OpenFile = (u64, usize, usize, bool);
+
 /// Files that are open, as (file number, slot, address, whether a program opened it). HDF5 asks for the file of an
 /// object; it is given one that no program has, for references that are never given back would keep that open.
-static FILES: LazyLock<Mutex<Vec<(u64, usize, usize, bool)>>> = LazyLock::new(Default::default);
+static FILES: LazyLock<Mutex<Vec<OpenFile>>> = LazyLock::new(Default::default);
 /// Everything that is open, as (file number, object, address).
 static OPEN: LazyLock<Mutex<Vec<(u64, ObjectId, usize)>>> = LazyLock::new(Default::default);
 
