@@ -8,8 +8,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
-.PHONY: help setup demo test test-rust test-python conformance yardstick fuzz fuzz-short miri hostile bench bench-filters lint clean
-.PHONY: jar wheel test-spark demo-spark bench-spark vol vol-acceptance bench-vol
+# Whatever is named without a folder is a command, not a file.
+.PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -17,7 +17,7 @@ help: ## what there is to make
 setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
 
 $(VENV)/.requirements: testing/requirements.txt
-	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.88 or newer"; exit 1; }
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or newer"; exit 1; }
 	@$(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer with venv is needed; set PYTHON="; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r testing/requirements.txt
@@ -30,13 +30,33 @@ $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
 demo: setup ## the main job on the real files of examples/data
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
-test: test-rust test-python fuzz-short ## every test
+test: test-rust test-python test-mpi fuzz-short test-spark ## every test
 
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni -p hyperslab-vol
 
+# Two processes: few tests use both cores.
 test-python: setup vol ## against h5py, netCDF4, DuckDB and Polars
-	$(BIN)/python -m pytest -q -p no:cacheprovider
+	$(BIN)/python -m pytest -q -p no:cacheprovider -n 2 --dist worksteal $(TESTS)
+
+# MPI: mpich and mpi4py come as wheels; the environment stays outside of the clone.
+MPI_VENV := $(HOME)/.cache/hyperslab/venvs/mpi
+WITH_MPI := LD_LIBRARY_PATH=$(MPI_VENV)/lib PYTHONPATH=$(abspath bindings/python/python)
+
+$(MPI_VENV)/.installed: testing/mpi/requirements.txt
+	$(PYTHON) -m venv $(MPI_VENV)
+	$(MPI_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+# Without the wheels (no registry, another platform) it says so and goes on; HYPERSLAB_NO_MPI=1 says so beforehand.
+test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
+	@if [ -z "$$HYPERSLAB_NO_MPI" ] && $(MAKE) --no-print-directory $(MPI_VENV)/.installed; then \
+		$(WITH_MPI) $(MPI_VENV)/bin/python -m pytest -q -p no:cacheprovider --rootdir=testing/mpi --confcutdir=testing/mpi testing/mpi; \
+	else echo "*** NOT TESTED: hyperslab.mpi. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
+
+# Many more moments than `make test` has; minutes.
+crash: setup ## writers and committers killed COUNT=300 times each
+	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark
@@ -68,7 +88,10 @@ $(SPARK_VENVS)/spark%/.installed: testing/spark/requirements.txt Makefile
 	$(SPARK_VENVS)/spark$*/bin/python -m pip install --quiet --disable-pip-version-check -r testing/spark/requirements.txt '$(SPARK_$*)'
 	@touch $@
 
-test-spark: test-spark-4 test-spark-3 ## Spark 4 and 3.5, in local mode and over processes
+test-spark: test-spark-4 test-spark-3 ## Spark 4 and each feature once on 3.5, in local mode and over processes
+
+test-spark-3-whole: ## every test on Spark 3.5
+	HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark-3
 
 WITH_JAR      := HYPERSLAB_SPARK_JAR=$(SPARK_JAR) PYTHONPATH=$(abspath bindings/python/python)
 
@@ -79,7 +102,7 @@ demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the 
 	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python examples/spark_demo.py
 
 bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark against Parquet, h5py and a plain read (minutes)
-	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py
+	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py --folder $(HOME)/.cache/hyperslab/bench/spark --page
 
 # The connector: found by HDF5_PLUGIN_PATH. Tests take the build without optimisation.
 vol: ## the HDF5 VOL connector
@@ -102,9 +125,9 @@ conformance: setup ## the same for the HDF5 and netCDF files of many packages; J
 CARGO_FUZZ_VERSION := 0.13.1
 TOOLS       := $(HOME)/.cache/hyperslab/tools
 FUZZ_FOLDER := $(HOME)/.cache/hyperslab/fuzz
-FUZZ_TARGETS ?= whole_file filters read_sizes
+FUZZ_TARGETS ?= whole_file filters messages heaps trees read_sizes
 SECONDS     ?= 60
-SHORT_SECONDS ?= 10
+SHORT_SECONDS ?= 4
 MIRI_CASES  ?= 4
 COUNT       ?= 100000
 
@@ -117,15 +140,16 @@ fuzz: $(VENV)/.requirements $(TOOLS)/bin/cargo-fuzz ## every fuzz target for SEC
 	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/findings; \
-		case $$target in filters) seeds=filters; longest=4096;; *) seeds=files; longest=33000;; esac; \
-		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir testing/fuzz --features core \
+		case $$target in filters | messages) seeds=$$target; longest=4096;; heaps | trees) seeds=$$target; longest=16000;; *) seeds=files; longest=33000;; esac; \
+		case $$target in read_sizes) features="--features core";; *) features=;; esac; \
+		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz PATH="$(TOOLS)/bin:$$PATH" cargo +nightly fuzz run --fuzz-dir testing/fuzz $$features \
 			$$target $(FUZZ_FOLDER)/$$target $(FUZZ_FOLDER)/seeds/$$seeds -- -max_total_time=$(SECONDS) -max_len=$$longest -timeout=5 \
 			-rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1 -artifact_prefix=$(FUZZ_FOLDER)/findings/$$target- || exit 1; \
 	done
 
 # The same targets on stable Rust without a fuzzer: SHORT_SECONDS each, the same inputs in the same order.
 # Built as for fuzzing, so that checksums hold for every input; the core crate's target runs in test-rust.
-fuzz-short: $(VENV)/.requirements ## the fuzz targets of the formats for SHORT_SECONDS=10 each (stable Rust)
+fuzz-short: $(VENV)/.requirements ## the fuzz targets of the formats for SHORT_SECONDS=4 each (stable Rust)
 	$(BIN)/python testing/hostile/corpus.py $(FUZZ_FOLDER)/seeds
 	HYPERSLAB_FUZZ_SEEDS=$(FUZZ_FOLDER)/seeds HYPERSLAB_FUZZ_SECONDS=$(SHORT_SECONDS) RUSTFLAGS="--cfg fuzzing" \
 		CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/fuzz-short cargo test --locked --quiet -p hyperslab-formats --test fuzz_short -- --nocapture
@@ -139,8 +163,14 @@ miri: ## the array crate and the filter kernels under Miri (nightly Rust with it
 	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=$(MIRI_CASES) CARGO_TARGET_DIR=$(CARGO_TARGET_DIR)/miri \
 		cargo +nightly miri test --locked --quiet -p hyperslab-formats --lib filter::
 
+# Other people's files, once `make conformance` has gathered them.
+GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
+
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
-	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
+
+bench-index: setup ## value indexes: build, size, answers
+	$(BIN)/python benches/index/run.py
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
@@ -160,11 +190,29 @@ $(XARRAY_SQL): benches/contestants/xarray-sql.txt
 	$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
-bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters" for some, REPEATS=7
+bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters", ARGUMENTS="--only where --again"
 	cargo build --release --locked -p hyperslab-bench
 	cargo build --release --locked --manifest-path benches/limit/Cargo.toml
 	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
-	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json
+	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json $(ARGUMENTS)
+
+bench-instructions: $(VENV)/.requirements ## instructions of five small cases, by valgrind; ARGUMENTS=--record keeps them
+	@command -v valgrind >/dev/null || { echo "valgrind is missing, so no instructions were counted: apt-get install valgrind"; exit 0; }; \
+	cargo build --release --locked --quiet -p hyperslab-bench && \
+	$(BIN)/python benches/instructions.py $(CARGO_TARGET_DIR)/release/hyperslab-bench $(ARGUMENTS)
+
+# HDF5 2.2 with MPI and the subfiling driver is built once (two minutes). ARGUMENTS="vpic --repeats 20" for a part.
+HDF5_PARALLEL := $(HOME)/.cache/hyperslab/hdf5-parallel
+VPIC          := $(HOME)/.cache/hyperslab/bench/vpic
+
+$(VPIC): benches/write/vpic.c benches/write/build-hdf5.sh $(MPI_VENV)/.installed
+	benches/write/build-hdf5.sh $(HDF5_PARALLEL) $(MPI_VENV)
+	@mkdir -p $(dir $@)
+	PATH="$(MPI_VENV)/bin:$$PATH" mpicc -O2 -D_GNU_SOURCE -I$(HDF5_PARALLEL)/installed/include $< -o $@ -L$(HDF5_PARALLEL)/installed/lib -lhdf5 -Wl,-rpath,$(HDF5_PARALLEL)/installed/lib
+
+bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling and h5py; then metadata operations
+	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
+	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

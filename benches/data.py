@@ -105,18 +105,23 @@ def cube(path: pathlib.Path) -> None:
             d.dims[number].attach_scale(f[name])
 
 
-def many_links(path: pathlib.Path) -> None:
-    with h5py.File(path, "w", libver="latest") as f:
-        g, target = f.create_group("g"), f.create_dataset("x", data=1.0)
-        for number in range(100_000):
-            g[f"link{number:06}"] = target
+def many_links(count: int) -> Callable[[pathlib.Path], None]:
+    def make(path: pathlib.Path) -> None:
+        with h5py.File(path, "w", libver="latest") as f:
+            g, target = f.create_group("g"), f.create_dataset("x", data=1.0)
+            for number in range(count):
+                g[f"link{number:06}"] = target
+    return make
 
 
-def many_chunks(path: pathlib.Path) -> None:
-    with h5py.File(path, "w", libver="latest") as f:
-        d = f.create_dataset("x", (1000, 1000, 16), "i4", chunks=(1, 1, 16), maxshape=(None, 1000, 16))
-        for row in range(0, 1000, 10):
-            d[row:row + 10] = row
+def many_chunks(count: int) -> Callable[[pathlib.Path], None]:
+    def make(path: pathlib.Path) -> None:
+        rows = count // 1000
+        with h5py.File(path, "w", libver="latest") as f:
+            d = f.create_dataset("x", (rows, 1000, 16), "i4", chunks=(1, 1, 16), maxshape=(None, 1000, 16))
+            for row in range(0, rows, 10):
+                d[row:row + 10] = row
+    return make
 
 
 def tables(path: pathlib.Path) -> None:
@@ -148,6 +153,9 @@ FILTERS: dict[str, dict[str, Any]] = {
     "bitshuffle-lz4": {**hdf5plugin.Bitshuffle(cname="lz4")},
     "bitshuffle-zstd": {**hdf5plugin.Bitshuffle(cname="zstd")},
 }
+#: Two counts each, for the time to be seen to grow with them.
+LINKS = (10_000, 100_000)
+CHUNKS = (100_000, 1_000_000)
 CHUNK_SIZES = {"16KiB": (64, 64), "128KiB": (128, 256), "2MiB": (512, 1024), "16MiB": (2048, 2048)}
 
 MAKERS: dict[str, Callable[[pathlib.Path], None]] = {
@@ -157,8 +165,8 @@ MAKERS: dict[str, Callable[[pathlib.Path], None]] = {
     "records.h5": records,
     "small": small_files,
     "cube.h5": cube,
-    "links.h5": many_links,
-    "chunks.h5": many_chunks,
+    **{f"links-{count}.h5": many_links(count) for count in LINKS},
+    **{f"chunks-{count}.h5": many_chunks(count) for count in CHUNKS},
     "tables": tables,
     **{f"filter-{name}.h5": chunked(*QUARTER, (512, 1024), **options) for name, options in FILTERS.items()},
     **{f"size-{name}.h5": chunked(*QUARTER, chunk, **GZIP) for name, chunk in CHUNK_SIZES.items()},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 import sys
+from typing import Any
 
 HEAD = """# Benchmarks
 
@@ -28,6 +29,30 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
 
 
+def model(races: list[dict[str, Any]]) -> list[str]:
+    """What more cores may give, from the speeds of one and two threads (Amdahl's law), as a table."""
+    lines = ["## More cores, as a model\n",
+             "No machine of more than two cores was measured. Of the time of one thread, a part `p` is shared out among the",
+             "threads and the rest is not; one and two threads tell `p` (at most 1). *This memory*: no faster than two threads",
+             "copy here, for a machine with as many memory channels as this one. *Memory that grows*: with as many channels a",
+             "core as here. A prediction, not a measurement.\n",
+             "| work | 1 thread | 2 threads | shared out | 16, this memory | 16, memory that grows | 64, this memory | 64, memory that grows |",
+             "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    speeds = {race["race"]: {row["who"]: row["median"] for row in race["rows"]} for race in races if race["unit"] == "GB/s"}
+    copying = max((who["ours"] for name, who in speeds.items() if name.startswith("contiguous") and "ours" in who), default=None)
+    for name, who in speeds.items():
+        one, two = who.get("ours, 1 thread"), who.get("ours")
+        if not one or not two or copying is None:
+            continue
+        part = min(max(2 * (1 - one / two), 0.0), 1.0)
+        row = [name, number(one), number(two), f"{part:.0%}"]
+        for cores in (16, 64):
+            by_threads = one / (1 - part + part / cores)
+            row += [number(min(by_threads, copying)), number(min(by_threads, copying * cores / 2))]
+        lines.append(f"| {' | '.join(row)} |")
+    return [*lines, ""] if len(lines) > 7 else []
+
+
 def main() -> None:
     results = json.loads(pathlib.Path(sys.argv[1]).read_text())
     machine = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
@@ -44,6 +69,7 @@ def main() -> None:
             lines.append(f"| {row['who']} | {number(row['median'])} | {number(row['low'])} to {number(row['high'])} | {row['ratio']:.2f} "
                          f"| {of_limit} | {row['peak_bytes'] / 2**20:,.0f} |")
         lines.append("")
+    lines += model(results["races"])
     tail = pathlib.Path(__file__).with_name("remarks.md").read_text()
     pathlib.Path(__file__).parent.parent.joinpath("docs/benchmarks.md").write_text("\n".join(lines) + tail)
 

@@ -3,6 +3,10 @@
 Every contestant is a process of its own that answers requests (see `contestants/`). The repeats are
 interleaved, so that what else the machine does falls on all alike; a figure is the median, with the
 quartiles beside it, and a ratio is the median of the ratios within a round.
+
+A race ends after `--repeats` rounds, or after `--seconds` once it has three; what it found is kept in the file
+of `--json` at once. Races that the file has already are not run again (`--again` does), so that a run that was
+stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -39,6 +44,8 @@ class Contestant:
     threads: int = 2
     reuse: str = "reused"
     label: str = ""
+    #: Where it is not the race's own.
+    path: str = ""
     seconds: list[float] = field(default_factory=list)
     checks: set[str] = field(default_factory=set)
     peak_bytes: int = 0
@@ -87,6 +94,12 @@ def races() -> dict[str, list[Race]]:
         return [Contestant("netCDF4", "dataset"), Contestant("jhdf", "dataset"), Contestant("peers", "hdf5-reader", label="hdf5-reader (Rust)")]
 
     return {
+        "codec": [
+            Race("inflate alone: the chunks of gzip.h5 in memory, one thread", "gzip.h5", gigabyte, GB, [
+                Contestant("limit", "inflate libdeflate", 1, label="libdeflate (C)"),
+                Contestant("limit", "inflate zlib-rs", 1, label="zlib-rs (Rust, ours)"),
+            ]),
+        ],
         "main": [
             whole("contiguous f64, 1 GiB", "contiguous.h5", gigabyte, "plain", [Contestant("limit", "mapped", label="limit, mapped"), *peers()]),
             whole("gzip-4 + shuffle f32, 2 MiB chunks", "gzip.h5", gigabyte, "chunks", peers()),
@@ -109,14 +122,27 @@ def races() -> dict[str, list[Race]]:
         ],
         "tables": [
             Race("one column of 1 GiB, as a table", "tables", gigabyte, GB, [
+                *(Contestant("ours", "column", label=f"ours, HDF5 {what}", path=path) for what, path in (
+                    ("chunked", "chunked.h5"), ("gzip + shuffle", "gzip.h5"))),
+                *(Contestant("ours", "column", 1, label=f"ours, HDF5 {what}, 1 thread", path=path) for what, path in (
+                    ("chunked", "chunked.h5"), ("gzip + shuffle", "gzip.h5"))),
                 *(Contestant("pyarrow", f"parquet {codec}", label=f"pyarrow, Parquet {codec}") for codec in ("none", "snappy", "zstd")),
                 Contestant("pyarrow", "ipc", label="pyarrow, Arrow IPC"),
             ]),
+            Race("three columns of cells: value and two coordinates", "cube.h5", 512 * 256 * 256 / 1e6, "M cells/s", [
+                Contestant("ours", "cells"), Contestant("ours", "cells", 1, label="ours, 1 thread"),
+            ]),
             pair("SQL: mean by latitude over cells", "cube.h5", 512 * 256 * 256 / 1e6, "M cells/s", "group-by", [Contestant("xarray-sql", "group-by")]),
         ],
+        "threads": [
+            Race("gzip + shuffle, threads of one Python interpreter", "gzip.h5", gigabyte, GB, [
+                *(Contestant(reader, "python threads", threads, label=f"{reader}, {threads} Python thread{'s' * (threads > 1)}")
+                  for reader in ("ours", "h5py") for threads in (1, 2)),
+            ]),
+        ],
         "metadata": [
-            pair("100,000 links listed", "links.h5", 100_000, "links/s", "links"),
-            pair("1,000,000 chunks located", "chunks.h5", 1_000_000, "chunks/s", "locate"),
+            *(pair(f"{count:,} links listed", f"links-{count}.h5", count, "links/s", "links") for count in data.LINKS),
+            *(pair(f"{count:,} chunks located", f"chunks-{count}.h5", count, "chunks/s", "locate") for count in data.CHUNKS),
         ],
     }
 
@@ -152,13 +178,20 @@ class Processes:
         self.running.clear()
 
 
-def run(race: Race, folder: pathlib.Path, repeats: int) -> None:
+#: A race has at least so many rounds, for there to be a median.
+LEAST_ROUNDS = 3
+
+
+def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float) -> None:
     """Interleaved rounds; the first is for the page cache and the kept memory, and is not counted."""
     processes = Processes()
+    start = time.monotonic()
     try:
         for number in range(repeats + 1):
+            if number > LEAST_ROUNDS and time.monotonic() - start > budget_seconds:
+                break
             for contestant in race.contestants:
-                seconds, check, peak = processes.ask(contestant, folder / race.path)
+                seconds, check, peak = processes.ask(contestant, folder / (contestant.path or race.path))
                 contestant.checks.add(check)
                 contestant.peak_bytes = peak
                 if number:
@@ -173,7 +206,7 @@ def run(race: Race, folder: pathlib.Path, repeats: int) -> None:
 
 def report(race: Race, console: Console) -> dict[str, object]:
     """Prints a race's table; gives it as data."""
-    basis = next((c for c in race.contestants if c.name() == "h5py"), race.contestants[0])
+    basis = next((c for c in race.contestants if c.process == "h5py"), race.contestants[0])
     limit = next((c for c in race.contestants if c.process == "limit"), None)
     table = Table(title=race.name, title_justify="left")
     for heading in ("who", race.unit, "quartiles", f"× {basis.name()}", "of the limit", "peak MiB"):
@@ -190,7 +223,7 @@ def report(race: Race, console: Console) -> dict[str, object]:
         table.add_row(contestant.name(), number.format(speed[0]), f"{number.format(speed[1])} to {number.format(speed[2])}", f"{ratio:.2f}",
                       f"{of_limit:.2f}" if of_limit else "", f"{contestant.peak_bytes / 2**20:,.0f}")
     console.print(table)
-    return {"race": race.name, "unit": race.unit, "basis": basis.name(), "rows": rows}
+    return {"race": race.name, "unit": race.unit, "basis": basis.name(), "rounds": len(basis.seconds), "rows": rows}
 
 
 def machine() -> dict[str, object]:
@@ -205,25 +238,36 @@ def main() -> None:
     parser.add_argument("groups", nargs="*", help=f"some of {', '.join(races())}; all when none is named")
     parser.add_argument("--data", type=pathlib.Path, default=CACHE / "bench")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--json", type=pathlib.Path, help="where the figures go as data")
+    parser.add_argument("--seconds", type=float, default=30, help="what a race may take after its first rounds")
+    parser.add_argument("--json", type=pathlib.Path, help="where the figures go as data, and come from that are there")
+    parser.add_argument("--again", action="store_true", help="run the races too that the file has already")
+    parser.add_argument("--list", action="store_true", help="name the races and run none")
     parser.add_argument("--without", nargs="*", default=[], help="contestants to leave out")
     parser.add_argument("--only", help="races whose name has this text")
     options = parser.parse_args()
     console = Console(width=120)
-    results = []
+    earlier = json.loads(options.json.read_text())["races"] if options.json and options.json.exists() else []
+    results = {race["race"]: race for race in earlier}
     for group, members in races().items():
         if options.groups and group not in options.groups:
             continue
         for race in members:
             if options.only and options.only not in race.name:
                 continue
+            if options.list:
+                console.print(f"{group}: {race.name}{' (done)' * (race.name in results)}")
+                continue
+            if race.name in results and not options.again:
+                continue
             race.contestants = [c for c in race.contestants if c.process not in options.without]
-            data.make(options.data, [race.path])
-            run(race, options.data, options.repeats)
-            results.append({"group": group, **report(race, console)})
+            data.make(options.data, sorted({race.path, *(c.path for c in race.contestants if c.path)}))
+            run(race, options.data, options.repeats, options.seconds)
+            results[race.name] = {"group": group, **report(race, console)}
             # After each race, so that a run that is stopped leaves what it has.
             if options.json:
-                options.json.write_text(json.dumps({"machine": machine(), "races": results}, indent=1) + "\n")
+                options.json.parent.mkdir(parents=True, exist_ok=True)
+                ordered = [results[race.name] for members in races().values() for race in members if race.name in results]
+                options.json.write_text(json.dumps({"machine": machine(), "races": ordered}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

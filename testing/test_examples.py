@@ -52,3 +52,31 @@ def test_the_demo_runs(tmp_path: pathlib.Path) -> None:
     assert run.returncode == 0, run.stderr
     assert "theta.parquet" in run.stdout
     assert "pressure.png" in run.stdout
+
+
+def test_the_halo_of_a_beam_is_found_and_drawn(tmp_path: pathlib.Path) -> None:
+    sys.path.insert(0, str(DATA.parent))
+    try:
+        import halo
+    finally:
+        sys.path.pop(0)
+    halo.make_beam(tmp_path / "beam.h5", 3000, 12)
+    found = halo.analyse(tmp_path / "beam.h5", tmp_path / "halo.png")
+    assert (tmp_path / "halo.png").read_bytes()[1:4] == b"PNG"
+    f = hs.open(tmp_path / "beam.h5")
+    x, y, z = (np.concatenate([f[f"Step#{step}/{name}"][:] for step in range(12)]).astype("f8") for name in "xyz")
+    low, high = np.quantile(x.astype("f4"), [0.15865, 0.84135])
+    far = np.sqrt(x * x + y * y) > 6 * (float(high - low) / 2)
+    assert found == {"particles": 36_000, "halo": far.sum(), "first_half": (far & (z < 50)).sum(), "second_half": (far & (z >= 50)).sum()}
+    assert found["second_half"] > 2 * found["first_half"]
+
+
+@pytest.mark.parametrize("name, printed", [
+    ("write_processes.py", "(4000,) 277.149 (6,)"),
+    ("write_dask.py", "(3000, 8) 2"),
+])
+def test_an_example_of_parallel_writing_runs(tmp_path: pathlib.Path, name: str, printed: str) -> None:
+    program = DATA.parent / name
+    run = subprocess.run([sys.executable, program, tmp_path / "out.h5"], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == printed, run.stderr
+    assert hs.verify(tmp_path / "out.h5", values=True).problems == []

@@ -432,6 +432,64 @@ def test_plugins_damaged(tmp_path: pathlib.Path, name: str) -> None:
     damage(path, tmp_path)
 
 
+ZFP_MODES = {
+    "rate": hdf5plugin.Zfp(rate=9.3),
+    "rate of few bits": hdf5plugin.Zfp(rate=1),
+    "precision": hdf5plugin.Zfp(precision=21),
+    "accuracy": hdf5plugin.Zfp(accuracy=1e-3),
+    "reversible": hdf5plugin.Zfp(reversible=True),
+    "expert": hdf5plugin.Zfp(minbits=70, maxbits=3000, maxprec=40, minexp=-30),
+}
+ZFP_GRIDS = [
+    ((1003,), (128,)), ((5,), (2,)), ((37, 53), (16, 21)), ((37, 3, 53), (16, 1, 20)), ((9, 10, 11), (5, 7, 9)), ((7, 6, 5, 9), (5, 6, 3, 4)),
+    ((3, 4, 5, 6, 7), (3, 1, 5, 4, 6)),
+]
+
+
+@pytest.mark.parametrize("shape, chunks", ZFP_GRIDS, ids=str)
+@pytest.mark.parametrize("mode", ZFP_MODES)
+def test_zfp(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int, ...], mode: str) -> None:
+    path = tmp_path / "zfp.h5"
+    with h5py.File(path, "w") as file:
+        for dtype, kind in itertools.product(("<f4", "<f8", "<i4", "<i8", "<u4", "<u8"), KINDS):
+            create(file, f"{dtype} {kind}", numbers(dtype, shape, kind), chunks, plugin(ZFP_MODES[mode]))
+        extremes = np.array([0, -0.0, 1e-300, 1e300, 5e-324, -1.5, 3e38, 1e-40, np.pi] * 1000)[: int(np.prod(shape))]
+        for dtype in ("<f4", "<f8"):
+            # Of a width that is all that the reference's filter gets to see.
+            with np.errstate(over="ignore"):
+                create(file, f"{dtype} extremes", extremes.reshape(shape).astype(dtype), chunks, plugin(ZFP_MODES[mode]))
+    assert assert_equal(path) == 26
+
+
+@pytest.mark.parametrize("mode", ZFP_MODES)
+def test_zfp_of_a_writer_with_the_other_byte_order(tmp_path: pathlib.Path, mode: str) -> None:
+    """Its header's words are turned around, and so are the dataset's bytes."""
+    path = tmp_path / "zfp.h5"
+    with h5py.File(path, "w") as file:
+        for dtype, kind in itertools.product(("<f4", "<f8", "<i4", "<i8"), ("smooth", "noise")):
+            create(file, f"{dtype} {kind}", numbers(dtype, (37, 53), kind), (16, 20), plugin(ZFP_MODES[mode]))
+    data = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        headers = {struct.pack(f"<{len(p) - 1}I", *p[1:]) for p in (d.id.get_create_plist().get_filter(0)[2] for d in file.values())}
+        straight = {name: d[()] for name, d in file.items()}
+    for header in headers:
+        assert header.startswith(b"zfp\5") and header in data
+        data = data.replace(header, b"".join(header[i: i + 4][::-1] for i in range(0, len(header), 4)))
+    path.write_bytes(data)
+    assert assert_equal(path) == 8
+    ours = hs.open(path)
+    for name, values in straight.items():
+        assert ours[name][()].tobytes() == values.byteswap().tobytes(), name
+
+
+def test_zfp_damaged(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "zfp.h5"
+    with h5py.File(path, "w") as file:
+        for mode, dtype in itertools.product(("rate", "precision", "reversible", "expert"), ("<f4", "<i8")):
+            create(file, f"{mode} {dtype}", numbers(dtype, (50, 60), "smooth"), (21, 40), plugin(ZFP_MODES[mode]))
+    damage(path, tmp_path, 60)
+
+
 def test_filters_after_each_other(tmp_path: pathlib.Path) -> None:
     """What comes before must survive what follows, with the right sizes in between."""
     path = tmp_path / "chain.h5"
@@ -442,6 +500,8 @@ def test_filters_after_each_other(tmp_path: pathlib.Path) -> None:
         "szip fletcher32": [lambda p: p.set_szip(h5py.h5z.SZIP_EC_OPTION_MASK, 8), lambda p: p.set_fletcher32()],
         "fletcher32 bzip2": [lambda p: p.set_fletcher32(), plugin(hdf5plugin.BZip2())],
         "fletcher32 blosc": [lambda p: p.set_fletcher32(), plugin(hdf5plugin.Blosc())],
+        "zfp deflate": [plugin(hdf5plugin.Zfp(reversible=True)), lambda p: p.set_deflate(5)],
+        "zfp fletcher32": [plugin(hdf5plugin.Zfp(precision=20)), lambda p: p.set_fletcher32()],
         "shuffle bitshuffle": [lambda p: p.set_shuffle(), plugin(hdf5plugin.Bitshuffle())],
     }
     with h5py.File(path, "w") as file:

@@ -291,3 +291,20 @@ def test_members_that_overlap_are_corrupt(tmp_path: pathlib.Path) -> None:
     damage(path, b"b" + bytes(7) + b"\4\0\0\0", b"b" + bytes(7) + b"\2\0\0\0")
     with pytest.raises(hs.CorruptError, match="overlap"):
         hs.open(path)["records"][()]
+
+
+def test_an_endless_dataset_of_no_elements_is_opened_at_once(tmp_path: pathlib.Path) -> None:
+    """Its chunks were listed, to see whether any went through its unknown filter: found by the trees' fuzz target."""
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as f:
+        for name, filters in (("unknown", [60_003]), ("known", [1])):
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_chunk((1, 1, 1))
+            for number in filters:
+                creation.set_filter(number, h5py.h5z.FLAG_OPTIONAL, (1,))
+            space = h5py.h5s.create_simple((1 << 40, 1 << 40, 0), (1 << 40, 1 << 40, h5py.h5s.UNLIMITED))
+            h5py.h5d.create(f.id, name.encode(), h5py.h5t.STD_U8LE, space, creation)
+    f = hs.open(path)
+    for name in f:
+        assert f[name].shape == (1 << 40, 1 << 40, 0) and f[name].size == 0
+    assert f["known"][:2, -3:].shape == (2, 3, 0)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 
 import h5py
 import numpy as np
@@ -36,6 +38,68 @@ def test_a_limit_is_met_with_its_own_error(path: pathlib.Path, limits: dict[str,
     assert hs.open(path)["x"][...].sum() == 0
     with pytest.raises(hs.LimitExceededError, match=words):
         hs.open(path, limits=limits)["g/d49" if "objects" in limits else "x"][...]
+
+
+#: A small number for each limit, which the file of `every_cost` meets. Two grow with the file's length, so that
+#: only a hostile file meets them: test_hostile.py has those.
+LIMITS = {
+    "objects": 10, "links_per_group": 20, "messages_per_object": 2, "metadata_block_bytes": 100, "chunk_bytes": 10_000, "attribute_bytes": 1000,
+    "depth": 2, "chunks": 3, "links_followed": 3, "metadata_bytes": None, "heap_bytes": None,
+}
+
+
+def every_cost(path: pathlib.Path) -> None:
+    """A file that has something for each limit."""
+    with h5py.File(path, "a") as f:
+        nested = np.dtype("i4")
+        for _ in range(5):
+            nested = np.dtype([("in", nested)])
+        f["nested"] = np.zeros(2, nested)
+        f["a0"] = h5py.SoftLink("/x")
+        for i in range(6):
+            f[f"a{i + 1}"] = h5py.SoftLink(f"/a{i}")
+
+
+def errors_of_reading(path: pathlib.Path, limits: dict[str, int]) -> set[str]:
+    """What comes of opening the file and reading all that is in it: the kinds of errors."""
+    found = set()
+
+    def attempt(read: Callable[[], object]) -> object:
+        try:
+            return read()
+        except hs.Error as error:
+            found.add(type(error).__name__)
+            return None
+
+    f = attempt(lambda: hs.open(path, limits=limits))
+    if f is not None:
+        for name in ["x", "g/d49", "nested", "a6"]:
+            node = attempt(lambda name=name: f[name])
+            if isinstance(node, hs.Dataset):
+                attempt(lambda node=node: node[()])
+            for attribute in (attempt(lambda node=node: list(node.attrs)) or []) if node is not None else []:
+                attempt(lambda node=node, attribute=attribute: node.attrs[attribute])
+    return found
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_every_limit_can_be_set_and_is_met(path: pathlib.Path, name: str) -> None:
+    """From Python and from the command line; without it, the file is read."""
+    every_cost(path)
+    assert errors_of_reading(path, {}) == set()
+    if LIMITS[name] is not None:
+        assert errors_of_reading(path, {name: LIMITS[name]}) == {"LimitExceededError"}
+    run = subprocess.run([COMMAND, "--limit", f"{name}={1 << 30}", "head", path, "/x"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    run = subprocess.run([COMMAND, "--limit", f"{name}s=1", "head", path, "/x"], capture_output=True, text=True)
+    assert run.returncode == 1 and "there is no limit" in run.stderr and name in run.stderr
+
+
+def test_the_documented_limits_are_all_there_are(path: pathlib.Path) -> None:
+    with pytest.raises(hs.InvalidInputError) as raised:
+        hs.open(path, limits={"": 1})
+    named = re.findall(r"\w+_\w+|objects|depth|chunks", str(raised.value).split("there are")[1])
+    assert sorted(named) == sorted(LIMITS)
 
 
 def test_an_unknown_limit_lists_those_that_there_are(path: pathlib.Path) -> None:

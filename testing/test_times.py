@@ -319,3 +319,38 @@ def test_months_are_groups_of_text(model: pathlib.Path) -> None:
     f = hs.open(model)
     months = hs.sql("select left(time, 7) as month, count(*) from v group by month order by month", f).fetchall()
     assert months == [(f"{year}-{month:02}", 120) for year in (1999, 2000, 2001) for month in range(1, 13)]
+
+
+@pytest.mark.parametrize("attribute", ["bounds", "climatology"])
+@pytest.mark.parametrize("calendar", ["standard", "noleap", "360_day"])
+def test_bounds_take_over_units_and_calendar(tmp_path: pathlib.Path, attribute: str, calendar: str) -> None:
+    """CF 7.1: a boundary variable need not repeat what its coordinate says; what it says itself holds."""
+    path = tmp_path / "a.nc"
+    cells = np.array([[0, 31], [31, 59], [59, 90]], "f8")
+    with netCDF4.Dataset(path, "w") as f:
+        for group in (f, f.createGroup("inner")):
+            group.createDimension("time", 3)
+            group.createDimension("nv", 2)
+            time = group.createVariable("time", "f8", ("time",))
+            time[:] = cells.mean(axis=1)
+            time.setncatts({"units": f"days since {'2001' if group is f else '1850'}-01-01", "calendar": calendar, attribute: "cells"})
+            group.createVariable("cells", "f8", ("time", "nv"))[:] = cells
+            # Not a boundary variable: numbers.
+            group.createVariable("other", "f8", ("time", "nv"))[:] = cells
+        f.createDimension("x", 1)
+        own = f.createVariable("x", "f8", ("x",))
+        own.setncatts({"units": "days since 2001-01-01", "calendar": calendar, attribute: "own"})
+        kept = f.createVariable("own", "f8", ("x", "nv"))
+        kept[:] = [[0, 1]]
+        kept.units = "hours since 1900-01-01"
+    f = hs.open(path)
+    for prefix, year in (("", 2001), ("inner/", 1850)):
+        with netCDF4.Dataset(path) as theirs:
+            expected = cftime.num2date(theirs[f"{prefix}cells"][:].data.reshape(-1), f"days since {year}-01-01", calendar)
+        found = f.table(f"/{prefix}cells").to_arrow()["cells"].to_pylist()
+        shown = [value.split("T")[0] if isinstance(value, str) else f"{value:%Y-%m-%d %H:%M}" for value in found]
+        assert shown == [date.strftime("%Y-%m-%d" if calendar == "360_day" else "%Y-%m-%d %H:%M") for date in expected]
+        assert f.table(f"/{prefix}other").to_arrow()["other"].to_pylist() == cells.reshape(-1).tolist()
+    inherited = f.table("/own").to_arrow()["own"].to_pylist()
+    expected = cftime.num2date([0, 1], "hours since 1900-01-01", calendar)
+    assert [str(value).replace("T", " ")[:16] for value in inherited][1] == expected[1].strftime("%Y-%m-%d %H:%M")

@@ -226,3 +226,24 @@ def test_external_raw_data(tmp_path: pathlib.Path, pieces: int, monkeypatch: pyt
     os.remove("raw0.bin")
     with pytest.raises(hs.NotFoundError, match="raw0.bin"):
         hs.open("a.h5")["x"][...]
+
+
+def test_sequences_of_texts_and_of_sequences(tmp_path: pathlib.Path) -> None:
+    texts, lists = h5py.vlen_dtype(h5py.string_dtype()), h5py.vlen_dtype(h5py.vlen_dtype(np.dtype("i4")))
+    layouts = {name: h5py.VirtualLayout((6,), dtype) for name, dtype in (("t", texts), ("l", lists))}
+    for number in range(2):
+        with h5py.File(tmp_path / f"s{number}.h5", "w") as f:
+            for name, dtype in (("t", texts), ("l", lists)):
+                made = f.create_dataset(name, (3,), dtype)
+                for k in range(3):
+                    items = [f"ä{number}{k}{i}" for i in range(k)] if name == "t" else [np.arange(i + number, dtype="i4") for i in range(k)]
+                    whole = np.empty(k, object)
+                    whole[:] = items
+                    made[k] = whole
+                layouts[name][3 * number:3 * number + 3] = h5py.VirtualSource(f"s{number}.h5", name, (3,))
+    with h5py.File(tmp_path / "v.h5", "w", libver="latest") as f:
+        for name, layout in layouts.items():
+            f.create_virtual_dataset(name, layout)
+    found = hs.open(tmp_path / "v.h5")
+    assert [list(map(str, row)) for row in found.table("/t").to_arrow()["t"].to_pylist()] == [[f"ä{n}{k}{i}" for i in range(k)] for n in range(2) for k in range(3)]
+    assert found.table("/l").to_arrow()["l"].to_pylist() == [[list(range(i + n)) for i in range(k)] for n in range(2) for k in range(3)]

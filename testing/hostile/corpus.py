@@ -1,12 +1,13 @@
 """Small files of every kind that hyperslab reads: what fuzzing and `make hostile` begin with.
 
 `python testing/hostile/corpus.py FOLDER` writes them to FOLDER/files, and inputs of the filters' fuzz
-target to FOLDER/filters.
+target to FOLDER/filters, of the parsers' targets to FOLDER/messages, heaps and trees.
 """
 
 from __future__ import annotations
 
 import pathlib
+import shutil
 import struct
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import library_calls as calls  # noqa: E402
+import structures  # noqa: E402
 import standard_references as standard  # noqa: E402
 
 Maker = Callable[[pathlib.Path], None]
@@ -52,11 +54,16 @@ FILTERS = {
     "blosc-zlib": hdf5plugin.Blosc(cname="zlib"),
     "blosc2-zstd": hdf5plugin.Blosc2(cname="zstd"),
     "blosc2-blosclz": hdf5plugin.Blosc2(cname="blosclz", clevel=9),
+    "zfp-rate": hdf5plugin.Zfp(rate=7.5),
+    "zfp-precision": hdf5plugin.Zfp(precision=12),
+    "zfp-reversible": hdf5plugin.Zfp(reversible=True),
     "blosc2-lz4-delta": hdf5plugin.Blosc2(cname="lz4", filters=hdf5plugin.Blosc2.DELTA),
 }
 
+LONGEST_REAL_BYTES = 33_000
+
 #: Filters in the order of the fuzz target's table.
-FILTER_IDS = (1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026)
+FILTER_IDS = (1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026, 32013)
 
 
 def groups(libver: str, links: int) -> Maker:
@@ -354,4 +361,10 @@ def write_filter_inputs(folder: pathlib.Path, sources: list[pathlib.Path]) -> No
 
 if __name__ == "__main__":
     target = pathlib.Path(sys.argv[1])
-    write_filter_inputs(target / "filters", write_files(target / "files"))
+    sources = write_files(target / "files")
+    # Real files that are short enough for a fuzzer.
+    for path in sorted((pathlib.Path(__file__).resolve().parents[2] / "examples" / "data").iterdir()):
+        if path.suffix in (".nc", ".h5", ".h5ad") and path.stat().st_size <= LONGEST_REAL_BYTES:
+            shutil.copy(path, target / "files" / path.name)
+    write_filter_inputs(target / "filters", sources)
+    structures.write_inputs(target, sources)

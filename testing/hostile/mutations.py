@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import random
 import re
 import struct
@@ -20,10 +21,15 @@ class Damage:
     def __init__(self, original: bytes) -> None:
         self.original = original
         self.blocks = [m.start() for m in SIGNATURE.finditer(original)] or [0]
-        self.filled = [i for i, byte in enumerate(original) if byte]
+        self.filled = array.array("I", (i for i, byte in enumerate(original) if byte))
         # Little-endian words that may be addresses or lengths within the file.
         words = ((at, struct.unpack_from("<Q", original, at)[0]) for at in range(len(original) - 7))
-        self.addresses = [(at, word) for at, word in words if 0 < word <= len(original)] or [(0, 0)]
+        found = [(at, word) for at, word in words if 0 < word <= len(original)] or [(0, 0)]
+        self.addresses = array.array("I", (at for at, _ in found))
+
+    def word(self, at: int) -> int:
+        """What the original has there."""
+        return struct.unpack_from("<Q", self.original.ljust(8, b"\0"), at)[0]
 
     def __call__(self, rng: random.Random) -> bytearray:
         data = bytearray(self.original)
@@ -64,15 +70,15 @@ class Damage:
         put(data, at, number.to_bytes(width, rng.choice(["little", "little", "little", "big"])))
 
     def swap(self, data: bytearray, rng: random.Random) -> None:
-        (a, _), (b, _) = rng.choice(self.addresses), rng.choice(self.addresses)
+        a, b = rng.choice(self.addresses), rng.choice(self.addresses)
         if max(a, b) + 8 <= len(data) and abs(a - b) >= 8:
             data[a:a + 8], data[b:b + 8] = data[b:b + 8], data[a:a + 8]
 
     def point(self, data: bytearray, rng: random.Random) -> None:
         """An address leads to itself, to its own structure, to another structure or nowhere."""
-        at, _ = rng.choice(self.addresses)
+        at = rng.choice(self.addresses)
         own = max((block for block in self.blocks if block <= at), default=0)
-        target = rng.choice([at, own, own, rng.choice(self.blocks), rng.choice(self.blocks), rng.choice(self.addresses)[1], (1 << 64) - 1, len(data) - 1])
+        target = rng.choice([at, own, own, rng.choice(self.blocks), rng.choice(self.blocks), self.word(rng.choice(self.addresses)), (1 << 64) - 1, len(data) - 1])
         put(data, at, struct.pack("<Q", target))
 
     def copy(self, data: bytearray, rng: random.Random) -> None:

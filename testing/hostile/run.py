@@ -31,6 +31,8 @@ from reading import Reading, read_everything
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 #: Real files that are small enough.
 MOST_EXAMPLE_BYTES = 200_000
+#: Of the files that `make conformance` has gathered, how many, and how long one may be.
+GATHERED, MOST_GATHERED_BYTES = 200, 24_000
 #: Share of the files whose checksums are made right after the damage, and rounds of that.
 MENDED, ROUNDS = 0.7, 12
 
@@ -49,6 +51,17 @@ def damaged(number: int, originals: list[tuple[str, Damage]], path: pathlib.Path
     return name
 
 
+def gathered(folder: pathlib.Path) -> list[pathlib.Path]:
+    """Files of other people's packages, spread evenly over them; none where there is no such folder."""
+    found: dict[bytes, pathlib.Path] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size <= MOST_GATHERED_BYTES):
+        data = path.read_bytes()
+        if data.startswith((b"\x89HDF", b"CDF")):
+            found.setdefault(data, path)
+    whole = [path for path in found.values() if not any(isinstance(e, (hs.CorruptError, hs.InvalidInputError)) for e in read_everything(path).errors)]
+    return whole[:: max(len(whole) // GATHERED, 1)][:GATHERED]
+
+
 def main() -> int:
     """The exit code: how many findings there were, at most 1."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -59,6 +72,8 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=20, help="compare every n-th file with h5py; 0 for none")
     parser.add_argument("--memory", type=int, default=3 << 30, help="bytes of address space for this process")
     parser.add_argument("--timeout", type=float, default=5, help="seconds for one file")
+    parser.add_argument("--patience", type=float, default=5 * (ROUNDS + 1), help="seconds after which one file ends everything; more where the machine is stopped at times")
+    parser.add_argument("--gathered", type=pathlib.Path, help="a folder of other people's files, to be damaged too")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path(tempfile.gettempdir()) / "hyperslab-hostile")
     options = parser.parse_args()
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="hostile-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
@@ -71,6 +86,10 @@ def main() -> int:
 def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
     sources = write_files(scratch / "corpus")
     sources += [p for p in sorted((ROOT / "examples" / "data").iterdir()) if p.suffix != ".md" and p.stat().st_size < MOST_EXAMPLE_BYTES]
+    if options.gathered is not None:
+        others = gathered(options.gathered)
+        print(f"{len(sources)} files of our own and {len(others)} of {options.gathered}")
+        sources += others
     for source in sources:
         reading = read_everything(source, random.Random(0))
         wrong = [error for error in reading.errors if isinstance(error, hs.CorruptError)]
@@ -100,7 +119,7 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
         path = scratch / f"{number}.h5"
         # A crash or hang ends the process: the numbers beside it say with which file.
         (options.keep / "last").write_text(f"{number}\n")
-        faulthandler.dump_traceback_later(options.timeout * (ROUNDS + 1), exit=True)
+        faulthandler.dump_traceback_later(options.patience, exit=True)
         name, reading, seconds = "?", Reading(), 0.0
         try:
             name = damaged(number, originals, path)

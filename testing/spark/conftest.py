@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,29 @@ import pytest
 
 if importlib.util.find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*.py"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "once: long, and the same for every version of Spark")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On Spark 3.5, each test once with one of its parameters: the whole is for `make test-spark-3-whole`."""
+    if importlib.util.find_spec("pyspark") is None:
+        return
+    import pyspark
+
+    if not pyspark.__version__.startswith("3.") or os.environ.get("HYPERSLAB_SPARK_WHOLE"):
+        return
+    seen: set[str] = set()
+    kept, left = [], []
+    for item in items:
+        name = item.nodeid.split("[")[0]
+        again = name in seen or item.get_closest_marker("once") is not None
+        (left if again else kept).append(item)
+        seen.add(name)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +49,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
                .config("spark.sql.execution.arrow.pyspark.enabled", "true")
                .config("spark.sql.session.timeZone", "America/New_York")
                .config("spark.sql.warehouse.dir", str(folder))
-               .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={folder} -Dhyperslab.native.folder={folder}/native"))
+               .config("spark.driver.memory", "1g")
+               # Tests are short: what the second compiler makes of them comes too late.
+               .config("spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} "
+                       f"-Dhyperslab.native.folder={folder}/native"))
     session = hs.spark.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
@@ -34,9 +61,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def live(spark: Any) -> tuple[int, int]:
-    """Exported structures and readers that are not given back."""
+    """Exported structures, and readers and writers, that are not given back."""
     jvm = spark._jvm.io.hyperslab
-    return jvm.NativeBatch.live(), jvm.NativeReader.live()
+    return jvm.NativeBatch.live(), jvm.NativeReader.live() + jvm.NativeWrite.live()
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import sys
+from typing import Any
 
 import h5py
 import numpy as np
@@ -55,7 +56,39 @@ def cluster(folder: pathlib.Path) -> None:
 
     assert sum(frame.rdd.mapPartitions(first_fails).collect()) == total
     assert marker.exists()
+    written(spark, folder)
     spark.stop()
+
+
+def written(spark: Any, folder: pathlib.Path) -> None:
+    """A write whose tasks fail, or die with their executor, leaves each row once, and no subfile too many."""
+    rows, tasks = 60_000, 6
+    died = folder / "writer died"
+
+    def troubled(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        first = context.attemptNumber() == 0
+        for batch in batches:
+            yield batch
+            if context.partitionId() == 1 and first:
+                raise RuntimeError("a failure after some rows")
+            if context.partitionId() == 2 and not died.exists():
+                died.touch()
+                executor = int(pathlib.Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                os.kill(executor, signal.SIGKILL)
+
+    out = folder / "written" / "out.h5"
+    out.parent.mkdir()
+    frame = spark.range(0, rows, 1, tasks).mapInArrow(troubled, "id long")
+    frame.write.format("hdf5").option("dataset", "/x").option("compression", "gzip").save(str(out))
+    with h5py.File(out) as f:
+        assert f["x"][:].tolist() == list(range(rows))
+    assert died.exists()
+    assert len(list(out.parent.glob("out.h5.d/*/*-*.h5"))) == tasks
+    assert {p.name for p in out.parent.iterdir()} == {"out.h5", "out.h5.d"}
+    assert spark.read.format("hdf5").option("dataset", "/x").load(str(out)).groupBy().sum("x").collect()[0][0] == rows * (rows - 1) // 2
 
 
 def connect(folder: pathlib.Path) -> None:

@@ -62,3 +62,7 @@ def test_objects_and_attributes_are_tables_too(spark: Any, catalog: str) -> None
     found = spark.sql(f"select * from {catalog}.`era 5.h5`._attributes where name = 'units'").collect()
     assert [tuple(row) for row in found] == [("/t2m", "units", "K")]
     assert spark.sql(f"select count(*) from {catalog}.`era 5.h5`._objects where kind = 'dataset'").collect()[0][0] == 3
+    files = spark.table(f"{catalog}._files").collect()
+    assert [(row.name, row.bytes) for row in files] == [(pathlib.Path(row.path).name, pathlib.Path(row.path).stat().st_size) for row in files]
+    assert [row.name for row in files] == ["b.h5", "era 5.h5"]
+    assert spark.sql(f"select count(*) from {catalog}._files where modified <= current_timestamp() and bytes > 0").collect()[0][0] == 2

@@ -88,6 +88,10 @@ def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathli
     ({"layuot": "cells"}, "there is no option layuot"),
     ({"partitions": "0"}, "option partitions is 0"),
     ({"limits": '{"objects": 1}'}, "LimitExceeded"),
+    ({"limits.objects": "1"}, "LimitExceeded"),
+    ({"limits.chunk_bytes": "1000"}, "LimitExceeded"),
+    ({"limits.wishes": "3"}, "there is no limit .wishes."),
+    ({"limits.objects": "-3"}, "option limits.objects is -3"),
 ])
 def test_what_makes_no_sense_is_refused_by_name(spark: Any, path: pathlib.Path, options: dict[str, str], message: str) -> None:
     with pytest.raises(Exception, match=message):
@@ -133,3 +137,38 @@ def test_cancelling_stops_a_native_read(spark: Any, tmp_path: pathlib.Path) -> N
     assert failure and "cancel" in str(failure[0]).lower()
     assert took < 2, f"{took:.3f} s"
     print(f"cancelled in {took:.3f} s", threading.active_count())
+
+
+@pytest.mark.once
+def test_interrupting_stops_a_planning(spark: Any, path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "many").mkdir()
+    names = [f"many/{n}.h5" for n in range(30_000)]
+    for name in names:
+        os.symlink(path, tmp_path / name)
+    (tmp_path / "list.csv").write_text("\n".join(names))
+    jvm, failure = spark._jvm, []
+
+    def plan() -> None:
+        try:
+            read(spark, tmp_path / "list.csv").count()
+        except Exception as error:
+            failure.append(error)
+
+    def planner() -> Any:
+        for thread in jvm.java.lang.Thread.getAllStackTraces().keySet():
+            if any(frame.getClassName() == "io.hyperslab.NativePlan" for frame in thread.getStackTrace()):
+                return thread
+        return None
+
+    begun = threading.Thread(target=plan)
+    begun.start()
+    deadline = time.monotonic() + 60
+    while (thread := planner()) is None and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert thread is not None, "it plans"
+    start = time.monotonic()
+    thread.interrupt()
+    begun.join(60)
+    took = time.monotonic() - start
+    assert failure and "Cancelled" in str(failure[0])
+    assert took < 2, f"{took:.3f} s"

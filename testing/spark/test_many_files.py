@@ -84,14 +84,53 @@ def test_create_table_keeps_its_options(spark: Any, folder: pathlib.Path) -> Non
     options = f"path '{folder}/run_3.h5', dataset '/x', where 'x > 31'"
     spark.sql(f"create or replace temporary view v using hdf5 options ({options})")
     assert rows(spark.table("v")) == [32, 33, 34]
-    if int(spark.version.split(".")[0]) < 4:
-        pytest.skip("Spark 3.5 keeps no tables of sources of this kind in its own catalog")
     spark.sql(f"create table t using hdf5 options ({options})")
+    spark.sql("create table ours using parquet as select 1 as x")
     try:
         assert rows(spark.table("t")) == [32, 33, 34]
-        assert rows(spark.sql("select x from t where x < 34")) == [32, 33]
+        narrowed = spark.sql("select x from t where x < 34")
+        assert rows(narrowed) == [32, 33]
+        assert "PushedPredicates" in narrowed._jdf.queryExecution().executedPlan().toString()
+        assert {row.col_name for row in spark.sql("describe t").collect()} >= {"x", "dim_0"}
+        assert rows(spark.table("ours")) == [1], "tables of Spark's own kinds are read as before"
     finally:
         spark.sql("drop table t")
+        spark.sql("drop table ours")
+
+
+@pytest.mark.parametrize("name", ["list.csv", "list.txt"])
+def test_a_list_names_files_and_datasets(spark: Any, tmp_path: pathlib.Path, name: str) -> None:
+    for n in range(3):
+        write(tmp_path / f"{n}, part.h5", np.arange(2) + 10 * n, "x")
+    write(tmp_path / "deep" / "a.h5", np.arange(2) + 100, "other/x")
+    (tmp_path / name).write_text(f'file,dataset\n# the last first\n"2, part.h5",/x\n\n"{tmp_path}/0, part.h5",/x\n'
+                                 f"file://{tmp_path}/deep/a.h5, /other/x\n")
+    read = spark.read.format("hdf5")
+    assert rows(read.load(str(tmp_path / name))) == [20, 21, 0, 1, 100, 101]
+    (tmp_path / name).write_text('"*, part.h5"\n')
+    assert rows(spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / name))) == [0, 1, 10, 11, 20, 21]
+    (tmp_path / name).write_text("nothing.h5,/x\n")
+    with pytest.raises(Exception, match="NotFound.*nothing.h5"):
+        read.load(str(tmp_path / name))
+    (tmp_path / name).write_text("a.h5,/x,/y\n")
+    with pytest.raises(Exception, match='line 1 of the list .* is no "file,dataset"'):
+        read.load(str(tmp_path / name))
+
+
+def test_what_a_glob_stands_for_becomes_columns(spark: Any, folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    read = spark.read.format("hdf5").option("dataset", "/x")
+    frame = read.load(f"{folder}/run_*.h5")
+    assert frame.dtypes[0] == ("run", "bigint")
+    assert [(row.run, row.x) for row in frame.where("run >= 119").collect()] == [(119, 1190 + k) for k in range(5)]
+    assert frame.where("run in (3, 5)").count() == 10
+    assert frame.where("run in (3, 5)").rdd.getNumPartitions() == 1, "files are left out by their names"
+    for name, number in (("t_1.h5", 1), ("t_b.h5", 2)):
+        write(tmp_path / "text" / name, [number])
+        write(tmp_path / "clash" / name.replace("t_", "x_"), [number])
+    assert [(row.t, row.x) for row in read.load(f"{tmp_path}/text/t_*.h5").collect()] == [("1", 1), ("b", 2)]
+    assert [(row.x_part, row.x) for row in read.load(f"{tmp_path}/clash/x_*.h5").collect()] == [("1", 1), ("b", 2)]
+    assert "t" not in spark.read.format("hdf5").option("dataset", "/x").option("fileColumns", "false").load(f"{tmp_path}/text/t_*.h5").columns
+    assert "text" not in read.load([f"{tmp_path}/text/t_*.h5", f"{tmp_path}/clash/x_*.h5"]).columns, "several globs have no common columns"
 
 
 def test_a_given_schema_is_checked(spark: Any, folder: pathlib.Path) -> None:

@@ -125,3 +125,14 @@ def test_a_nonnegative_factorisation_converges_as_in_numpy(spark: Any, tmp_path:
         w = w * (data @ h.T) / (w @ h @ h.T)
         theirs = w, h * (w.T @ data) / (w.T @ w @ h)
     np.testing.assert_allclose(ours[0] @ ours[1], theirs[0] @ theirs[1], rtol=1e-9)
+
+
+@pytest.mark.once
+def test_keys_beyond_31_bits(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = 3 << 30
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", shape=(rows,), dtype="u1", chunks=(1 << 20,))[rows - 1:] = 9
+    points = mllib.h5read_point(spark, str(tmp_path / "a.h5"), "/x", 3000)
+    last = points.getNumPartitions() - 1
+    key_and_value = spark.sparkContext.runJob(points, lambda part: [list(part)[-1]], [last])
+    assert key_and_value == [(9, rows - 1)]

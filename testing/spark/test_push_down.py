@@ -78,6 +78,7 @@ def test_a_coordinate_becomes_a_hyperslab(frame: Any, path: pathlib.Path) -> Non
         wanted = f["x"][f["lat"][:] > 85, :]
     np.testing.assert_array_equal(np.array([row.x for row in some.collect()]).astype("f4"), wanted.reshape(-1))
     assert metrics(some)["chunksDecoded"] == 1
+    assert (metrics(some)["chunksSkipped"], metrics(frame.select("x"))["chunksSkipped"]) == (19, 0)
     assert metrics(frame.select("x"))["chunksDecoded"] == 20
     assert metrics(some)["bytesRead"] < metrics(frame.select("x"))["bytesRead"] / 15
 
@@ -172,4 +173,61 @@ def test_results_do_not_depend_on_partitions(spark: Any, path: pathlib.Path, par
         flat = f["x"][...].reshape(-1)
     rows = frame.select("_row", "x").collect()
     assert [row._row for row in rows] == list(range(flat.size)), "partitions come in the order of the rows"
+    assert metrics(frame.select("x"))["chunksDecoded"] == 20, "no chunk is of two tasks"
     np.testing.assert_array_equal(np.array([row.x for row in rows], "f4"), flat)
+
+
+def test_chunks_that_a_test_of_another_column_rules_out_are_skipped(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        for name in ("key", "value"):
+            # A window is at least a chunk, and these are windows of their own.
+            f.create_dataset(name, data=np.repeat(np.arange(4), 1 << 20), chunks=(1 << 20,), compression="gzip", compression_opts=1, shuffle=True)
+    frame = spark.read.format("hdf5").option("partitions", 2).load(str(tmp_path / "a.h5"))
+    some = frame.where("key = 2").select("value")
+    counted = metrics(some)
+    assert (counted["chunksDecoded"], counted["chunksSkipped"]) == (5, 3)
+    assert some.where("value = 2").count() == 1 << 20
+
+
+def test_what_a_query_names_twice_is_read_once(spark: Any, frame: Any, path: pathlib.Path) -> None:
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        def most(where: str) -> Any:
+            again = spark.read.format("hdf5").option("dataset", "/x").load(str(path))
+            return again.where(where).groupBy("dim_1").agg({"lat": "max"})
+
+        same, other = most("lat > 0").union(most("lat > 0")), most("lat > 0").union(most("lat > 10"))
+        joined = most("lat > 0").alias("a").join(most("lat > 0").hint("merge").alias("b"), "dim_1")
+        assert "ReusedExchange" in plan(same) and "ReusedExchange" in plan(joined)
+        assert "ReusedExchange" not in plan(other)
+        assert same.count() == 2 * SHAPE[1] and joined.count() == SHAPE[1]
+        assert {row[1] for row in other.select("dim_1", "max(lat)").collect()} == {90.0}
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+@pytest.mark.once
+def test_more_rows_than_31_bits_count(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = 3 << 30
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        x = f.create_dataset("x", shape=(rows,), dtype="u1", chunks=(1 << 20,), fillvalue=7)
+        x[rows - 3:] = [1, 2, 3]
+        f.create_dataset("wide", shape=(1 << 20, 1 << 14), dtype="u1", chunks=(1 << 10, 1 << 14))
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "a.h5"))
+    assert frame.count() == rows and frame.where("dim_0 >= 5").count() == rows - 5
+    last = [tuple(row) for row in frame.where(f"dim_0 >= {rows - 4}").select("_row", "dim_0", "x").collect()]
+    assert last == [(rows - 4 + n, rows - 4 + n, value) for n, value in enumerate([7, 1, 2, 3])]
+    assert [row.x for row in frame.where(f"_row > {rows - 3}").select("x").collect()] == [2, 3]
+    assert frame.where(f"_row > {1 << 31}").count() == rows - (1 << 31) - 1
+    wide = spark.read.format("hdf5").option("dataset", "/wide").load(str(tmp_path / "a.h5"))
+    assert wide.count() == 1 << 34
+    corner = wide.where(f"dim_0 = {(1 << 20) - 1} and dim_1 = {(1 << 14) - 1}").select("_row").collect()
+    assert [row._row for row in corner] == [(1 << 34) - 1]
+
+
+def test_the_order_of_the_rows_is_reported(spark: Any, frame: Any, path: pathlib.Path) -> None:
+    by_row = frame.select("_row", "x").sortWithinPartitions("_row")
+    assert "Sort [" not in plan(by_row) and len(by_row.collect()) == SHAPE[0] * SHAPE[1]
+    assert "Sort [" in plan(frame.select("_row", "x").sortWithinPartitions("x"))
+    twice = spark.read.format("hdf5").option("dataset", "/x").load([str(path), str(path.parent / "grid.h5")])
+    assert "Sort [" not in plan(twice.select("_row").sortWithinPartitions("_row")), "one file named twice is one"

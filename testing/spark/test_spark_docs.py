@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BLOCK = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.once
 def test_the_snippets_of_the_page_run(tmp_path: pathlib.Path) -> None:
     shutil.copytree(ROOT / "examples" / "data", tmp_path / "examples" / "data")
     page = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")

@@ -9,16 +9,20 @@ use crate::memory::{Memory, Scratch};
 
 /// What the side file `<path>.chunks` says: a line `rows columns chunk_rows chunk_columns element codec`,
 /// then a line `row column offset length` a chunk. Codecs: `none`, `deflate+shuffle`.
-struct Table {
+pub struct Table {
     shape: [usize; 2],
     chunk: [usize; 2],
     element: usize,
     inflate: bool,
-    chunks: Vec<[u64; 4]>,
+    pub chunks: Vec<[u64; 4]>,
 }
 
 impl Table {
-    fn open(path: &str) -> Outcome<Self> {
+    /// Bytes of a chunk when it is decoded.
+    pub fn chunk_bytes(&self) -> usize {
+        self.chunk.iter().product::<usize>() * self.element
+    }
+    pub fn open(path: &str) -> Outcome<Self> {
         let text = std::fs::read_to_string(format!("{path}.chunks"))?;
         let mut lines = text.lines();
         let head: Vec<&str> = lines.next().ok_or("no first line")?.split(' ').collect();

@@ -3,6 +3,7 @@
 //! (see `benches/contestant.py`); an answer is the seconds that a request took.
 
 mod chunks;
+mod codec;
 mod files;
 mod memory;
 mod plain;
@@ -27,6 +28,8 @@ fn main() -> Outcome<()> {
             "plain" => plain::read(path, threads, &mut memory)?,
             "mapped" => plain::map(path, threads)?,
             "chunks" => chunks::read(path, threads, &mut memory)?,
+            "inflate libdeflate" => codec::inflate("libdeflate", path, &mut memory)?,
+            "inflate zlib-rs" => codec::inflate("zlib-rs", path, &mut memory)?,
             "files" => files::read(path, threads)?,
             _ => return Err(format!("no such work: {work}").into()),
         };

@@ -5,6 +5,8 @@ use crate::Outcome;
 #[derive(Default)]
 pub struct Memory {
     pub output: Vec<u8>,
+    /// Stored chunks, for `codec`.
+    pub raw: Vec<Vec<u8>>,
     pub workers: Vec<Scratch>,
 }
 

@@ -1,19 +1,17 @@
-//! Aggregate: counts, minima, maxima and sums of one split, as one row that Spark goes on with.
-//!
-//! As in Spark: null is left out, NaN is above every number, a sum of integers is 64 bits wide, a sum
-//! of floats is a double.
+//! Aggregate: counts, minima, maxima and sums of one split, as one row that Spark goes on with. The core sums up,
+//! by Spark's rule; here the answers become columns of Spark's types.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_arith::aggregate;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
+    ArrowPrimitiveType, Float16Type, Float32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt8Type,
     UInt16Type, UInt32Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowNumericType, Float64Array, Int64Array, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use hyperslab::scan::Batches;
+use hyperslab::scan::{Batches, Number, Rule, Summary};
 use hyperslab::{Error, Result};
 use serde::Deserialize;
 
@@ -45,223 +43,137 @@ impl Aggregate {
         serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("these aggregates are not understood: {e}")))
     }
 
-    fn start(&self, schema: &Schema) -> Result<State> {
-        let data_type = match &self.column {
-            None => return Ok(State::Count(0)),
-            Some(name) => schema.field_with_name(name).map_err(|e| Error::internal(e.to_string()))?.data_type().clone(),
-        };
+    /// The type of the answer over columns of `schema`.
+    fn data_type(&self, schema: &Schema) -> Result<DataType> {
+        let Some(name) = self.column.as_ref().filter(|_| self.function != Function::Count) else { return Ok(DataType::Int64) };
+        let of_column = schema.field_with_name(name).map_err(|e| Error::internal(e.to_string()))?.data_type();
         Ok(match self.function {
-            Function::Count => State::Count(0),
-            Function::Sum if data_type.is_floating() => State::FloatSum(None),
-            Function::Sum => State::IntegerSum(None),
-            Function::Min | Function::Max => State::Extreme(arrow_array::new_empty_array(&data_type)),
+            Function::Sum if of_column.is_floating() => DataType::Float64,
+            Function::Sum => DataType::Int64,
+            _ => of_column.clone(),
         })
+    }
+
+    fn answer(&self, rows: u64, found: &BTreeMap<String, Found>, schema: &Schema) -> Result<ArrayRef> {
+        let rule = Rule::Spark { wraps: self.wraps };
+        let count = |n: u64| i64::try_from(n).map_err(|_| Error::internal("more rows than 63 bits count"));
+        let Some(name) = &self.column else { return Ok(Arc::new(Int64Array::from(vec![count(rows)?]))) };
+        let found = found.get(name).ok_or_else(|| Error::internal(format!("column {name} was not read")))?;
+        let number = match self.function {
+            Function::Count => return Ok(Arc::new(Int64Array::from(vec![count(rows - found.nulls)?]))),
+            Function::Min => found.summary.minimum(rule),
+            Function::Max => found.summary.maximum(rule),
+            Function::Sum => found.summary.sum(rule).map_err(|error| Error::new(error.kind(), format!("column {name}: {}", error.message())))?,
+        };
+        column_of(number, &self.data_type(schema)?)
     }
 }
 
-/// What was found so far.
-enum State {
-    Count(i64),
-    IntegerSum(Option<i64>),
-    FloatSum(Option<f64>),
-    /// One value, or none yet.
-    Extreme(ArrayRef),
+/// What was found in a column so far.
+#[derive(Default)]
+struct Found {
+    nulls: u64,
+    summary: Summary,
 }
 
 /// Reads all batches; one row with a column for each aggregate.
 pub(crate) fn aggregate(batches: &mut Batches, aggregates: &[Aggregate], schema: &Schema) -> Result<RecordBatch> {
-    let mut states = aggregates.iter().map(|aggregate| aggregate.start(schema)).collect::<Result<Vec<_>>>()?;
+    let mut rows = 0u64;
+    let mut found: BTreeMap<String, Found> = BTreeMap::new();
     while let Some(batch) = batches.next_batch().transpose()? {
-        for (aggregate, state) in aggregates.iter().zip(&mut states) {
-            step(aggregate, state, &batch)?;
+        rows += batch.num_rows() as u64;
+        for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+            let asked = |aggregate: &&Aggregate| aggregate.column.as_ref() == Some(field.name());
+            if aggregates.iter().any(|aggregate| asked(&aggregate)) {
+                let found = found.entry(field.name().clone()).or_default();
+                found.nulls += column.null_count() as u64;
+                if aggregates.iter().filter(asked).any(|aggregate| aggregate.function != Function::Count) {
+                    found.summary = found.summary.and(summary(column)?)?;
+                }
+            }
         }
     }
-    let columns = states.into_iter().map(finish).collect::<Vec<ArrayRef>>();
+    for aggregate in aggregates {
+        // Without a batch there is nothing in any column.
+        if let Some(name) = &aggregate.column {
+            found.entry(name.clone()).or_default();
+        }
+    }
+    let columns = aggregates.iter().map(|aggregate| aggregate.answer(rows, &found, schema)).collect::<Result<Vec<_>>>()?;
     RecordBatch::try_new(schema_of(aggregates, schema)?, columns).map_err(|e| Error::internal(e.to_string()))
 }
 
 /// The schema of the answer over columns of `schema`.
 pub(crate) fn schema_of(aggregates: &[Aggregate], schema: &Schema) -> Result<SchemaRef> {
     let fields = aggregates.iter().enumerate().map(|(number, aggregate)| {
-        let array = finish(aggregate.start(schema)?);
-        Ok(Field::new(format!("a{number}"), array.data_type().clone(), aggregate.function != Function::Count))
+        Ok(Field::new(format!("a{number}"), aggregate.data_type(schema)?, aggregate.function != Function::Count))
     });
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
 }
 
-fn finish(state: State) -> ArrayRef {
-    match state {
-        State::Count(count) => Arc::new(Int64Array::from(vec![count])),
-        State::IntegerSum(sum) => Arc::new(Int64Array::from(vec![sum])),
-        State::FloatSum(sum) => Arc::new(Float64Array::from(vec![sum])),
-        State::Extreme(value) if value.is_empty() => arrow_array::new_null_array(value.data_type(), 1),
-        State::Extreme(value) => value,
-    }
-}
-
-fn step(aggregate: &Aggregate, state: &mut State, batch: &RecordBatch) -> Result<()> {
-    let rows = i64::try_from(batch.num_rows()).map_err(|_| Error::internal("rows of a batch"))?;
-    let column = match &aggregate.column {
-        None => None,
-        Some(name) => Some(batch.column_by_name(name).ok_or_else(|| Error::internal(format!("column {name} was not read")))?),
-    };
-    match (state, column) {
-        (State::Count(count), None) => *count += rows,
-        (State::Count(count), Some(column)) => *count += rows - i64::try_from(column.null_count()).unwrap_or(rows),
-        (State::IntegerSum(sum), Some(column)) => integer_sum(sum, column, aggregate)?,
-        (State::FloatSum(sum), Some(column)) => float_sum(sum, column)?,
-        (State::Extreme(best), Some(column)) => {
-            if let Some(candidate) = extreme(aggregate.function, column)? {
-                let both = [best.as_ref(), candidate.as_ref()];
-                let both = arrow_select::concat::concat(&both).map_err(|e| Error::internal(e.to_string()))?;
-                *best = extreme(aggregate.function, &both)?.ok_or_else(|| Error::internal("an extreme of nothing"))?;
-            }
+/// Times are ordered as the integers that they are.
+fn summary(column: &ArrayRef) -> Result<Summary> {
+    match column.data_type() {
+        DataType::Timestamp(TimeUnit::Microsecond, None) => {
+            let integers: PrimitiveArray<Int64Type> = column.as_primitive::<TimestampMicrosecondType>().reinterpret_cast();
+            Summary::of(&(Arc::new(integers) as ArrayRef))
         }
-        (_, None) => return Err(Error::internal("an aggregate without a column")),
+        _ => Summary::of(column),
     }
-    Ok(())
 }
 
-fn unsupported(column: &ArrayRef) -> Error {
-    Error::unsupported(format!("aggregates of {}", column.data_type()))
-}
-
-fn integer_sum(sum: &mut Option<i64>, column: &ArrayRef, aggregate: &Aggregate) -> Result<()> {
-    // 2^64 values of 64 bits fit 128.
-    fn wide<T: ArrowPrimitiveType>(column: &ArrayRef) -> Option<i128>
+/// One value of a type that it came from, so that nothing is lost on the way back.
+fn column_of(number: Option<Number>, data_type: &DataType) -> Result<ArrayRef> {
+    fn integer<T: ArrowPrimitiveType>(number: Option<Number>) -> Option<ArrayRef>
     where
-        T::Native: Into<i128>,
+        T::Native: TryFrom<i128>,
     {
-        let array: &PrimitiveArray<T> = column.as_primitive();
-        match array.null_count() {
-            n if n == array.len() => None,
-            0 => Some(array.values().iter().map(|&v| v.into()).sum()),
-            _ => Some(array.iter().flatten().map(Into::into).sum()),
-        }
-    }
-    let more = match column.data_type() {
-        DataType::Int8 => wide::<Int8Type>(column),
-        DataType::Int16 => wide::<Int16Type>(column),
-        DataType::Int32 => wide::<Int32Type>(column),
-        DataType::Int64 => wide::<Int64Type>(column),
-        DataType::UInt8 => wide::<UInt8Type>(column),
-        DataType::UInt16 => wide::<UInt16Type>(column),
-        DataType::UInt32 => wide::<UInt32Type>(column),
-        _ => return Err(unsupported(column)),
-    };
-    if let Some(more) = more {
-        let total = more + i128::from(sum.unwrap_or(0));
-        *sum = Some(match i64::try_from(total) {
-            Ok(total) => total,
-            Err(_) if aggregate.wraps => wrapped(total),
-            Err(_) => {
-                let column = aggregate.column.as_deref().unwrap_or_default();
-                return Err(Error::invalid_input(format!("the sum of {column} is more than 64 bits hold (ARITHMETIC_OVERFLOW)")));
-            }
-        });
-    }
-    Ok(())
-}
-
-/// The lowest 64 bits.
-fn wrapped(total: i128) -> i64 {
-    let [a, b, c, d, e, f, g, h, ..] = total.to_le_bytes();
-    i64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
-fn float_sum(sum: &mut Option<f64>, column: &ArrayRef) -> Result<()> {
-    fn doubles<T: ArrowPrimitiveType>(column: &ArrayRef) -> Option<f64>
-    where
-        T::Native: Into<f64>,
-    {
-        let array: &PrimitiveArray<T> = column.as_primitive();
-        match array.null_count() {
-            n if n == array.len() => None,
-            0 => Some(array.values().iter().map(|&v| v.into()).sum()),
-            _ => Some(array.iter().flatten().map(Into::into).sum()),
-        }
-    }
-    let more = match column.data_type() {
-        DataType::Float16 => doubles::<Float16Type>(column),
-        DataType::Float32 => doubles::<Float32Type>(column),
-        DataType::Float64 => doubles::<Float64Type>(column),
-        _ => return Err(unsupported(column)),
-    };
-    if let Some(more) = more {
-        *sum = Some(sum.unwrap_or(0.0) + more);
-    }
-    Ok(())
-}
-
-/// The smallest or largest value as an array of one; none where all are null.
-fn extreme(function: Function, column: &ArrayRef) -> Result<Option<ArrayRef>> {
-    fn ordered<T: ArrowNumericType>(function: Function, column: &ArrayRef) -> Option<ArrayRef> {
-        let array: &PrimitiveArray<T> = column.as_primitive();
-        let best = if function == Function::Min { aggregate::min(array) } else { aggregate::max(array) }?;
-        Some(Arc::new(PrimitiveArray::<T>::from_value(best, 1)))
-    }
-    fn floating<T: ArrowPrimitiveType>(function: Function, column: &ArrayRef) -> Option<ArrayRef>
-    where
-        T::Native: Into<f64> + PartialOrd,
-    {
-        let array: &PrimitiveArray<T> = column.as_primitive();
-        // NaN, with either sign, is above all numbers.
-        let above = |a: T::Native, b: T::Native| {
-            let (x, y): (f64, f64) = (a.into(), b.into());
-            if x.is_nan() { !y.is_nan() } else { a > b }
+        let value = match number {
+            Some(Number::Integer(value)) => Some(T::Native::try_from(value).ok()?),
+            Some(Number::Float(_)) => return None,
+            None => None,
         };
-        let best = array.iter().flatten().reduce(|best, value| {
-            let better = if function == Function::Min { above(best, value) } else { above(value, best) };
-            if better { value } else { best }
-        })?;
-        Some(Arc::new(PrimitiveArray::<T>::from_value(best, 1)))
+        Some(Arc::new(PrimitiveArray::<T>::from_iter([value])))
     }
-    Ok(match column.data_type() {
-        DataType::Int8 => ordered::<Int8Type>(function, column),
-        DataType::Int16 => ordered::<Int16Type>(function, column),
-        DataType::Int32 => ordered::<Int32Type>(function, column),
-        DataType::Int64 => ordered::<Int64Type>(function, column),
-        DataType::UInt8 => ordered::<UInt8Type>(function, column),
-        DataType::UInt16 => ordered::<UInt16Type>(function, column),
-        DataType::UInt32 => ordered::<UInt32Type>(function, column),
-        DataType::Timestamp(TimeUnit::Microsecond, None) => ordered::<TimestampMicrosecondType>(function, column),
-        DataType::Float16 => floating::<Float16Type>(function, column),
-        DataType::Float32 => floating::<Float32Type>(function, column),
-        DataType::Float64 => floating::<Float64Type>(function, column),
-        _ => return Err(unsupported(column)),
-    })
+    let float = match number {
+        Some(Number::Float(value)) => Some(value),
+        _ => None,
+    };
+    let column = match data_type {
+        DataType::Int8 => integer::<Int8Type>(number),
+        DataType::Int16 => integer::<Int16Type>(number),
+        DataType::Int32 => integer::<Int32Type>(number),
+        DataType::Int64 => integer::<Int64Type>(number),
+        DataType::UInt8 => integer::<UInt8Type>(number),
+        DataType::UInt16 => integer::<UInt16Type>(number),
+        DataType::UInt32 => integer::<UInt32Type>(number),
+        DataType::Timestamp(TimeUnit::Microsecond, None) => integer::<TimestampMicrosecondType>(number),
+        DataType::Float16 => {
+            let half = float.map(<Float16Type as ArrowPrimitiveType>::Native::from_f64);
+            Some(Arc::new(PrimitiveArray::<Float16Type>::from_iter([half])) as ArrayRef)
+        }
+        DataType::Float32 => Some(Arc::new(PrimitiveArray::<Float32Type>::from_iter([float.map(|value| value as f32)])) as ArrayRef),
+        DataType::Float64 => Some(Arc::new(Float64Array::from(vec![float])) as ArrayRef),
+        other => return Err(Error::unsupported(format!("aggregates of {other}"))),
+    };
+    column.ok_or_else(|| Error::internal("an extreme that is not of its column"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn one(function: Function, values: Vec<Option<f64>>) -> Result<Option<f64>> {
-        let column: ArrayRef = Arc::new(Float64Array::from(values));
-        let best = extreme(function, &column)?;
-        Ok(best.map(|best| best.as_primitive::<Float64Type>().value(0)))
-    }
-
     #[test]
-    fn nan_is_above_every_number_whatever_its_sign() -> Result<()> {
-        for nan in [f64::NAN, -f64::NAN] {
-            let values = vec![Some(1.0), Some(nan), None, Some(f64::INFINITY)];
-            assert!(one(Function::Max, values.clone())?.is_some_and(f64::is_nan));
-            assert_eq!(one(Function::Min, values)?, Some(1.0));
-            assert!(one(Function::Min, vec![Some(nan)])?.is_some_and(f64::is_nan));
+    fn an_extreme_has_the_type_of_its_column() -> Result<()> {
+        for data_type in [DataType::Int8, DataType::UInt32, DataType::Int64, DataType::Timestamp(TimeUnit::Microsecond, None)] {
+            let column = column_of(Some(Number::Integer(7)), &data_type)?;
+            assert_eq!((column.data_type(), column.null_count()), (&data_type, 0));
+            assert_eq!(column_of(None, &data_type)?.null_count(), 1);
         }
-        assert_eq!(one(Function::Min, vec![None])?, None);
-        Ok(())
-    }
-
-    #[test]
-    fn a_sum_beyond_64_bits_wraps_or_is_an_error() -> Result<()> {
-        let column: ArrayRef = Arc::new(Int64Array::from(vec![i64::MAX, 1]));
-        let ask = |wraps| Aggregate { function: Function::Sum, column: Some("x".to_owned()), wraps };
-        let mut sum = None;
-        integer_sum(&mut sum, &column, &ask(true))?;
-        assert_eq!(sum, Some(i64::MIN));
-        assert!(integer_sum(&mut None, &column, &ask(false)).is_err());
+        let half = column_of(Some(Number::Float(0.5)), &DataType::Float16)?;
+        assert_eq!(half.as_primitive::<Float16Type>().value(0).to_f64(), 0.5);
+        assert!(column_of(Some(Number::Integer(300)), &DataType::Int8).is_err());
+        assert!(column_of(None, &DataType::Utf8).is_err());
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ fn idle() -> MutexGuard<'static, Option<HashMap<String, Vec<Session>>>> {
 pub(crate) struct LentSession {
     options: String,
     session: Session,
-    before: [u64; 3],
+    before: [u64; 4],
 }
 
 impl LentSession {
@@ -38,8 +38,8 @@ impl LentSession {
     pub fn session(&self) -> &Session {
         &self.session
     }
-    /// Bytes read, chunks decoded and nanoseconds in filters since it was lent.
-    pub fn counters(&self) -> [u64; 3] {
+    /// Bytes read, chunks decoded, nanoseconds in filters and chunks skipped since it was lent.
+    pub fn counters(&self) -> [u64; 4] {
         let mut now = counted(&self.session);
         for (now, before) in now.iter_mut().zip(self.before) {
             *now = now.saturating_sub(before);
@@ -48,9 +48,9 @@ impl LentSession {
     }
 }
 
-fn counted(session: &Session) -> [u64; 3] {
+fn counted(session: &Session) -> [u64; 4] {
     let counters = session.counters();
-    [counters.bytes_read(), counters.chunks_decoded(), counters.decode_nanoseconds()]
+    [counters.bytes_read(), counters.chunks_decoded(), counters.decode_nanoseconds(), counters.chunks_skipped()]
 }
 
 impl Drop for LentSession {
@@ -75,7 +75,7 @@ mod tests {
         drop((a, b));
         assert_eq!(waiting(), 2);
         let again = LentSession::new(options())?;
-        assert_eq!((waiting(), again.counters()), (1, [0, 0, 0]));
+        assert_eq!((waiting(), again.counters()), (1, [0; 4]));
         assert!(LentSession::new(r#"{"threds": 1}"#.to_owned()).is_err());
         Ok(())
     }

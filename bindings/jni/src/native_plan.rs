@@ -3,10 +3,11 @@
 //! A hundred thousand files are more than a process may hold open, so each is opened, planned alone
 //! and closed again, many at a time.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use arrow_schema::{Field, Schema};
-use hyperslab::scan::{Plan, PlanExtent, ScanRequest, SplitPolicy};
+use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, SplitPolicy, file_columns};
 use hyperslab::{Cancellation, Error, ErrorKind, Result, Session};
 use jni::JNIEnv;
 use jni::objects::{JClass, JObject, JObjectArray, JString};
@@ -16,25 +17,59 @@ use serde_json::json;
 
 use crate::boundary::{at_border, guard, long, text};
 use crate::partition::pack;
-use crate::request::{Nonconforming, TableRequest};
+use crate::request::{FileRequest, Nonconforming, TableRequest};
 use crate::spark_type::struct_type;
+use crate::table::Table;
 
 /// Bytes of values of a partition where nothing else is said.
 const TARGET_BYTES: u64 = 64 << 20;
 
-/// The table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "skipped": […]}`.
+/// The plannings under way, each of which another thread may cancel.
+static PLANNINGS: Table<Cancellation> = Table::new("planning");
+
+/// A handle for a planning that begins, to be given to it and forgotten.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativePlan_begin<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) -> jlong {
+    guard(&mut env, |_| Ok(PLANNINGS.insert(Cancellation::new())))
+}
+
+/// Makes the planning end with `Cancelled`. One that has ended already is fine.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativePlan_cancel<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, planning: jlong) {
+    guard(&mut env, |_| {
+        if let Ok(cancellation) = PLANNINGS.find(planning) {
+            cancellation.cancel();
+        }
+        Ok(())
+    });
+}
+
+/// Forgets the handle.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativePlan_end<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, planning: jlong) {
+    guard(&mut env, |_| PLANNINGS.remove(planning).map(drop));
+}
+
+/// The table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "skipped": […]}`.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     mut env: JNIEnv<'local>,
     _: JClass<'local>,
+    planning: jlong,
     request: JString<'local>,
 ) -> jstring {
     let described = guard(&mut env, |env| {
         let request = TableRequest::parse(&text(env, &request)?)?;
-        let files = of_each_file(&request, |plan| Ok((plan.schema().as_ref().clone(), plan.extent()?)))?;
+        let cancellation = PLANNINGS.find(planning)?;
+        let files = of_each_file(&request, &cancellation, |plan| {
+            Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?))
+        })?;
         let schema = union(&files, request.nonconforming)?;
         let mut whole = PlanExtent { rows: 0, value_bytes: 0, exact: true };
-        for (_, (_, extent)) in files.done.iter() {
+        let mut chunks = ChunkCount { all: 0, left: 0 };
+        for (_, (_, extent, count)) in files.done.iter() {
+            chunks.all = chunks.all.saturating_add(count.all);
+            chunks.left = chunks.left.saturating_add(count.left);
             whole.rows = whole.rows.saturating_add(extent.rows);
             whole.value_bytes = whole.value_bytes.saturating_add(extent.value_bytes);
             whole.exact &= extent.exact;
@@ -44,6 +79,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             "rows": long(whole.rows.min(request.limit.unwrap_or(u64::MAX)))?,
             "valueBytes": long(whole.value_bytes)?,
             "exact": whole.exact,
+            "chunks": long(chunks.all)?,
+            "chunksLeft": long(chunks.left)?,
             "skipped": files.skipped,
         });
         env.new_string(answer.to_string()).map_err(at_border)
@@ -52,25 +89,37 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
 }
 
 /// The splits as bytes, after a first element that says how they make partitions:
-/// `{"partitions": [{"first": 0, "count": 2, "rows": …, "valueBytes": …}, …], "skipped": […]}`.
+/// `{"partitions": [{"first": 0, "count": 2, "rows": …, "valueBytes": …, "files": {…}}, …], "skipped": […]}`. `files`
+/// are the bytes of values of each file, where the request wants to place partitions.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     mut env: JNIEnv<'local>,
     _: JClass<'local>,
+    planning: jlong,
     request: JString<'local>,
 ) -> jobjectArray {
     let array = guard(&mut env, |env| {
         let request = TableRequest::parse(&text(env, &request)?)?;
         let target_bytes = request.target_bytes.unwrap_or(TARGET_BYTES);
         let policy = SplitPolicy { target_bytes: Some(target_bytes), count: None };
-        let files = of_each_file(&request, |plan| encoded_splits(plan, &policy))?;
+        let cancellation = PLANNINGS.find(planning)?;
+        let files = of_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy))?;
         let splits: Vec<&EncodedSplit> = files.done.iter().flat_map(|(_, splits)| splits).collect();
+        let names: Vec<&str> = files.done.iter().flat_map(|(file, splits)| splits.iter().map(move |_| file.as_str())).collect();
         let weights: Vec<u64> = splits.iter().map(|split| split.value_bytes).collect();
         let partitions = pack(&weights, target_bytes, request.partitions);
         let partitions = partitions.into_iter().map(|range| {
             let members = splits.get(range.clone()).unwrap_or_default();
             let sum = |part: fn(&EncodedSplit) -> u64| members.iter().fold(0u64, |n, split| n.saturating_add(part(split)));
+            let mut placed: BTreeMap<&str, u64> = BTreeMap::new();
+            if request.placement {
+                for (file, split) in names.get(range.clone()).unwrap_or_default().iter().zip(members) {
+                    let bytes = placed.entry(file).or_default();
+                    *bytes = bytes.saturating_add(split.value_bytes).min(i64::MAX.cast_unsigned());
+                }
+            }
             Ok(json!({
+                "files": placed,
                 "first": range.start,
                 "count": range.len(),
                 "rows": long(sum(|split| split.rows))?,
@@ -88,11 +137,13 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
 pub extern "system" fn Java_io_hyperslab_NativePlan_count<'local>(
     mut env: JNIEnv<'local>,
     _: JClass<'local>,
+    planning: jlong,
     request: JString<'local>,
 ) -> jlong {
     guard(&mut env, |env| {
         let request = TableRequest::parse(&text(env, &request)?)?;
-        let files = of_each_file(&request, |plan| plan.count(&Cancellation::new()))?;
+        let cancellation = PLANNINGS.find(planning)?;
+        let files = of_each_file(&request, &cancellation, |plan| plan.count(&cancellation))?;
         let rows = files.done.iter().fold(0u64, |n, (_, rows)| n.saturating_add(*rows));
         long(rows.min(request.limit.unwrap_or(u64::MAX)))
     })
@@ -122,17 +173,27 @@ struct EachFile<T> {
     skipped: Vec<String>,
 }
 
-fn of_each_file<T: Send>(request: &TableRequest, ask: impl Fn(&Plan) -> Result<T> + Sync) -> Result<EachFile<T>> {
-    let scan = request.scan()?;
+fn of_each_file<T: Send>(
+    request: &TableRequest,
+    cancellation: &Cancellation,
+    ask: impl Fn(&Plan) -> Result<T> + Sync,
+) -> Result<EachFile<T>> {
+    let scan = ScanRequest { text_captures: words(&request.files)?, ..request.scan()? };
     let session = request.session.session()?;
     let answers: Vec<(String, Result<T>)> = request
         .files
         .par_iter()
         .map(|file| {
-            let answer = plan_of(&session, file, &scan, request.nonconforming).and_then(|plan| ask(&plan));
-            (file.clone(), answer.map_err(|error| error.in_file(file)))
+            let path = file.path().to_owned();
+            let mut scan = scan.clone();
+            scan.path = file.dataset().map_or(scan.path, str::to_owned);
+            scan.file_pattern = file.pattern().map(str::to_owned);
+            let plan = plan_of(&session, &path, &scan, request.nonconforming, cancellation);
+            let answer = plan.and_then(|plan| ask(&plan)).map_err(|error| error.in_file(&path));
+            (path, answer)
         })
         .collect();
+    cancellation.check()?;
     let mut files = EachFile { done: Vec::with_capacity(answers.len()), skipped: Vec::new() };
     for (file, answer) in answers {
         match answer {
@@ -144,6 +205,21 @@ fn of_each_file<T: Send>(request: &TableRequest, ask: impl Fn(&Plan) -> Result<T
     Ok(files)
 }
 
+/// The columns of file names that hold a word in at least one file: text in all of them.
+fn words(files: &[FileRequest]) -> Result<Vec<String>> {
+    let mut by_pattern: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for file in files {
+        if let Some(pattern) = file.pattern() {
+            by_pattern.entry(pattern).or_default().push(file.path());
+        }
+    }
+    let mut words = Vec::new();
+    for (pattern, files) in by_pattern {
+        words.extend(file_columns(pattern, &files)?.into_iter().filter(|(_, integers)| !integers).map(|(name, _)| name));
+    }
+    Ok(words)
+}
+
 fn may_skip(request: &TableRequest, file: &str, error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Corrupt => request.ignore_corrupt,
@@ -152,28 +228,29 @@ fn may_skip(request: &TableRequest, file: &str, error: &Error) -> bool {
     }
 }
 
-fn plan_of(session: &Session, file: &str, scan: &ScanRequest, nonconforming: Nonconforming) -> Result<Plan> {
+fn plan_of(session: &Session, file: &str, scan: &ScanRequest, nonconforming: Nonconforming, cancellation: &Cancellation) -> Result<Plan> {
+    cancellation.check()?;
     let files = [session.open(file)?];
     let Some(columns) = scan.columns.as_ref().filter(|_| nonconforming == Nonconforming::Null) else {
-        return Plan::new(&files, scan);
+        return Plan::cancellable(&files, scan, cancellation);
     };
     // Java fills the columns in that this file has not.
-    let all = Plan::new(&files, &ScanRequest { columns: None, predicate: None, ..scan.clone() })?;
+    let all = Plan::cancellable(&files, &ScanRequest { columns: None, predicate: None, ..scan.clone() }, cancellation)?;
     let has = |name: &String| name == "_row" || name == "_file" || all.schema().field_with_name(name).is_ok();
     let columns = columns.iter().filter(|name| has(name)).cloned().collect();
-    Plan::new(&files, &ScanRequest { columns: Some(columns), ..scan.clone() })
+    Plan::cancellable(&files, &ScanRequest { columns: Some(columns), ..scan.clone() }, cancellation)
 }
 
 /// The table of all files. Without leave, every file must have the same columns.
-fn union(files: &EachFile<(Schema, PlanExtent)>, nonconforming: Nonconforming) -> Result<Schema> {
+fn union(files: &EachFile<(Schema, PlanExtent, ChunkCount)>, nonconforming: Nonconforming) -> Result<Schema> {
     let mut done = files.done.iter();
-    let Some((first_file, (first, _))) = done.next() else {
+    let Some((first_file, (first, ..))) = done.next() else {
         let why = files.skipped.first().map_or_else(|| "there are none".to_owned(), Clone::clone);
         return Err(Error::not_found(format!("no file to take the table's columns from: {why}")));
     };
     // Each column with the file that it was first seen in.
     let mut fields: Vec<(Field, &str)> = first.fields().iter().map(|f| (f.as_ref().clone(), first_file.as_str())).collect();
-    for (file, (schema, _)) in done {
+    for (file, (schema, ..)) in done {
         for field in schema.fields() {
             match fields.iter_mut().find(|(known, _)| known.name() == field.name()) {
                 Some((known, there)) if known.data_type() != field.data_type() => {

@@ -104,7 +104,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JN
     });
 }
 
-/// Bytes read, chunks decoded, nanoseconds in filters.
+/// Bytes read, chunks decoded, nanoseconds in filters, chunks skipped.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(
     mut env: JNIEnv<'local>,
@@ -113,9 +113,9 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(
 ) -> jlongArray {
     let array = guard(&mut env, |env| {
         let reader = READERS.find(reader)?;
-        let [bytes, chunks, nanoseconds] = reader.session.counters();
-        let numbers = [long(bytes)?, long(chunks)?, long(nanoseconds)?];
-        let array = env.new_long_array(3).map_err(at_border)?;
+        let [bytes, chunks, nanoseconds, skipped] = reader.session.counters();
+        let numbers = [long(bytes)?, long(chunks)?, long(nanoseconds)?, long(skipped)?];
+        let array = env.new_long_array(4).map_err(at_border)?;
         env.set_long_array_region(&array, 0, &numbers).map_err(at_border)?;
         Ok(array)
     });

@@ -66,11 +66,48 @@ pub(crate) enum Nonconforming {
     Null,
 }
 
+/// A file of a table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum FileRequest {
+    /// By its path alone.
+    Path(String),
+    /// With what else is known of it.
+    Entry {
+        /// Its path.
+        path: String,
+        /// Another dataset than that of the table.
+        dataset: Option<String>,
+        /// The glob that found it, whose wildcards become columns.
+        pattern: Option<String>,
+    },
+}
+
+impl FileRequest {
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Path(path) | Self::Entry { path, .. } => path,
+        }
+    }
+    pub fn dataset(&self) -> Option<&str> {
+        match self {
+            Self::Path(_) => None,
+            Self::Entry { dataset, .. } => dataset.as_deref(),
+        }
+    }
+    pub fn pattern(&self) -> Option<&str> {
+        match self {
+            Self::Path(_) => None,
+            Self::Entry { pattern, .. } => pattern.as_deref(),
+        }
+    }
+}
+
 /// A table over files.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TableRequest {
-    pub files: Vec<String>,
+    pub files: Vec<FileRequest>,
     pub dataset: String,
     pub layout: Option<String>,
     pub columns: Option<Vec<String>>,
@@ -90,6 +127,9 @@ pub(crate) struct TableRequest {
     pub ignore_corrupt: bool,
     #[serde(default)]
     pub ignore_missing: bool,
+    /// Whether the answer says how many bytes of which files a partition reads.
+    #[serde(default)]
+    pub placement: bool,
     #[serde(default)]
     pub session: SessionRequest,
 }

@@ -1,8 +1,8 @@
 //! File: an open file; describes its objects and reads hyperslabs into memory that Python owns.
 
-use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, LinkTarget, ObjectId, ReferencedPart, Selection};
+use hyperslab::{Axis, Cancellation, Content, Dataspace, Error, Group, LinkTarget, ObjectId, ReferencedPart, Selection};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::raise;
 use crate::heap::Heap;
@@ -26,7 +26,7 @@ pub(crate) enum PyAxis {
     Indices(Vec<u64>),
 }
 
-fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
+pub(crate) fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hyperslab::Result<Selection> {
     let axes = axes
         .into_iter()
         .map(|axis| match axis {
@@ -40,6 +40,9 @@ fn selection(file: &hyperslab::File, dataset: ObjectId, axes: Vec<PyAxis>) -> hy
 impl File {
     fn fail(&self, py: Python<'_>, error: Error) -> PyErr {
         raise(py, &error.in_file(self.0.name()))
+    }
+    fn group(&self, py: Python<'_>, number: usize) -> PyResult<&Group> {
+        self.0.tree().group(ObjectId(number)).ok_or_else(|| self.fail(py, Error::internal(format!("object {number} is no group"))))
     }
 }
 
@@ -70,24 +73,40 @@ impl File {
         Ok((File(found.file), found.object.0))
     }
 
-    /// Everything about an object but its attributes and values.
+    /// What an object is: `group`, `dataset`, `datatype` or `unreadable`.
+    fn kind(&self, py: Python<'_>, object: usize) -> PyResult<&'static str> {
+        let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
+        Ok(match &found.content {
+            Content::Group(_) => "group",
+            Content::Dataset(_) => "dataset",
+            Content::Datatype(_) => "datatype",
+            Content::Unreadable(_) => "unreadable",
+        })
+    }
+
+    /// Names of a group's links.
+    fn names<'py>(&self, py: Python<'py>, group: usize) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.group(py, group)?.links.iter().map(|link| link.name.as_str()))
+    }
+
+    /// A group's links: name, kind, number of the object, target as text.
+    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Vec<(&str, &str, Option<usize>, String)>> {
+        let links = self.group(py, group)?.links.iter().map(|link| match &link.target {
+            LinkTarget::Hard(id) => (link.name.as_str(), "hard", Some(id.0), String::new()),
+            LinkTarget::Soft(path) => (link.name.as_str(), "soft", None, path.clone()),
+            LinkTarget::External { file, path } => (link.name.as_str(), "external", None, format!("{file}:{path}")),
+            LinkTarget::UserDefined(class) => (link.name.as_str(), "user-defined", None, class.to_string()),
+        });
+        Ok(links.collect())
+    }
+
+    /// Everything about an object but its attributes, links and values.
     fn describe<'py>(&self, py: Python<'py>, object: usize) -> PyResult<Bound<'py, PyDict>> {
         let found = self.0.object(ObjectId(object)).map_err(|e| self.fail(py, e))?;
         let dict = PyDict::new(py);
         dict.set_item("path", &found.path)?;
         let kind = match &found.content {
             Content::Group(group) => {
-                let links: Vec<(&str, &str, Option<usize>, String)> = group
-                    .links
-                    .iter()
-                    .map(|link| match &link.target {
-                        LinkTarget::Hard(id) => (link.name.as_str(), "hard", Some(id.0), String::new()),
-                        LinkTarget::Soft(path) => (link.name.as_str(), "soft", None, path.clone()),
-                        LinkTarget::External { file, path } => (link.name.as_str(), "external", None, format!("{file}:{path}")),
-                        LinkTarget::UserDefined(class) => (link.name.as_str(), "user-defined", None, class.to_string()),
-                    })
-                    .collect();
-                dict.set_item("links", links)?;
                 let dimensions: Vec<(&str, u64, bool)> =
                     group.dimensions.iter().map(|d| (d.name.as_str(), d.extent, d.unlimited)).collect();
                 dict.set_item("dimensions", dimensions)?;

@@ -7,11 +7,15 @@ mod definition;
 mod describe;
 mod error;
 mod file;
+mod foreign;
 mod heap;
+mod index;
 mod plan;
+mod query;
 mod reader;
 mod reference;
 mod session;
+mod target;
 mod wait;
 mod worker;
 mod writer;
@@ -31,13 +35,19 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::reference_targets, module)?)?;
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
+    module.add_function(wrap_pyfunction!(container::tidy, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_task, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_commit, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_remarks, module)?)?;
+    module.add_class::<index::IndexPlan>()?;
+    module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<file::File>()?;
     module.add_class::<heap::Heap>()?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<container::WritePlan>()?;
-    module.add_class::<container::Task>()?;
     Ok(())
 }

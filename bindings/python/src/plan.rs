@@ -16,6 +16,13 @@ use crate::wait::{run, wait};
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Plan(std::sync::Arc<hyperslab::scan::Plan>);
 
+impl Plan {
+    /// A plan that something else has made.
+    pub(crate) fn of(plan: hyperslab::scan::Plan) -> Self {
+        Self(std::sync::Arc::new(plan))
+    }
+}
+
 fn layout(word: &str) -> Result<Layout, Error> {
     match word {
         "cells" => Ok(Layout::Cells),

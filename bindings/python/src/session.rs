@@ -1,13 +1,16 @@
 //! Session: threads and limits, shared by the files that it opens.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use hyperslab::foreign::{ForeignArray, file_of_arrays};
 use hyperslab::scan::Split;
 use hyperslab::{Cancellation, Error, Interpretation, Limits, MissingSources, PathPolicy, SessionOptions};
 use pyo3::prelude::*;
 
 use crate::error::raise;
 use crate::file::File;
+use crate::foreign::{Described, PythonArray};
 use crate::reader::Reader;
 use crate::wait::{run, wait};
 
@@ -58,6 +61,16 @@ impl Session {
         let session = self.0.clone();
         let files = run(py, move || session.open_all(&paths))?;
         Ok(files.into_iter().map(File).collect())
+    }
+
+    /// A file of arrays that Python holds.
+    fn arrays(&self, py: Python<'_>, name: &str, arrays: Vec<Described<'_>>) -> PyResult<File> {
+        let mut named: Vec<(String, Arc<dyn ForeignArray>)> = Vec::with_capacity(arrays.len());
+        for described in arrays {
+            let array = PythonArray::new(described)?;
+            named.push((array.name().to_owned(), Arc::new(array)));
+        }
+        file_of_arrays(&self.0, name, named).map(File).map_err(|error| raise(py, &error))
     }
 
     /// Reads the split of these bytes.

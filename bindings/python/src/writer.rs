@@ -1,27 +1,35 @@
-//! Writer: a file that is being written; takes values from memory that Python owns.
+//! Writer: a file or a task that is being written; takes values from memory that Python owns.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Region, Subfile};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile, without_steps};
 use hyperslab::{Cancellation, Dataspace, Elements, Error, HeapObjects, HeapReference, Result, Session, SessionOptions};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::definition::datatype;
 use crate::error::raise;
+use crate::target::{Ended, Target};
 use crate::wait::{run, wait};
 
 /// Number, name, whether it may be skipped, parameters.
 pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 
-/// Values that are written before anybody could press Ctrl-C.
-const SMALL_BYTES: usize = 1 << 20;
+/// Values that are written before anybody could press Ctrl-C. Handing more over to another thread costs a turn of the
+/// scheduler each way, which is dear where MPI's processes spin: four of them took five times as long on two cores.
+const SMALL_BYTES: usize = 32 << 20;
 
-/// A file under way; `None` when it was finished or given up.
+/// Shape, datatype, chunk shape, and the region that may be written.
+type PyDefinition<'py> = (Vec<u64>, Bound<'py, PyDict>, Option<Vec<u64>>, Option<(Vec<u64>, Vec<u64>)>);
+
+const FAILED: &str = "an earlier write failed half-way";
+const CLOSED: &str = "this is closed: it was finished or given up";
+
+/// A file or a task under way; `None` when it was finished or given up.
 #[pyclass(frozen, module = "hyperslab._native")]
-pub(crate) struct Writer(Arc<Mutex<Option<Subfile>>>);
+pub(crate) struct Writer(Arc<Mutex<Option<Box<dyn Target>>>>);
 
 /// The extent that Python says: `None` is null, no dimensions is a scalar.
 pub(crate) fn dataspace(shape: Option<Vec<u64>>, max_shape: Option<Vec<Option<u64>>>) -> Result<Dataspace> {
@@ -65,19 +73,19 @@ pub(crate) fn definition(
 }
 
 impl Writer {
-    pub(crate) fn new(subfile: Subfile) -> Self {
-        Self(Arc::new(Mutex::new(Some(subfile))))
+    pub(crate) fn new(target: impl Target + 'static) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::new(target)))))
     }
 
-    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Subfile) -> Result<T> + Send) -> PyResult<T> {
+    fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut dyn Target) -> Result<T> + Send) -> PyResult<T> {
         let shared = self.0.clone();
         run(py, move || locked(&shared, work))
     }
 }
 
-fn locked<T>(shared: &Mutex<Option<Subfile>>, work: impl FnOnce(&mut Subfile) -> Result<T>) -> Result<T> {
-    let mut subfile = shared.lock().map_err(|_| Error::internal("an earlier write to this file failed"))?;
-    work(subfile.as_mut().ok_or_else(|| Error::invalid_input("the file is closed: it was finished or given up"))?)
+fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn Target) -> Result<T>) -> Result<T> {
+    let mut target = shared.lock().map_err(|_| Error::internal(FAILED))?;
+    work(target.as_mut().ok_or_else(|| Error::invalid_input(CLOSED))?.as_mut())
 }
 
 #[pymethods]
@@ -95,11 +103,12 @@ impl Writer {
 
     /// Defines a group and those above it.
     fn create_group(&self, py: Python<'_>, path: String) -> PyResult<()> {
-        self.with(py, |subfile| subfile.create_group(&path))
+        self.with(py, |target| target.create_group(&path))
     }
 
-    /// Defines a dataset and the groups above it; gives its chunk shape.
-    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None))]
+    /// Defines a dataset and the groups above it; gives its chunk shape. In a task, `region` is start and count of
+    /// what it writes, and `rows` says that it adds rows of its own.
+    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn create_dataset(
         &self,
@@ -111,19 +120,33 @@ impl Writer {
         chunks: Option<Vec<u64>>,
         filters: Vec<PyFilter>,
         fill: Option<Vec<u8>>,
+        region: Option<(Vec<u64>, Vec<u64>)>,
+        rows: bool,
     ) -> PyResult<Option<Vec<u64>>> {
         let datatype = self::datatype(datatype)?;
-        self.with(py, move |subfile| {
+        self.with(py, move |target| {
             let definition = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill);
-            subfile.create_dataset(&path, definition)?;
-            Ok(subfile.definition(&path)?.chunk_shape)
+            let extent = match (region, rows) {
+                (None, false) => None,
+                (Some((start, count)), false) => Some(Extent::Region(Region { start, count })),
+                (None, true) => Some(Extent::Rows),
+                (Some(_), true) => return Err(Error::invalid_input("a region of rows of its own: give one of region and rows")),
+            };
+            target.create_dataset(&path, definition, extent)
         })
+    }
+
+    /// Shape, datatype, chunk shape of a dataset, and start and count of what may be written where that is not all.
+    fn definition<'py>(&self, py: Python<'py>, path: String) -> PyResult<PyDefinition<'py>> {
+        let (found, region) = self.with(py, move |target| target.definition(&path))?;
+        let datatype = crate::describe::datatype(py, &found.datatype)?;
+        Ok((found.dataspace.shape().to_vec(), datatype, found.chunk_shape, region.map(|region| (region.start, region.count))))
     }
 
     /// Defines a link to a path of this file, or of another.
     #[pyo3(signature = (path, target, file=None))]
     fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>) -> PyResult<()> {
-        self.with(py, |subfile| subfile.create_link(&path, file.as_deref(), &target))
+        self.with(py, |writer| writer.create_link(&path, file.as_deref(), &target))
     }
 
     /// Sets an attribute.
@@ -139,20 +162,36 @@ impl Writer {
         heap: Vec<Vec<u8>>,
     ) -> PyResult<()> {
         let datatype = self::datatype(datatype)?;
-        self.with(py, move |subfile| subfile.set_attribute(&path, &name, attribute(shape, datatype, value, heap)?))
+        self.with(py, move |target| target.set_attribute(&path, &name, attribute(shape, datatype, value, heap)?))
+    }
+
+    /// Makes a dataset the scale of a dimension of another.
+    fn attach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
+        self.with(py, |target| target.attach_scale(&path, dimension, &scale))
     }
 
     /// Grows a dataset.
     fn grow(&self, py: Python<'_>, path: String, shape: Vec<u64>) -> PyResult<()> {
-        self.with(py, |subfile| subfile.grow(&path, shape))
+        self.with(py, |target| target.grow(&path, shape))
     }
 
     /// Writes the `length` bytes of memory at `address`: the elements of a box, row-major, as they will lie in
-    /// the file; variable-length elements hold their length, 1, and the number of their value in `heap`.
+    /// the file, `step` apart; variable-length elements hold their length, 1, and the number of their value in `heap`.
     ///
     /// Callers (only `hyperslab.writing`) hold an array that owns that memory, contiguous, until this returns.
     #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
-    fn write(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize, heap: Vec<Vec<u8>>) -> PyResult<()> {
+    #[pyo3(signature = (path, start, count, address, length, heap, step=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: String,
+        start: Vec<u64>,
+        count: Vec<u64>,
+        address: usize,
+        length: usize,
+        heap: Vec<Vec<u8>>,
+        step: Option<Vec<u64>>,
+    ) -> PyResult<()> {
         let shared = self.0.clone();
         let work = move || {
             let values: &[u8] = if length == 0 || address == 0 {
@@ -164,23 +203,32 @@ impl Writer {
                 unsafe { std::slice::from_raw_parts(address as *const u8, length) }
             };
             let resolve = |reference| of_list(&heap, reference);
-            locked(&shared, |subfile| subfile.write(&path, &Region { start, count }, values, &resolve))
+            let region = Region { start, count };
+            locked(&shared, |target| match &step {
+                None => target.write(&path, &region, values, &resolve),
+                Some(step) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, &resolve)),
+            })
         };
         if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) }
     }
 
-    /// Makes the file visible; its length in bytes. `replace` or conflict with one of the same name.
-    fn finish(&self, py: Python<'_>, replace: bool) -> PyResult<u64> {
-        let taken = self.0.lock().map_err(|_| raise(py, &Error::internal("an earlier write to this file failed")))?.take();
-        let Some(subfile) = taken else { return Err(raise(py, &Error::invalid_input("the file is closed: it was finished or given up"))) };
+    /// Ends it. A file becomes visible, in the place of one of the same name or not: its length in bytes. A task
+    /// gives the bytes of its fragment.
+    #[pyo3(signature = (replace=false))]
+    fn finish<'py>(&self, py: Python<'py>, replace: bool) -> PyResult<Bound<'py, PyAny>> {
+        let taken = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.take();
+        let Some(target) = taken else { return Err(raise(py, &Error::invalid_input(CLOSED))) };
         let existing = if replace { Existing::Replace } else { Existing::Keep };
-        wait(py, &Cancellation::new(), move || subfile.finish(existing))
+        match wait(py, &Cancellation::new(), move || target.finish(existing))? {
+            Ended::Length(length) => Ok(length.into_pyobject(py)?.into_any()),
+            Ended::Fragment(bytes) => Ok(PyBytes::new(py, &bytes).into_any()),
+        }
     }
 
-    /// Gives the file up; nothing of it is left. May be called again, and after the end.
+    /// Gives it up; nothing of it is left. May be called again, and after the end.
     fn abort(&self) {
-        if let Ok(mut subfile) = self.0.lock() {
-            subfile.take();
+        if let Ok(mut target) = self.0.lock() {
+            target.take();
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::{Error, Result, Selection};
 
+/// Origins that room is made for before they are there.
+const MOST_AT_ONCE: usize = 1 << 20;
+
 /// A box of `shape` cut into chunks of `chunk_shape`; the last chunk of a dimension may hang over.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChunkGrid {
@@ -33,25 +36,73 @@ impl ChunkGrid {
     }
     /// Origins (element coordinates) of the chunks that `selection` touches, row-major.
     pub fn touched(&self, selection: &Selection) -> Vec<Vec<u64>> {
+        // Nothing of one dimension may be asked for, and of the others more than can be listed.
+        if selection.is_empty() {
+            return Vec::new();
+        }
+        // One chunk, as most small datasets have.
+        if self.shape.iter().zip(&self.chunk_shape).all(|(extent, chunk)| extent <= chunk) {
+            return vec![vec![0; self.shape.len()]];
+        }
         let per_axis: Vec<Vec<u64>> = selection
             .axes()
             .iter()
             .zip(&self.chunk_shape)
             .map(|(axis, &chunk)| axis.touched_chunks(chunk).into_iter().map(|c| c * chunk).collect())
             .collect();
-        let mut origins = vec![Vec::with_capacity(per_axis.len())];
-        for starts in &per_axis {
-            origins = origins
-                .iter()
-                .flat_map(|prefix: &Vec<u64>| {
-                    starts.iter().map(move |&start| {
-                        let mut origin = prefix.clone();
-                        origin.push(start);
-                        origin
-                    })
-                })
-                .collect();
+        let total = per_axis.iter().fold(1usize, |total, starts| total.saturating_mul(starts.len()));
+        let mut origins = Vec::with_capacity(total.min(MOST_AT_ONCE));
+        // Which of its starts each axis is at; the last one counts fastest.
+        let mut at = vec![0usize; per_axis.len()];
+        for _ in 0..total {
+            origins.push(per_axis.iter().zip(&at).map(|(starts, &at)| starts.get(at).copied().unwrap_or(0)).collect());
+            for (at, starts) in at.iter_mut().zip(&per_axis).rev() {
+                *at += 1;
+                if *at < starts.len() {
+                    break;
+                }
+                *at = 0;
+            }
         }
         origins
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Axis;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_box_that_is_empty_along_one_dimension_touches_nothing_however_long_it_is() {
+        let shape = vec![1 << 40, 1 << 40, 0];
+        let grid = ChunkGrid::new(shape.clone(), vec![1; 3]);
+        assert!(grid.is_ok_and(|grid| grid.touched(&Selection::all(&shape)).is_empty()));
+    }
+
+    fn dimension() -> impl Strategy<Value = (u64, u64, Axis)> {
+        (0u64..12, 1u64..6, 0u64..12, 0u64..6, 1u64..5).prop_map(|(extent, chunk, start, count, step)| {
+            let fits = (0..count).take_while(|position| start + position * step < extent).count() as u64;
+            (extent, chunk, Axis::Range { start, count: fits, step })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn touched_chunks_are_those_of_every_selected_element(dimensions in proptest::collection::vec(dimension(), 0..4)) {
+            let shape: Vec<u64> = dimensions.iter().map(|d| d.0).collect();
+            let grid = ChunkGrid::new(shape.clone(), dimensions.iter().map(|d| d.1).collect());
+            let grid = grid.map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let selection = Selection::new(dimensions.iter().map(|d| d.2.clone()).collect(), &shape);
+            let selection = selection.map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let mut naive = vec![Vec::new()];
+            for (_, chunk, axis) in &dimensions {
+                let starts: std::collections::BTreeSet<u64> =
+                    (0..axis.count()).filter_map(|position| axis.index(position)).map(|index| index / chunk * chunk).collect();
+                naive = naive.iter().flat_map(|prefix| starts.iter().map(|start| [prefix.as_slice(), &[*start]].concat())).collect();
+            }
+            prop_assert_eq!(grid.touched(&selection), naive);
+        }
     }
 }

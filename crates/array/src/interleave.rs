@@ -14,7 +14,7 @@ pub static NO_PLANE: Plane = [0; STRIP];
 
 /// Puts `width` bytes of each element of a strip together in `out`, from byte `first` of the elements on:
 /// `plane` gives the plane of each, counted from there.
-#[inline]
+#[inline(always)]
 pub fn strip<'a>(plane: impl Fn(usize) -> &'a Plane, width: usize, element: usize, first: usize, out: &mut [u8]) {
     // Where elements are whole, the length is known to the compiler.
     match (width, element) {
@@ -45,19 +45,19 @@ pub fn strip<'a>(plane: impl Fn(usize) -> &'a Plane, width: usize, element: usiz
 }
 
 /// Elements of `W` bytes.
-#[inline]
+#[inline(always)]
 pub fn all<const W: usize, const BYTES: usize>(out: &mut [u8; BYTES]) -> impl Iterator<Item = &mut [u8; W]> {
     out.as_chunks_mut().0.iter_mut()
 }
 
 /// Bytes `first..first + W` of each element.
-#[inline]
+#[inline(always)]
 fn parts<const W: usize>(element: usize, first: usize, out: &mut [u8]) -> impl Iterator<Item = &mut [u8; W]> {
     out.chunks_exact_mut(element).filter_map(move |element| element.get_mut(first..)?.first_chunk_mut())
 }
 
 /// Eight planes side by side.
-#[inline]
+#[inline(always)]
 pub fn eights<'a>(planes: [&Plane; 8], out: impl Iterator<Item = &'a mut [u8; 8]>) {
     let [a, b, c, d, e, f, g, h] = planes;
     let (low, high) = (four([a, b, c, d]), four([e, f, g, h]));
@@ -66,7 +66,7 @@ pub fn eights<'a>(planes: [&Plane; 8], out: impl Iterator<Item = &'a mut [u8; 8]
     }
 }
 
-#[inline]
+#[inline(always)]
 fn fours<'a>([a, b, c, d]: [&Plane; 4], out: impl Iterator<Item = &'a mut [u8; 4]>) {
     let (low, high) = (two([a, b]), two([c, d]));
     for ((to, low), high) in out.zip(&low).zip(&high) {
@@ -74,14 +74,14 @@ fn fours<'a>([a, b, c, d]: [&Plane; 4], out: impl Iterator<Item = &'a mut [u8; 4
     }
 }
 
-#[inline]
+#[inline(always)]
 fn twos<'a>([low, high]: [&Plane; 2], out: impl Iterator<Item = &'a mut [u8; 2]>) {
     for ((to, low), high) in out.zip(low).zip(high) {
         *to = (u16::from(*low) | u16::from(*high) << 8).to_le_bytes();
     }
 }
 
-#[inline]
+#[inline(always)]
 fn four([a, b, c, d]: [&Plane; 4]) -> [u32; STRIP] {
     let (low, high) = (two([a, b]), two([c, d]));
     let mut words = [0; STRIP];
@@ -91,7 +91,7 @@ fn four([a, b, c, d]: [&Plane; 4]) -> [u32; STRIP] {
     words
 }
 
-#[inline]
+#[inline(always)]
 fn two([low, high]: [&Plane; 2]) -> [u16; STRIP] {
     let mut words = [0; STRIP];
     for ((word, low), high) in words.iter_mut().zip(low).zip(high) {

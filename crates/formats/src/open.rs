@@ -39,8 +39,7 @@ pub struct OpenOptions {
 
 /// Opens a file of any format that we know. `Corrupt` or `InvalidInput` name the file.
 pub fn open(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn ArrayFile>> {
-    let name = storage.name().to_owned();
-    open_named(storage, options).map_err(|error| error.in_file(name))
+    open_named(storage.clone(), options).map_err(|error| error.in_file(storage.name()))
 }
 
 fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn ArrayFile>> {

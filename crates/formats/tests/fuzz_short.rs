@@ -40,6 +40,21 @@ fn damaged_chunks_give_errors_or_a_whole_chunk() {
 }
 
 #[test]
+fn damaged_messages_give_errors_or_what_can_be_written_and_read_again() {
+    fuzz::short::run("messages", fuzz::parsers::message, 4096, scratch(), &own_seeds());
+}
+
+#[test]
+fn damaged_heaps_give_errors_or_the_same_bytes_in_whole_and_in_parts() {
+    fuzz::short::run("heaps", fuzz::parsers::heap, 16_000, scratch(), &own_seeds());
+}
+
+#[test]
+fn damaged_trees_give_errors_or_the_same_chunks_for_whole_and_parts() {
+    fuzz::short::run("trees", fuzz::parsers::tree, 16_000, scratch(), &own_seeds());
+}
+
+#[test]
 fn a_failure_is_not_swallowed_and_leaves_its_input() {
     let scratch = scratch().join("failing");
     assert!(fs::create_dir_all(&scratch).is_ok());

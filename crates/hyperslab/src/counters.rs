@@ -8,7 +8,10 @@ use std::time::Instant;
 pub struct Counters {
     bytes_read: AtomicU64,
     chunks_decoded: AtomicU64,
+    chunks_skipped: AtomicU64,
     decode_nanoseconds: AtomicU64,
+    index_blocks: AtomicU64,
+    index_blocks_pruned: AtomicU64,
 }
 
 impl Counters {
@@ -20,12 +23,32 @@ impl Counters {
     pub fn chunks_decoded(&self) -> u64 {
         self.chunks_decoded.load(Ordering::Relaxed)
     }
+    /// Chunks that lie in a scan's rows and were not read, because an index, or a test of other columns, left no row
+    /// of them.
+    pub fn chunks_skipped(&self) -> u64 {
+        self.chunks_skipped.load(Ordering::Relaxed)
+    }
     /// Nanoseconds spent in filters, all threads together.
     pub fn decode_nanoseconds(&self) -> u64 {
         self.decode_nanoseconds.load(Ordering::Relaxed)
     }
+    /// Blocks of 65,536 values of which indexes were asked.
+    pub fn index_blocks(&self) -> u64 {
+        self.index_blocks.load(Ordering::Relaxed)
+    }
+    /// Of these, blocks without a value that passes: their values were not read.
+    pub fn index_blocks_pruned(&self) -> u64 {
+        self.index_blocks_pruned.load(Ordering::Relaxed)
+    }
+    pub(crate) fn add_index_blocks(&self, all: u64, pruned: u64) {
+        self.index_blocks.fetch_add(all, Ordering::Relaxed);
+        self.index_blocks_pruned.fetch_add(pruned, Ordering::Relaxed);
+    }
     pub(crate) fn add_bytes_read(&self, bytes: u64) {
         self.bytes_read.fetch_add(bytes, Ordering::Relaxed);
+    }
+    pub(crate) fn add_skipped_chunks(&self, chunks: u64) {
+        self.chunks_skipped.fetch_add(chunks, Ordering::Relaxed);
     }
     pub(crate) fn add_decoded_chunk(&self, since: Instant) {
         self.chunks_decoded.fetch_add(1, Ordering::Relaxed);

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
 use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Link, LinkTarget, Object, ObjectId, Tree};
 
+use crate::chunk_cache::ChunkCache;
 use crate::neighbours::Neighbours;
 use crate::{Cancellation, Session, read, virtual_dataset};
 
@@ -17,18 +18,35 @@ const MOST_STEPS: u64 = 1 << 18;
 /// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
 #[derive(Clone)]
 pub struct File {
+    opened: Arc<Opened>,
+    /// How many steps away from the file that was opened first: to another file, or back into this one.
+    depth: u32,
+    /// While the extents of virtual datasets are being found: each is as it was written.
+    as_written: bool,
+    /// In a scan whose windows share chunks: where these are kept.
+    chunks: Option<Arc<ChunkCache>>,
+    /// While a virtual dataset is read: steps that are left, for its sources and theirs together.
+    steps: Option<Arc<AtomicU64>>,
+}
+
+/// Where a link leads.
+enum Step {
+    /// To an object of the same file.
+    Here(ObjectId),
+    /// To one that a soft or external link names, perhaps in another file.
+    Far(Found),
+}
+
+/// What all handles of one opening share.
+struct Opened {
     session: Session,
     path: PathBuf,
     array_file: Arc<dyn ArrayFile>,
-    neighbours: Arc<Neighbours>,
+    neighbours: OnceLock<Neighbours>,
     /// Virtual datasets whose extent the metadata does not tell, as they are now.
-    grown: Arc<OnceLock<HashMap<ObjectId, Result<Dataset>>>>,
-    /// How many steps away from the file that was opened first: to another file, or back into this one.
-    depth: u32,
+    grown: OnceLock<HashMap<ObjectId, Result<Dataset>>>,
     /// Objects by the address of their header, once a reference was followed.
-    addresses: Arc<OnceLock<HashMap<u64, ObjectId>>>,
-    /// While a virtual dataset is read: steps that are left, for its sources and theirs together.
-    steps: Option<Arc<AtomicU64>>,
+    addresses: OnceLock<HashMap<u64, ObjectId>>,
 }
 
 /// An object found by path, in the file that holds it (another one behind an external link).
@@ -50,31 +68,36 @@ impl Found {
 /// Two handles are equal when they came from the same opening.
 impl PartialEq for File {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.array_file, &other.array_file)
+        Arc::ptr_eq(&self.opened.array_file, &other.opened.array_file)
     }
 }
 impl Eq for File {}
 impl std::hash::Hash for File {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.array_file).cast::<()>().hash(state);
+        Arc::as_ptr(&self.opened.array_file).cast::<()>().hash(state);
     }
 }
 
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
-        Self {
-            session,
-            path,
-            array_file,
-            neighbours: Arc::default(),
-            grown: Arc::default(),
-            depth,
-            addresses: Arc::default(),
-            steps: None,
-        }
+        let (neighbours, grown, addresses) = Default::default();
+        let opened = Arc::new(Opened { session, path, array_file, neighbours, grown, addresses });
+        Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
     pub(crate) fn neighbours(&self) -> &Neighbours {
-        &self.neighbours
+        self.opened.neighbours.get_or_init(Neighbours::default)
+    }
+    /// This file with a place to keep decoded chunks in.
+    pub(crate) fn with_chunks(&self, chunks: Arc<ChunkCache>) -> Self {
+        Self { chunks: Some(chunks), ..self.clone() }
+    }
+    /// Where decoded chunks are kept, if they are.
+    pub(crate) fn chunks(&self) -> Option<&ChunkCache> {
+        self.chunks.as_deref()
+    }
+    /// Tells this opening from others that are open.
+    pub(crate) fn number(&self) -> usize {
+        Arc::as_ptr(&self.opened).addr()
     }
     /// This file with steps to pay from, unless it has some: for a read that goes from source to source.
     pub(crate) fn with_steps(&self) -> Self {
@@ -88,41 +111,41 @@ impl File {
         let paid = self.steps.as_ref().is_none_or(|steps| {
             steps.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
         });
-        if depth > self.session.limits().links_followed || !paid {
+        if depth > self.session().limits().links_followed || !paid {
             return Err(Error::limit_exceeded(format!("{name} is too many files away: do they point at each other in a circle?")));
         }
         Ok(Self { depth, steps: self.steps.clone(), ..open(depth)? })
     }
     /// The same file opened anew, as its writer has left it since.
     pub fn reopen(&self) -> Result<File> {
-        self.session.open_at_depth(&self.path, self.depth)
+        self.session().open_at_depth(self.path(), self.depth)
     }
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.opened.path
     }
     /// The path as text, for messages and the `_file` column.
     pub fn name(&self) -> String {
-        self.path.display().to_string()
+        self.path().to_string_lossy().into_owned()
     }
     /// HDF5, netCDF classic or netCDF-4.
     pub fn format(&self) -> Format {
-        self.array_file.format()
+        self.array_file().format()
     }
     /// Everything in the file but the values.
     pub fn tree(&self) -> &Tree {
-        self.array_file.tree()
+        self.array_file().tree()
     }
     /// The session it was opened in.
     pub fn session(&self) -> &Session {
-        &self.session
+        &self.opened.session
     }
     pub(crate) fn array_file(&self) -> &dyn ArrayFile {
-        self.array_file.as_ref()
+        self.opened.array_file.as_ref()
     }
     /// The object whose header lies at `address`.
     pub(crate) fn at_address(&self, address: u64) -> Option<ObjectId> {
-        let addresses = self.addresses.get_or_init(|| {
+        let addresses = self.opened.addresses.get_or_init(|| {
             let objects = self.tree().objects.iter().enumerate();
             objects.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect()
         });
@@ -153,8 +176,11 @@ impl File {
     /// A virtual dataset with its present extent, looked up once for all of the file.
     fn virtual_dataset<'a>(&'a self, id: ObjectId, dataset: &'a Dataset) -> Result<&'a Dataset> {
         // A source in this same file is asked for while the extents are being found: as it was written.
-        let grown = self.grown.get_or_init(|| {
-            let here = Self { grown: Arc::new(OnceLock::from(HashMap::new())), ..self.clone() };
+        if self.as_written {
+            return Ok(dataset);
+        }
+        let grown = self.opened.grown.get_or_init(|| {
+            let here = Self { as_written: true, ..self.clone() };
             let datasets = self.tree().objects.iter().enumerate().filter_map(|(number, object)| match &object.content {
                 Content::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => Some((ObjectId(number), dataset)),
                 _ => None,
@@ -172,20 +198,25 @@ impl File {
     /// Finds an object by absolute path, following hard, soft and external links. `NotFound` names
     /// the part that is missing and what is there instead.
     pub fn find(&self, path: &str) -> Result<Found> {
-        let mut budget = self.session.limits().links_followed;
+        let mut budget = self.session().limits().links_followed;
         self.find_from(ObjectId(0), path, &mut budget)
             .map_err(|error| error.at_object(path).in_file(self.name()))
     }
 
     fn find_from(&self, group: ObjectId, path: &str, budget: &mut u32) -> Result<Found> {
-        let mut here = Found { file: self.clone(), object: if path.starts_with('/') { ObjectId(0) } else { group } };
+        let mut object = if path.starts_with('/') { ObjectId(0) } else { group };
+        // Set once the path has led to another file.
+        let mut other: Option<Self> = None;
         for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
-            here = here.file.clone().step(here.object, part, budget)?;
+            match other.as_ref().unwrap_or(self).step(object, part, budget)? {
+                Step::Here(next) => object = next,
+                Step::Far(found) => (other, object) = (Some(found.file), found.object),
+            }
         }
-        Ok(here)
+        Ok(Found { file: other.unwrap_or_else(|| self.clone()), object })
     }
 
-    fn step(&self, group: ObjectId, name: &str, budget: &mut u32) -> Result<Found> {
+    fn step(&self, group: ObjectId, name: &str, budget: &mut u32) -> Result<Step> {
         let object = self.object(group)?;
         let Some(members) = self.tree().group(group) else {
             if let Content::Unreadable(error) = &object.content {
@@ -202,11 +233,12 @@ impl File {
                 .ok_or_else(|| Error::limit_exceeded("too many links to follow: do they go in a circle?"))?;
         }
         match &link.target {
-            LinkTarget::Hard(object) => Ok(Found { file: self.clone(), object: *object }),
-            LinkTarget::Soft(path) => self.find_from(group, path, budget),
+            LinkTarget::Hard(object) => Ok(Step::Here(*object)),
+            LinkTarget::Soft(path) => self.find_from(group, path, budget).map(Step::Far),
             LinkTarget::External { file, path } => {
                 let other = self.neighbour(file)?;
-                other.find_from(ObjectId(0), path, budget).map_err(|error| error.in_file(other.name()))
+                let found = other.find_from(ObjectId(0), path, budget);
+                found.map(Step::Far).map_err(|error| error.in_file(other.name()))
             }
             LinkTarget::UserDefined(class) => {
                 Err(Error::unsupported(format!("user-defined link of class {class} at {name:?}")))

@@ -6,14 +6,12 @@ use hyperslab_array::{Datatype, Error, HeapReference, Result};
 /// Addresses below this leave room for the salt: 256 TiB.
 const SALT_SHIFT: u32 = 48;
 
-/// Marks every heap reference in `bytes` (whole elements of `datatype`) with `salt`.
+/// Marks every heap reference in `bytes` (whole elements of `datatype`) with `salt`; those within what they point
+/// at are marked when that is read.
 pub(crate) fn salt(datatype: &Datatype, bytes: &mut [u8], salt: u16) -> Result<()> {
     let size = usize::try_from(datatype.size()).ok().filter(|n| *n > 0);
     let size = size.ok_or_else(|| Error::corrupt("an element without bytes"))?;
     match datatype {
-        Datatype::Sequence { base, .. } if base.uses_heap() => {
-            Err(Error::unsupported("sequences of sequences or of variable-length text in a virtual dataset"))
-        }
         Datatype::VariableString { .. } | Datatype::Sequence { .. } => {
             bytes.chunks_exact_mut(size).try_for_each(|element| salt_one(element, salt))
         }

@@ -3,11 +3,17 @@
 #![forbid(unsafe_code)]
 
 mod cancellation;
+mod chunk_cache;
 pub mod columns;
 mod counters;
 mod file;
+pub mod foreign;
+#[cfg(test)]
+mod gaps;
 mod heap_salt;
+pub mod index;
 mod neighbours;
+pub mod query;
 mod read;
 mod reference;
 mod reference_text;

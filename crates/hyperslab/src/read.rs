@@ -9,6 +9,7 @@ use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLa
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
+use crate::chunk_cache::ChunkCache;
 use crate::session::{being_written, patiently};
 use crate::values::{Values, zeros};
 use crate::{Cancellation, File, virtual_dataset};
@@ -189,10 +190,22 @@ fn fill_stored(
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
     // A chunk locator may be in the middle of a writer's change.
-    let located = patiently(
+    let mut located = patiently(
         || Ok(file.array_file().locate(dataset, selection)),
         |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
     )??;
+    if description.filters.is_empty() {
+        located.chunks.iter_mut().for_each(|chunk| narrow(chunk, selection, description.datatype.size()));
+    }
+    if let [only] = located.chunks.as_slice()
+        && is_all(only, description, selection)
+        && let ChunkSource::Stored { offset, length, .. } = only.source
+        && length == out.len() as u64
+    {
+        cancellation.check()?;
+        file.session().counters().add_bytes_read(length);
+        return storage.read_exact_at(offset, out);
+    }
     let job = Job { file, storage, dataset, description, selection, cancellation };
     let small = out.len() < LEAST_PARALLEL_BYTES;
     let bands = job.bands(&located.chunks, out)?;
@@ -201,12 +214,43 @@ fn fill_stored(
         return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
     }
     file.session().compute(|| {
-        if bands.len() >= threads.min(located.chunks.len()) {
+        if bands.len() >= threads.min(located.chunks.len()) || file.chunks().is_some() {
             bands.into_par_iter().try_for_each(|band| with_scratch(|scratch| job.read_band(band, scratch)))
         } else {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
+}
+
+/// Leaves of an unfiltered chunk the rows between the first and the last that are wanted: those of its slowest
+/// dimension, or of the first one behind single indexes. They are one run of its bytes.
+fn narrow(chunk: &mut ChunkLocation, selection: &Selection, size: u64) {
+    let ChunkSource::Stored { offset, length, .. } = &mut chunk.source else { return };
+    let mut below = chunk.shape.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
+    if below != *length {
+        return;
+    }
+    for ((axis, start), extent) in selection.axes().iter().zip(&mut chunk.origin).zip(&mut chunk.shape) {
+        let (first, count) = axis.positions_within(*start, start.saturating_add(*extent));
+        let ends = axis.index(first).zip(count.checked_sub(1).and_then(|more| axis.index(first + more)));
+        let Some((low, high)) = ends.filter(|(low, high)| *start <= *low && *low <= *high && *high - *start < *extent) else { return };
+        below /= *extent;
+        *offset += (low - *start) * below;
+        *length = (high - low + 1) * below;
+        (*start, *extent) = (low, high - low + 1);
+        if *extent > 1 {
+            return;
+        }
+    }
+}
+
+/// Whether a selection is all of an unfiltered chunk, whose bytes are then the selection's.
+fn is_all(chunk: &ChunkLocation, description: &Dataset, selection: &Selection) -> bool {
+    // Positions increase along an axis: as many as the chunk has, all of them in it, are all of it.
+    let whole = |((axis, &start), &extent): ((&Axis, &u64), &u64)| {
+        axis.count() == extent && axis.index(0) == Some(start) && axis.index(extent.saturating_sub(1)).is_some_and(|last| last - start < extent)
+    };
+    description.filters.is_empty() && selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).all(whole)
 }
 
 thread_local! {
@@ -292,6 +336,9 @@ impl Job<'_> {
 
     fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
         let Some(band) = self.read_direct(band)? else { return Ok(()) };
+        if let Some(cache) = self.file.chunks().filter(|_| !self.description.filters.is_empty()) {
+            return self.read_kept(band, cache, scratch);
+        }
         let Band { out, origin, shape, chunks } = band;
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
         for read in coalesce(&ranges, COALESCE_GAP_BYTES, COALESCE_BYTES) {
@@ -305,6 +352,32 @@ impl Job<'_> {
                 let as_stored = self.decode(location, raw, &mut scratch.decoded)?;
                 self.scatter(location, as_stored.map_or(scratch.decoded.chunk(), DecodedChunk::from), out, &origin, &shape)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Reads a band whose chunks other reads want too.
+    fn read_kept(&self, band: Band<'_>, cache: &ChunkCache, scratch: &mut Scratch) -> Result<()> {
+        let size = self.description.datatype.size();
+        for location in band.chunks {
+            self.cancellation.check()?;
+            let (offset, length) = stored_range(location);
+            let decoded = |raw: &mut Vec<u8>| {
+                self.fetch(raw, offset, length)?;
+                let mut decoded = ChunkBuffer::default();
+                if let Some(as_stored) = self.decode(location, raw, &mut decoded)? {
+                    decoded.bytes = as_stored.to_vec();
+                }
+                Ok(decoded)
+            };
+            let chunk = match location.source {
+                ChunkSource::Stored { .. } => {
+                    let bytes = location.shape.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
+                    cache.chunk((self.file.number(), self.dataset.0, offset), bytes, || decoded(&mut scratch.raw))?
+                }
+                _ => Arc::new(decoded(&mut scratch.raw)?),
+            };
+            self.scatter(location, chunk.chunk(), band.out, &band.origin, &band.shape)?;
         }
         Ok(())
     }

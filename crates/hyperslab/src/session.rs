@@ -9,6 +9,8 @@ use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5
 use hyperslab_storage::{LocalFile, Storage};
 use rayon::prelude::*;
 
+use crate::index::Indexes;
+use crate::scan::pruner::Pruner;
 use crate::{Counters, File, MissingSources, PathPolicy, values};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
@@ -58,14 +60,18 @@ pub struct SessionOptions {
 
 /// Threads and limits. Cheap to clone.
 #[derive(Clone)]
-pub struct Session {
+pub struct Session(Arc<Shared>);
+
+/// What all handles of a session share.
+struct Shared {
     threads: Option<usize>,
-    pool: Arc<RwLock<Option<Started>>>,
+    pool: RwLock<Option<Started>>,
     options: OpenOptions,
     paths: PathPolicy,
     missing_sources: MissingSources,
     values: Arc<values::Pool>,
-    counters: Arc<Counters>,
+    counters: Counters,
+    indexes: Arc<Indexes>,
 }
 
 /// Threads, and the process that they live in: a forked child has none of its parent's.
@@ -82,15 +88,16 @@ impl Session {
             return Err(Error::invalid_input("0 threads decode nothing: give 1 or more, or leave it out"));
         }
         let open = OpenOptions { limits: options.limits, interpretation: options.interpretation };
-        Ok(Self {
+        Ok(Self(Arc::new(Shared {
             threads: options.threads,
-            pool: Arc::default(),
+            pool: RwLock::default(),
             options: open,
             paths: options.paths,
             missing_sources: options.missing_sources,
             values: Arc::default(),
-            counters: Arc::default(),
-        })
+            counters: Counters::default(),
+            indexes: Arc::default(),
+        })))
     }
     /// Opens a local file; the bytes tell its format.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
@@ -116,7 +123,7 @@ impl Session {
                 if being_written(storage.as_ref()) {
                     storage = Arc::new(LocalFile::open_growing(path)?);
                 }
-                let opened = hyperslab_formats::open(storage.clone(), &self.options);
+                let opened = hyperslab_formats::open(storage.clone(), &self.0.options);
                 Ok((storage, opened))
             },
             |(storage, opened)| match opened {
@@ -129,27 +136,31 @@ impl Session {
     }
     /// What the reads of this session have cost so far.
     pub fn counters(&self) -> &Counters {
-        &self.counters
+        &self.0.counters
+    }
+    /// What knows of values without reading them: the indexes beside the files. Scans ask it.
+    pub fn pruner(&self) -> Arc<dyn Pruner> {
+        self.0.indexes.clone()
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
-        self.paths
+        self.0.paths
     }
     pub(crate) fn missing_sources(&self) -> MissingSources {
-        self.missing_sources
+        self.0.missing_sources
     }
     /// The decoding threads of this process.
     pub(crate) fn pool(&self) -> Result<Arc<rayon::ThreadPool>> {
         let process = std::process::id();
         let here = |started: &Started| started.process == process;
-        if let Some(started) = self.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(|s| here(s)) {
+        if let Some(started) = self.0.pool.read().unwrap_or_else(PoisonError::into_inner).as_ref().filter(|s| here(s)) {
             return Ok(started.pool.clone());
         }
-        let mut slot = self.pool.write().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.0.pool.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(started) = slot.as_ref().filter(|s| here(s)) {
             return Ok(started.pool.clone());
         }
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.unwrap_or(0))
+            .num_threads(self.0.threads.unwrap_or(0))
             .thread_name(|number| format!("hyperslab-{number}"))
             .build()
             .map_err(|e| Error::internal(format!("cannot start threads: {e}")))?;
@@ -173,16 +184,16 @@ impl Session {
     }
     /// How many threads decode.
     pub(crate) fn thread_count(&self) -> Result<usize> {
-        match self.threads {
+        match self.0.threads {
             Some(count) => Ok(count),
             None => Ok(self.pool()?.current_num_threads()),
         }
     }
     /// Memory for values, used again from read to read.
     pub(crate) fn values(&self) -> &Arc<values::Pool> {
-        &self.values
+        &self.0.values
     }
     pub(crate) fn limits(&self) -> &Limits {
-        &self.options.limits
+        &self.0.options.limits
     }
 }

@@ -9,6 +9,7 @@ mod memory;
 mod output;
 mod overlay;
 mod pieces;
+mod shared;
 
 pub use coalesce::{coalesce, CoalescedRange};
 pub use local::LocalFile;
@@ -16,6 +17,7 @@ pub use memory::Memory;
 pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, unique_name};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
+pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 
 use std::sync::Arc;
 
@@ -39,6 +41,10 @@ pub trait Storage: Send + Sync {
     /// `length` bytes from `offset` on where they are in memory already; `None` elsewhere.
     fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let _ = (offset, length);
+        None
+    }
+    /// When it had been changed last when it was opened, in nanoseconds since 1970, where that is known.
+    fn modified_nanoseconds(&self) -> Option<u64> {
         None
     }
     /// What to call it in messages: a path or URL.

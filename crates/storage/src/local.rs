@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Component, Path};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_array::{Error, Result};
@@ -16,11 +16,14 @@ const HEAD_BYTES: usize = 16 << 10;
 /// An open local file.
 #[derive(Debug)]
 pub struct LocalFile {
-    /// None where `head` is the whole file: a hundred thousand small files need no open descriptors.
-    file: Option<File>,
+    /// Empty where `head` is the whole file: a hundred thousand small files need no open descriptors.
+    /// Opened again where there turns out to be more.
+    file: OnceLock<File>,
     head: Box<[u8]>,
     /// Known so far: a file that is being written grows.
     length: AtomicU64,
+    /// When it was changed last, before it was opened.
+    modified_nanoseconds: Option<u64>,
     name: String,
 }
 
@@ -36,7 +39,7 @@ impl LocalFile {
     }
 
     fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
-        let name = path.display().to_string();
+        let name = path.to_string_lossy().into_owned();
         let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
         let file = File::open(path).map_err(in_file)?;
         let head = HEAD.with_borrow_mut(|scratch| {
@@ -52,14 +55,35 @@ impl LocalFile {
         };
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
-            return Ok(Self { file: None, head, length, name });
+            let modified_nanoseconds = file.metadata().ok().and_then(|metadata| modified(&metadata));
+            return Ok(Self { file: OnceLock::new(), head, length, modified_nanoseconds, name });
         }
         let metadata = file.metadata().map_err(in_file)?;
         if metadata.is_dir() {
             return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
         }
-        Ok(Self { file: Some(file), head, length: AtomicU64::new(metadata.len()), name })
+        let modified_nanoseconds = modified(&metadata);
+        Ok(Self { file: OnceLock::from(file), head, length: AtomicU64::new(metadata.len()), modified_nanoseconds, name })
     }
+}
+
+impl LocalFile {
+    /// The open file. One that was closed because `head` seemed to be all of it is opened again, as long as
+    /// it begins with the same bytes.
+    fn file(&self) -> Option<&File> {
+        if let Some(file) = self.file.get() {
+            return Some(file);
+        }
+        let file = File::open(&self.name).ok()?;
+        let mut head = vec![0; self.head.len()];
+        let same = std::io::Read::read_exact(&mut &file, &mut head).is_ok() && *head == *self.head;
+        same.then(|| self.file.get_or_init(|| file))
+    }
+}
+
+fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
+    let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok()
 }
 
 thread_local! {
@@ -67,15 +91,22 @@ thread_local! {
     static HEAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Fills `head` from the start of a file; how many bytes there were.
+/// Where file systems cut a read that does not reach the end of a file.
+const BLOCK_BYTES: usize = 4 << 10;
+
+/// Fills `head` from the start of a file; how many bytes there were. Fewer than were asked for, and no whole
+/// blocks, are the end of the file: to ask whether there are more would cost each small file a call.
 fn read_head(file: &File, head: &mut [u8]) -> std::io::Result<usize> {
     let mut there = 0;
     while let Some(rest) = head.get_mut(there..).filter(|rest| !rest.is_empty()) {
         match read_at(file, rest, there as u64) {
             Ok(0) => break,
             Ok(count) => there += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
+        }
+        if !there.is_multiple_of(BLOCK_BYTES) {
+            break;
         }
     }
     Ok(there)
@@ -95,11 +126,14 @@ impl Storage for LocalFile {
     fn len(&self) -> u64 {
         self.length.load(Ordering::Relaxed)
     }
+    fn modified_nanoseconds(&self) -> Option<u64> {
+        self.modified_nanoseconds
+    }
     fn reaches(&self, end: u64) -> bool {
         if end <= self.len() {
             return true;
         }
-        let Some(file) = &self.file else { return false };
+        let Some(file) = self.file() else { return false };
         let now = file.metadata().map_or(0, |metadata| metadata.len());
         self.length.fetch_max(now, Ordering::Relaxed);
         end <= now
@@ -110,7 +144,7 @@ impl Storage for LocalFile {
             buffer.copy_from_slice(kept);
             return Ok(());
         }
-        let Some(file) = &self.file else { return Err(Error::internal("a range beyond a whole file")) };
+        let Some(file) = self.file() else { return Err(Error::internal("a range beyond a whole file")) };
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
             match read_at(file, rest, offset + done as u64) {

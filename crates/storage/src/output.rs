@@ -13,6 +13,7 @@ pub struct Output {
     aside: PathBuf,
     target: PathBuf,
     published: bool,
+    durable: bool,
 }
 
 /// What to do where there is a file already.
@@ -55,7 +56,13 @@ impl Output {
         let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
         // The lock tells later writers that this one lives; a file system without locks keeps litter.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-        Ok(Self { file, aside, target, published: false })
+        Ok(Self { file, aside, target, published: false, durable: true })
+    }
+
+    /// Leaves it to the operating system when the bytes get to the disk: readers still see all or nothing, but a
+    /// power cut may lose a file that was published.
+    pub fn without_sync(&mut self) {
+        self.durable = false;
     }
 
     /// Where it will be.
@@ -66,8 +73,7 @@ impl Output {
     /// The block that the file system likes to read and write, in bytes; the stripe where it has some.
     pub fn block_bytes(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
-        let block = self.file.metadata().map_or(0, |metadata| metadata.blksize());
-        if block.is_power_of_two() { block.clamp(512, 64 << 20) } else { 4096 }
+        crate::shared::block_of(self.file.metadata().map_or(0, |metadata| metadata.blksize()))
     }
 
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {
@@ -88,7 +94,9 @@ impl Output {
     /// until that is on the disk too.
     pub fn publish(mut self, length: u64, existing: Existing) -> Result<()> {
         self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))?;
-        self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))?;
+        if self.durable {
+            self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))?;
+        }
         match existing {
             Existing::Replace => std::fs::rename(&self.aside, &self.target).map_err(|error| self.failed(error, "cannot rename"))?,
             Existing::Keep => {
@@ -102,7 +110,7 @@ impl Output {
             }
         }
         self.published = true;
-        sync_folder(&folder_of(&self.target))
+        if self.durable { sync_folder(&folder_of(&self.target)) } else { Ok(()) }
     }
 }
 

@@ -4,7 +4,7 @@ use hyperslab_formats::filter::{Filter, Pipeline};
 
 use super::honest;
 
-const IDS: [u16; 13] = [1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026];
+const IDS: [u16; 14] = [1, 2, 3, 4, 5, 6, 307, 32000, 32001, 32004, 32008, 32015, 32026, 32013];
 
 /// Decodes what `data` says: filter, number of parameters, chunk bytes (2), parameters, stored bytes.
 pub fn decode(data: &[u8]) {

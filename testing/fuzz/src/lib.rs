@@ -1,6 +1,7 @@
 //! What the fuzz targets share: limits that a small file has no reason to meet, and reading all of a file.
 
 pub mod filters;
+pub mod parsers;
 pub mod short;
 
 use std::sync::Arc;

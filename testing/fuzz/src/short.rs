@@ -1,7 +1,7 @@
 //! A short fuzz run without a fuzzer, on stable Rust: inputs are made from seeds by number, so that the same
 //! number is the same input on every machine, and only how many there are depends on the time.
 //!
-//! Environment: `HYPERSLAB_FUZZ_SEEDS` (folder of `files/` and `filters/`, made by testing/hostile/corpus.py),
+//! Environment: `HYPERSLAB_FUZZ_SEEDS` (folder of `files/`, `filters/`, `messages/`, `heaps/` and `trees/`, made by testing/hostile/corpus.py),
 //! `HYPERSLAB_FUZZ_SECONDS` for each target, `HYPERSLAB_FUZZ_FIRST` for the number to begin with.
 
 use std::fs;
@@ -24,7 +24,8 @@ pub fn run(name: &str, target: fn(&[u8]), longest: usize, scratch: &Path, own_se
     let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = variable("HYPERSLAB_FUZZ_SECONDS").unwrap_or(2);
     let first = variable("HYPERSLAB_FUZZ_FIRST").unwrap_or(0);
-    let seeds = seeds(if name == "filters" { "filters" } else { "files" }, longest, own_seeds);
+    let kind = if ["filters", "messages", "heaps", "trees"].contains(&name) { name } else { "files" };
+    let seeds = seeds(kind, longest, own_seeds);
     assert!(!seeds.is_empty(), "{name}: no seeds");
     let current = scratch.join(format!("fuzz-short-{name}"));
     let started = Instant::now();

@@ -5,15 +5,21 @@ from .errors import (CancelledError, ConflictError, CorruptError, Error, Interna
                      LimitExceededError, NotFoundError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
+from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, index_remarks, index_task, plan_index
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
-from .parallel import Committed, Fused, Task, Verification, WritePlan, fuse, verify
+from .netcdf_writing import NewNetcdf, create_netcdf, write_xarray
+from .parallel import Committed, Fused, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
+from .arrays import Array
+from .query import Histogram, Query, Step, query
 from .sql import sql
 from .table import Split, Table
 from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
 
-__all__ = ["AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet", "Fused",
-           "Group", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewFile", "NewGroup", "NotFoundError", "Reference", "RegionReference", "SoftLink", "Split",
-           "Table", "Task", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "fuse", "open", "register_filter", "spark", "sql", "unregister_filter", "verify", "write_table"]
+__all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink",
+           "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
+           "NewFile", "NewGroup", "NewNetcdf", "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
+           "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
+           "index_task", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

@@ -269,10 +269,86 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
 
 
 @app.command()
-def verify(file: str, as_json: AsJson = False) -> None:
+def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(help="The condition: \"energy > 1.3 && 100 < x && x < 140\"; every row without.")] = None,
+          count: Annotated[bool, typer.Option("--count", help="Only how many rows.")] = False,
+          values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (_row, _file and wildcards' names, too).")] = None,
+          histogram: Annotated[Optional[str], typer.Option(help="Bins of one to three variables, separated by commas.")] = None,
+          bins: Annotated[str, typer.Option(help="How many, or adaptive:64 for bins of equal weight.")] = "10",
+          log: Annotated[bool, typer.Option("--log", help="Bins of equal ratio.")] = False,
+          weights: Annotated[Optional[str], typer.Option(help="The variable whose sums the bins hold.")] = None,
+          quantile: Annotated[Optional[str], typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
+          minmax: Annotated[Optional[str], typer.Option(help="The least and greatest value of a variable.")] = None,
+          out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
+          rows: Annotated[Optional[str], typer.Option(help="The array whose elements are asked for, where TEXT does not say so.")] = None,
+          limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="How many rows are shown.")] = 10,
+          explain: Annotated[bool, typer.Option("--explain", help="How the query would run.")] = False, as_json: AsJson = False) -> None:
+    """Asks which elements of the arrays in GROUP (wildcards, or re:…) satisfy TEXT."""
+    with waiting("looking up names"):
+        asked = hs.query(_open(file) if not file.startswith("re:") and not file.endswith(".parquet") else file, group, text, rows=rows, threads=_OPEN.get("threads"))
+    if explain:
+        print(asked.explain())
+    elif histogram is not None:
+        names, wanted = _split(histogram) or [], int(bins) if bins.isdecimal() else bins
+        if not 1 <= len(names) <= 3:
+            raise hs.InvalidInputError(f"--histogram {histogram}: one to three variables")
+        with waiting("counting"):
+            found = asked._histogram(tuple(names), (wanted,) * len(names), (None,) * len(names), weights, (log,) * len(names))
+        _bins(names, found, as_json)
+    elif quantile is not None:
+        name, _, fractions = quantile.rpartition(":")
+        try:
+            q = [float(part) for part in fractions.split(",")]
+        except ValueError:
+            raise hs.InvalidInputError(f"--quantile {quantile}: give a variable and fractions, as in energy:0.5,0.99") from None
+        with waiting("selecting"):
+            _answer({"variable": name, **{str(part): value for part, value in zip(q, asked.quantile(name, q).tolist())}}, as_json)
+    elif minmax is not None:
+        with waiting("looking"):
+            ends = asked.minmax(minmax)
+        _answer({"variable": minmax, "least": ends and ends[0], "greatest": ends and ends[1]}, as_json)
+    elif out is not None and out.endswith((".png", ".pdf", ".svg")):
+        with waiting("drawing"):
+            asked.plot(out, _split(values))
+        print(f"wrote {out}: {os.path.getsize(out)} bytes")
+    elif out is not None:
+        _write(out, asked.batches(_split(values)), None)
+    elif count or values is None:
+        with waiting("counting"):
+            _answer({"count": asked.count()}, as_json)
+    else:
+        with waiting("reading"):
+            shown = asked._head(_split(values), limit)
+        _rows(shown, as_json)
+
+
+def _answer(facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(_plain(facts), ensure_ascii=False))
+    elif len(facts) == 1:
+        print(*facts.values())
+    else:
+        _say("  ".join(f"{escape(str(key))} {escape(str(value))}" for key, value in facts.items()))
+
+
+def _bins(names: list[str], found: hs.Histogram, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"variables": names, "edges": [edges.tolist() for edges in found.edges], "values": found.values.tolist()}))
+        return
+    grid = Grid(box=None, header_style="bold")
+    for name in names:
+        grid.add_column(escape(name))
+    grid.add_column("rows", justify="right")
+    for place in np.ndindex(found.values.shape):
+        if len(names) == 1 or found.values[place]:
+            grid.add_row(*(f"{edges[at]:.6g} … {edges[at + 1]:.6g}" for at, edges in zip(place, found.edges)), str(found.values[place]))
+    _say(grid)
+
+
+@app.command()
+def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Read all bytes too.")] = False, as_json: AsJson = False) -> None:
     """Whether all subfiles of a container are there, whole, and belong together; fails where not."""
     with waiting("checking"):
-        found = hs.verify(file)
+        found = hs.verify(file, values=values)
     if as_json:
         print(json.dumps(found._asdict(), ensure_ascii=False))
     else:
@@ -281,6 +357,16 @@ def verify(file: str, as_json: AsJson = False) -> None:
         print(f"{file}: {len(found.problems)} problems, {found.commits} commits, {found.subfiles} subfiles, {found.subfile_bytes} bytes")
     if found.problems:
         raise typer.Exit(1)
+
+
+@app.command()
+def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24, as_json: AsJson = False) -> None:
+    """Removes what writers of a container have left that were killed."""
+    done = hs.tidy(file, hours=hours)
+    if as_json:
+        print(json.dumps(done._asdict()))
+    else:
+        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours")
 
 
 @app.command()
@@ -299,6 +385,23 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
         print(json.dumps(made._asdict()))
     else:
         print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.recoded_bytes} bytes of values encoded anew")
+
+
+@app.command()
+def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
+          level: Annotated[Optional[str], typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
+          raw: Raw = False, together: Annotated[bool, typer.Option("--together", help="One index of all files of a folder.")] = False,
+          anew: Annotated[bool, typer.Option("--anew", help="Build also what is there and valid.")] = False,
+          plan: Annotated[bool, typer.Option("--plan", help="Only say what would be built.")] = False, as_json: AsJson = False) -> None:
+    """Builds value indexes beside the files, or brings them up to date; queries use them from then on."""
+    planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew)
+    if not plan:
+        with counting("indexing", planned.value_bytes) as advance:
+            planned.run(advance)
+    if as_json:
+        print(json.dumps([entry._asdict() for entry in planned.datasets]))
+    else:
+        print(planned.explain())
 
 
 @app.command("spark-jar")

@@ -61,7 +61,7 @@ class Node:
 
 def make(file: _native.File, number: int, name: str) -> Node:
     """The object with this number, as what it is."""
-    return {"dataset": Dataset, "group": Group}.get(file.describe(number)["kind"], Node)(file, number, name)
+    return {"dataset": Dataset, "group": Group}.get(file.kind(number), Node)(file, number, name)
 
 
 class Group(Node):
@@ -69,7 +69,11 @@ class Group(Node):
 
     def keys(self) -> list[str]:
         """The members' names."""
-        return [link[0] for link in self._about["links"]]
+        return self._file.names(self._number)
+
+    def _links(self) -> list[tuple[str, str, int | None, str]]:
+        """Name, kind, number of the object and target of each link."""
+        return self._file.links(self._number)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())

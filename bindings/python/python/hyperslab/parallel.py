@@ -1,4 +1,4 @@
-"""Parallel: many writers, a subfile each, one file to the reader; plan, tasks, fragments, commit."""
+"""Parallel: many writers, a few subfiles, one file to the reader; plan, tasks, fragments, commit."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from . import _native, selecting
+import numpy as np
+
+from . import _native, layouts, selecting
 from .errors import InvalidInputError, UnsupportedError
-from .writing import NewDataset, NewGroup
+from .writing import NewDataset, NewGroup, fill_of, filters_of
 
 
 class Subfile(NamedTuple):
-    """A subfile of a commit."""
+    """A subfile of a commit, with the task that wrote it or the first of several."""
 
     name: str
     bytes: int
@@ -38,9 +40,22 @@ class Verification(NamedTuple):
     subfile_bytes: int
 
 
-def verify(path: Any) -> Verification:
-    """Whether all subfiles of a master are there, whole, and belong together. Values are not read."""
-    return Verification(*_native.verify(os.fspath(path)))
+def verify(path: Any, *, values: bool = False) -> Verification:
+    """Whether all subfiles of a master are there, whole, and belong together. `values=True` reads all bytes too: those
+    of plans with `checksums=True` must be those that were written, the others' chunks must decode."""
+    return Verification(*_native.verify(os.fspath(path), values))
+
+
+class Tidied(NamedTuple):
+    """What tidying did: writes whose subfiles are gone, and those that somebody may still be at."""
+
+    removed: list[str]
+    young: list[str]
+
+
+def tidy(path: Any, *, hours: float = 24) -> Tidied:
+    """Removes what plans for this file have left that were killed: not committed, and not touched for so many hours."""
+    return Tidied(*_native.tidy(os.fspath(path), hours * 3600))
 
 
 class Fused(NamedTuple):
@@ -68,10 +83,7 @@ class TaskGroup(NewGroup):
             raise TypeError(f"create_dataset() got an unexpected keyword argument {unknown.pop()!r}")
         options: dict[str, Any] = {"rows": bool(given.get("rows"))}
         if given.get("region") is not None:
-            selected = selecting.select(given["region"], tuple(shape or ()))
-            if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
-                raise UnsupportedError("regions of masks, lists or steps: give slices without", "Unsupported")
-            options["region"] = [axis[0] for axis in selected.axes], list(selected.box)
+            options["region"] = _box(given["region"], tuple(shape or ()))
         return options
 
     def create_dataset(self, path: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
@@ -93,16 +105,24 @@ class TaskGroup(NewGroup):
         return super().create_dataset(path, shape, dtype, data, **options)
 
 
-def _dtype(data: Any) -> Any:
-    import numpy as np
+def _box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """Start and count of what a key selects without steps."""
+    selected = selecting.select(key, shape)
+    if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
+        raise UnsupportedError("regions of masks, lists or steps: give slices without", "Unsupported")
+    return [axis[0] for axis in selected.axes], list(selected.box)
 
+
+def _slices(box: tuple[list[int], list[int]]) -> tuple[slice, ...]:
+    return tuple(slice(start, start + count) for start, count in zip(*box))
+
+
+def _dtype(data: Any) -> Any:
     array = np.asarray(data)
     return str if array.dtype.kind in "UO" else array.dtype
 
 
 def _shape(data: Any) -> tuple[int, ...]:
-    import numpy as np
-
     return np.shape(data)
 
 
@@ -110,9 +130,25 @@ class Task(TaskGroup):
     """One writer's part. `finish()` gives the fragment to hand to `WritePlan.commit`; a task that is not finished
     leaves nothing."""
 
-    def __init__(self, native: _native.Task, number: int) -> None:
+    def __init__(self, native: _native.Writer, number: int) -> None:
         super().__init__(native, "/")
         self.number = number
+
+    def dataset(self, path: str) -> NewDataset:
+        """A dataset of the plan, or one that this task has defined."""
+        shape, datatype, chunks, _ = self._writer.definition(path)
+        return NewDataset(self._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
+
+    def region(self, path: str) -> tuple[slice, ...]:
+        """What this task writes of a dataset of the plan."""
+        box = self._writer.definition(path)[3]
+        if box is None:
+            raise InvalidInputError(f"{path} has no region: this task may write any part of it", "InvalidInput")
+        return _slices(box)
+
+    def write(self, path: str, values: Any) -> None:
+        """Writes all that this task has to write of a dataset of the plan."""
+        self.dataset(path)[self.region(path)] = values
 
     def finish(self) -> bytes:
         """Ends the subfile and gives the fragment; nothing of it is visible yet."""
@@ -137,8 +173,36 @@ class Task(TaskGroup):
 class WritePlan:
     """A parallel write of one file. Made once; goes to writers by pickle or as `bytes(plan)`."""
 
-    def __init__(self, path: Any, mode: str = "create", *, alignment: int | None = None) -> None:
-        self._native = _native.WritePlan(os.fspath(path), mode, alignment)
+    def __init__(self, path: Any, mode: str = "create", *, alignment: int | None = None, writers: int | None = None,
+                 factor: int | None = None, durable: bool = True, checksums: bool = False) -> None:
+        """`mode` is "create" (there must be no file), "overwrite" or "append". With `writers` (how many tasks there will
+        be), `factor` of them share each subfile for the datasets of the plan; the default goes by the file system.
+        `durable=False` does not wait for the disk, `checksums=True` records checksums for `verify(values=True)`."""
+        self._native = _native.WritePlan(os.fspath(path), mode, alignment, writers, factor, durable, checksums)
+
+    def create_dataset(self, path: str, shape: Any, dtype: Any = "f4", *, regions: Iterable[Any] | None = None, chunks: Any = None,
+                       fillvalue: Any = None, compression: Any = None, compression_opts: Any = None, shuffle: bool = False,
+                       fletcher32: bool = False) -> None:
+        """A dataset that all tasks write together, in subfiles that `factor` of them share. Task `n` writes
+        `regions[n]`, or as many rows as the others (`region(path, n)` tells). Every task has it from its beginning:
+        `task.dataset(path)`. The plan must know how many tasks there are (`writers=`)."""
+        extent = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
+        datatype = layouts.of_dtype(dtype)
+        given = None if chunks is None or chunks is True else [int(n) for n in (chunks if np.iterable(chunks) else (chunks,))]
+        if chunks is True and not compression and not shuffle and not fletcher32:
+            raise InvalidInputError("chunks=True without a filter: give their shape", "InvalidInput")
+        filters = filters_of(compression, compression_opts, shuffle, fletcher32)
+        boxes = None if regions is None else [_box(region, tuple(extent)) for region in regions]
+        self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes)
+
+    def region(self, path: str, task: int) -> tuple[slice, ...]:
+        """What a task writes of a dataset of the plan."""
+        return _slices(self._native.region(path, task))
+
+    @property
+    def factor(self) -> int:
+        """How many tasks write a subfile together."""
+        return self._native.factor
 
     @classmethod
     def from_bytes(cls, data: bytes) -> WritePlan:

@@ -23,6 +23,7 @@ def jar() -> pathlib.Path:
 
 def configure(builder: Any) -> Any:
     """Adds the jar, and a catalog `h5`, to a `SparkSession.builder`; keeps what it has."""
+    import pyspark
     from pyspark.sql import SparkSession
 
     if SparkSession.getActiveSession() is not None:
@@ -36,6 +37,9 @@ def configure(builder: Any) -> Any:
         os.environ["PYSPARK_PYTHON"] = sys.executable
     if "spark.sql.catalog.h5" not in builder._options:
         builder = builder.config("spark.sql.catalog.h5", "io.hyperslab.spark.Hdf5Catalog")
+    if pyspark.__version__.startswith("3.") and "spark.sql.catalog.spark_catalog" not in builder._options:
+        # Spark 3.5 reads no tables of CREATE TABLE ... USING hdf5 by itself.
+        builder = builder.config("spark.sql.catalog.spark_catalog", "io.hyperslab.spark.Hdf5SessionCatalog")
     return builder
 
 

@@ -13,7 +13,7 @@ from .objects import Dataset, Group
 
 def _paths(group: Group, prefix: str, seen: frozenset[int]) -> list[str]:
     found: list[str] = []
-    for name, kind, number, _ in group._about["links"]:
+    for name, kind, number, _ in group._links():
         if kind != "hard":
             if _leads_to_a_dataset(group, name):
                 found.append(prefix + name)

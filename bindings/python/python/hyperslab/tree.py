@@ -31,7 +31,7 @@ def members(group: Group, seen: frozenset[int]) -> Iterator[Entry]:
     """The links of a group; an object that lies on the way here is `repeated`."""
     from .objects import make
 
-    for name, kind, number, target in group._about["links"]:
+    for name, kind, number, target in group._links():
         path = f"{group.name.rstrip('/')}/{name}"
         if kind != "hard":
             yield Entry(name, path, f"{kind} link", None, target, False)

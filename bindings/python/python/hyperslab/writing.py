@@ -16,13 +16,13 @@ from .errors import InvalidInputError, UnsupportedError
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
     "gzip": (1, None, True), "deflate": (1, None, True), "lz4": (32004, "lz4", True), "zstd": (32015, "zstd", True),
-    "bitshuffle": (32008, "bitshuffle", True),
+    "bitshuffle": (32008, "bitshuffle", True), "lzf": (32000, "lzf", True),
 }
 _LEVELS = {1: 4, 32015: 3}
 _BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
 
 
-def _filters(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> list[tuple[int, str | None, bool, list[int]]]:
+def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> list[tuple[int, str | None, bool, list[int]]]:
     filters: list[tuple[int, str | None, bool, list[int]]] = []
     if shuffle:
         filters.append((2, None, True, []))
@@ -47,6 +47,12 @@ def _filters(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> l
     if fletcher32:
         filters.append((3, None, False, []))
     return filters
+
+
+def fill_of(value: Any, datatype: dict[str, Any]) -> bytes | None:
+    """The bytes of a fill value; zeros need none."""
+    fill: bytes | None = None if value is None else layouts.stored(value, datatype, []).tobytes()
+    return fill if fill and any(fill) else None
 
 
 class NewAttributes:
@@ -133,8 +139,6 @@ class NewDataset:
         selected = selecting.select(key, self.shape)
         if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
             raise UnsupportedError("writing by masks or lists of indexes: write slices", "Unsupported")
-        if any(step != 1 and count > 1 for _, count, step in selected.axes):
-            raise UnsupportedError("writing with steps: write slices without", "Unsupported")
         inner = tuple(self._datatype["shape"]) if self._datatype["class"] == "array" else ()
         heap: list[bytes] = []
         data = layouts.stored(values, self._datatype, heap)
@@ -142,8 +146,11 @@ class NewDataset:
             data = layouts.contiguous(np.broadcast_to(data, selected.shape + inner))
         except ValueError:
             raise InvalidInputError(f"values of shape {np.shape(values)} for a selection of shape {selected.shape}", "InvalidInput") from None
+        if 0 in selected.box:
+            return
         start, count = [axis[0] for axis in selected.axes], list(selected.box)
-        self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap)
+        steps = [axis[2] for axis in selected.axes]
+        self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap, steps if any(step != 1 for step in steps) else None)
 
     def __repr__(self) -> str:
         return f"<new dataset {self.name} {self.shape}>"
@@ -201,11 +208,8 @@ class NewGroup:
             raise InvalidInputError("a dataset needs a shape or data", "InvalidInput")
         if maxshape is not None:
             maxshape = [None if n is None else int(n) for n in (maxshape if np.iterable(maxshape) else (maxshape,))]
-        filters = _filters(compression, compression_opts, shuffle, fletcher32)
-        fill = None
-        if fillvalue is not None:
-            fill = layouts.stored(fillvalue, datatype, []).tobytes()
-            fill = fill if any(fill) else None
+        filters = filters_of(compression, compression_opts, shuffle, fletcher32)
+        fill = fill_of(fillvalue, datatype)
         if chunks is True or (chunks is None and filters):
             chunks, maxshape = None, maxshape
             if not filters and maxshape is None:

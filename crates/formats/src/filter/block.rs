@@ -3,6 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::blosc::blosclz;
+use super::lz4_block;
 
 /// How one block was compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl BlockDecoder {
         let damaged = |error: &dyn std::fmt::Display| Error::corrupt(format!("a compressed block is damaged: {error}"));
         let written = match self.codec {
             BlockCodec::BloscLz => blosclz::decode(stored, target)?,
-            BlockCodec::Lz4 => lz4_flex::block::decompress_into(stored, target).map_err(|error| damaged(&error))?,
+            BlockCodec::Lz4 => lz4_block::decode(stored, target)?,
             BlockCodec::Snappy => {
                 // The decoder says how much it would write, before it writes.
                 let length = snap::raw::decompress_len(stored).map_err(|error| damaged(&error))?;

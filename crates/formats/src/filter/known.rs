@@ -13,6 +13,7 @@ pub(super) mod id {
     pub const BLOSC: u16 = 32001;
     pub const LZ4: u16 = 32004;
     pub const BITSHUFFLE: u16 = 32008;
+    pub const ZFP: u16 = 32013;
     pub const ZSTD: u16 = 32015;
     pub const BLOSC2: u16 = 32026;
 }
@@ -39,7 +40,7 @@ pub(super) const NAMES: [(u16, &str); 38] = [
     (32010, "lpc-rice"),
     (32011, "ccsds-123"),
     (32012, "jpeg-ls"),
-    (32013, "zfp"),
+    (id::ZFP, "zfp"),
     (32014, "fpzip"),
     (id::ZSTD, "zstd"),
     (32016, "b3d"),
@@ -74,6 +75,7 @@ pub(super) fn is_built_in(id: u16) -> bool {
                 | id::BLOSC
                 | id::LZ4
                 | id::BITSHUFFLE
+                | id::ZFP
                 | id::ZSTD
                 | id::BLOSC2
     )

@@ -2,6 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
+use super::lz4_block;
+
 pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
     let (total, rest) = input.split_first_chunk::<8>().ok_or_else(short)?;
@@ -26,8 +28,7 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
             target.copy_from_slice(stored);
             continue;
         }
-        let written = lz4_flex::block::decompress_into(stored, target)
-            .map_err(|error| Error::corrupt(format!("the compressed bytes are damaged: {error}")))?;
+        let written = lz4_block::decode(stored, target)?;
         if written != target.len() {
             return Err(Error::corrupt(format!("a block of {written} bytes where {} belong", target.len())));
         }

@@ -13,6 +13,7 @@ mod deflate;
 mod fletcher32;
 mod known;
 mod lz4;
+mod lz4_block;
 mod lzf;
 mod matches;
 mod nbit;
@@ -22,6 +23,7 @@ mod registry;
 mod scaleoffset;
 mod shuffle;
 mod szip;
+mod zfp;
 mod zstd;
 
 pub use one_filter::Filter;

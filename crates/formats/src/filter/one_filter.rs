@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::known::{NAMES, id, is_built_in};
-use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, shuffle, szip, zstd};
+use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, shuffle, szip, zfp, zstd};
 
 /// One filter of a pipeline, as the filter pipeline message stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Filter {
 
     /// Whether we can apply it.
     pub fn is_written(&self) -> bool {
-        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::LZ4, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
+        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
     }
 
     /// Applies the filter; the inverse of `decode`.
@@ -43,6 +43,7 @@ impl Filter {
             id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
             id::FLETCHER32 => Ok(fletcher32::encode(input)),
             id::LZ4 => lz4::encode(input, parameter(0)),
+            id::LZF => Ok(lzf::encode(input)),
             id::BITSHUFFLE => bitshuffle::encode(input, &self.parameters),
             id::ZSTD => zstd::encode(input, parameter(3)),
             _ => Err(Error::unsupported(format!("writing with the {} filter (number {})", self.label(), self.id))),
@@ -52,8 +53,8 @@ impl Filter {
     /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
     pub(super) fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
         // These write all over old bytes, which then need not become zeros first.
-        const OVERWRITING: [u16; 8] =
-            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZSTD];
+        const OVERWRITING: [u16; 9] =
+            [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZFP, id::ZSTD];
         if !OVERWRITING.contains(&self.id) {
             out.clear();
         }
@@ -73,6 +74,7 @@ impl Filter {
             id::BLOSC => blosc::decode(input, most, out),
             id::LZ4 => lz4::decode(input, most, out),
             id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
+            id::ZFP => zfp::decode(input, &self.parameters, most, out),
             id::ZSTD => zstd::decode(input, most, out),
             id::BLOSC2 => blosc2::decode(input, most, out),
             _ => match registry::find(self.id) {

@@ -2,20 +2,27 @@
 
 use hyperslab_array::{Error, Result};
 
+const BLOCK_BYTES: usize = 12;
+
+/// The three little-endian words of a block.
+fn words(block: &[u8; BLOCK_BYTES]) -> [u32; 3] {
+    let (words, _) = block.as_chunks::<4>();
+    std::array::from_fn(|number| words.get(number).copied().map_or(0, u32::from_le_bytes))
+}
+
 /// lookup3 ("hashlittle") of `bytes`.
 pub(crate) fn lookup3(bytes: &[u8]) -> u32 {
     let length = u32::try_from(bytes.len() & 0xffff_ffff).unwrap_or(u32::MAX);
     let start = 0xdead_beef_u32.wrapping_add(length);
     let (mut a, mut b, mut c) = (start, start, start);
-    let word = |block: &[u8], at: usize| -> u32 {
-        (0..4).rev().fold(0, |n, k| (n << 8) | u32::from(block.get(at + k).copied().unwrap_or(0)))
-    };
     let mut rest = bytes;
-    while rest.len() > 12 {
-        let (block, tail) = rest.split_at(12);
-        a = a.wrapping_add(word(block, 0));
-        b = b.wrapping_add(word(block, 4));
-        c = c.wrapping_add(word(block, 8));
+    while rest.len() > BLOCK_BYTES
+        && let Some((block, tail)) = rest.split_first_chunk()
+    {
+        let [first, second, third] = words(block);
+        a = a.wrapping_add(first);
+        b = b.wrapping_add(second);
+        c = c.wrapping_add(third);
         a = a.wrapping_sub(c) ^ c.rotate_left(4);
         c = c.wrapping_add(b);
         b = b.wrapping_sub(a) ^ a.rotate_left(6);
@@ -33,9 +40,12 @@ pub(crate) fn lookup3(bytes: &[u8]) -> u32 {
     if rest.is_empty() {
         return c;
     }
-    a = a.wrapping_add(word(rest, 0));
-    b = b.wrapping_add(word(rest, 4));
-    c = c.wrapping_add(word(rest, 8));
+    let mut last = [0; BLOCK_BYTES];
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    let [first, second, third] = words(&last);
+    a = a.wrapping_add(first);
+    b = b.wrapping_add(second);
+    c = c.wrapping_add(third);
     c = (c ^ b).wrapping_sub(b.rotate_left(14));
     a = (a ^ c).wrapping_sub(c.rotate_left(11));
     b = (b ^ a).wrapping_sub(a.rotate_left(25));

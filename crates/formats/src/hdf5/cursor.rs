@@ -14,6 +14,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    #[inline]
     pub fn new(bytes: &'a [u8], start: u64, offset_size: u8, length_size: u8) -> Self {
         Self { bytes, position: 0, start, offset_size, length_size }
     }
@@ -42,47 +43,66 @@ impl<'a> Cursor<'a> {
         Error::corrupt(message).at_offset(self.offset_in_file())
     }
     /// The next `count` bytes.
+    #[inline]
     pub fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let taken = self
-            .position
-            .checked_add(count)
-            .and_then(|end| Some((self.bytes.get(self.position..end)?, end)));
-        let Some((taken, end)) = taken else {
-            return Err(self.corrupt(format!(
-                "a structure ends {} bytes too early",
-                count.saturating_sub(self.remaining())
-            )));
-        };
-        self.position = end;
-        Ok(taken)
+        match self.bytes.get(self.position..).and_then(|rest| rest.get(..count)) {
+            Some(taken) => {
+                self.position += count;
+                Ok(taken)
+            }
+            None => Err(self.too_early(count)),
+        }
+    }
+    /// The next `N` bytes, as many as the compiler knows.
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.bytes.get(self.position..).and_then(|rest| rest.first_chunk()) {
+            Some(taken) => {
+                self.position += N;
+                Ok(*taken)
+            }
+            None => Err(self.too_early(N)),
+        }
+    }
+    #[cold]
+    fn too_early(&self, count: usize) -> Error {
+        self.corrupt(format!("a structure ends {} bytes too early", count.saturating_sub(self.remaining())))
     }
     /// The next `count` bytes, as a `u64` count from the file.
     pub fn take_u64(&mut self, count: u64) -> Result<&'a [u8]> {
         self.take(usize::try_from(count).unwrap_or(usize::MAX))
     }
+    #[inline]
     pub fn skip(&mut self, count: usize) -> Result<()> {
         self.take(count).map(|_| ())
     }
     /// An unsigned integer of `size` bytes (0 to 8).
+    #[inline]
     pub fn uint(&mut self, size: usize) -> Result<u64> {
-        if size > 8 {
-            return Err(self.corrupt(format!("an integer of {size} bytes")));
+        match size {
+            8 => self.u64(),
+            0..8 => Ok(self.take(size)?.iter().rev().fold(0, |n, &b| (n << 8) | u64::from(b))),
+            _ => Err(self.corrupt(format!("an integer of {size} bytes"))),
         }
-        Ok(self.take(size)?.iter().rev().fold(0, |n, &b| (n << 8) | u64::from(b)))
     }
+    #[inline]
     pub fn u8(&mut self) -> Result<u8> {
-        Ok(self.take(1)?.first().copied().unwrap_or(0))
+        self.array().map(u8::from_le_bytes)
     }
+    #[inline]
     pub fn u16(&mut self) -> Result<u16> {
-        Ok(self.take(2)?.iter().rev().fold(0, |n, &b| (n << 8) | u16::from(b)))
+        self.array().map(u16::from_le_bytes)
     }
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
-        Ok(self.take(4)?.iter().rev().fold(0, |n, &b| (n << 8) | u32::from(b)))
+        self.array().map(u32::from_le_bytes)
     }
+    #[inline]
     pub fn u64(&mut self) -> Result<u64> {
-        self.uint(8)
+        self.array().map(u64::from_le_bytes)
     }
     /// An address; `None` is the undefined address (all bits set).
+    #[inline]
     pub fn address(&mut self) -> Result<Option<u64>> {
         let size = self.offset_size;
         let value = self.uint(usize::from(size))?;
@@ -96,6 +116,7 @@ impl<'a> Cursor<'a> {
             .ok_or_else(|| Error::corrupt(format!("the address of {what} is undefined")).at_offset(place))
     }
     /// A length.
+    #[inline]
     pub fn length(&mut self) -> Result<u64> {
         self.uint(usize::from(self.length_size))
     }

@@ -17,7 +17,7 @@ use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, S
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, Stored)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
-    let datatype = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?.parse(source, datatype::parse)?;
+    let datatype = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?.parse(source, |cursor| datatype::parse(cursor, source.limits.depth))?;
     let dataspace = header.find(kind::DATASPACE).ok_or_else(|| missing("dataspace"))?.parse(source, dataspace::parse)?;
     let message = header.find(kind::LAYOUT).ok_or_else(|| missing("layout"))?.parse(source, layout::parse)?;
     let pipeline = match header.find(kind::FILTER_PIPELINE) {
@@ -27,7 +27,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
     let fill_value = fill_value(source, header, &datatype)?;
     let virtual_mappings = match &message {
         LayoutMessage::Virtual(place) => virtual_dataset::mappings(source, *place)?,
-        _ => Arc::new([]) as Arc<[VirtualMapping]>,
+        _ => Arc::<[VirtualMapping]>::default(),
     };
     let external_files = external_files(source, header)?;
     let (layout, storage, stored_bytes) = layout_of(message, &datatype, &dataspace, !external_files.is_empty())?;
@@ -61,7 +61,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
 
 /// The files that hold the raw data, where the dataset has none in this one.
 fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[ExternalFile]>> {
-    let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::new([])) };
+    let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::default()) };
     let files = message.parse(source, external_files::parse)?;
     let heap = LocalHeap::read(source, files.heap)?;
     let named = files.slots.into_iter().map(|slot| {

@@ -13,6 +13,8 @@ mod cursor;
 mod driver;
 mod encoder;
 mod file;
+#[doc(hidden)]
+pub mod fuzzing;
 mod group;
 mod heap;
 mod layout;
@@ -24,6 +26,7 @@ mod source;
 mod superblock;
 mod tree;
 mod virtual_dataset;
+mod visited;
 pub mod writer;
 
 pub use file::Hdf5File;

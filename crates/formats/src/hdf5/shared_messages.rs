@@ -52,5 +52,5 @@ pub(crate) fn body(source: &Source, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
     let table = source.shared_messages.iter().find(holds);
     let table = table.ok_or_else(|| Error::corrupt(format!("no heap of shared messages of kind {kind:#x}")))?;
     let id = id.get(..HEAP_ID_BYTES).ok_or_else(|| Error::corrupt("a shared message without heap ID"))?;
-    FractalHeap::open(source, table.heap)?.object(id)
+    Ok(FractalHeap::open(source, table.heap)?.object(id)?.into_owned())
 }

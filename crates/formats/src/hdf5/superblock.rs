@@ -59,10 +59,12 @@ impl Superblock {
     }
 
     fn parse(storage: Arc<dyn Storage>, place: u64, limits: &Limits) -> Result<Self> {
-        let available = storage.len().saturating_sub(place).min(160);
-        let mut bytes = vec![0; usize::try_from(available).unwrap_or(0)];
-        storage.read_exact_at(place, &mut bytes)?;
-        let mut cursor = Cursor::new(&bytes, place, 8, 8);
+        let mut room = [0; 160];
+        let available = usize::try_from(storage.len().saturating_sub(place)).unwrap_or(usize::MAX).min(room.len());
+        let bytes = room.get_mut(..available).unwrap_or_default();
+        storage.read_exact_at(place, bytes)?;
+        let bytes: &[u8] = bytes;
+        let mut cursor = Cursor::new(bytes, place, 8, 8);
         cursor.skip(8)?;
         let version = cursor.u8()?;
         let (offset_size, length_size) = match version {
@@ -84,8 +86,8 @@ impl Superblock {
         }
         let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
         let source =
-            Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::new([]), budget };
-        let mut fields = source.cursor(&bytes, 0);
+            Source { storage, base_address: place, offset_size, length_size, limits: limits.clone(), shared_messages: Arc::default(), budget };
+        let mut fields = source.cursor(bytes, 0);
         fields.skip(cursor.position())?;
         if version < 2 {
             fields.skip(2 + 2 + 4)?;
@@ -118,7 +120,8 @@ impl Superblock {
             self.source = driver::joined_by_block(self.source, driver)?;
         }
         let Some(extension) = self.extension else { return Ok(self) };
-        let header = ObjectHeader::read(&self.source, extension)?;
+        let source = self.source.clone();
+        let header = ObjectHeader::read(&source, extension)?;
         if let Some(message) = header.find(kind::DRIVER_INFO) {
             let mut cursor = self.source.cursor(&message.body, message.address);
             self.source = driver::joined_by_message(self.source.clone(), &mut cursor)?;

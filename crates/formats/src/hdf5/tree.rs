@@ -1,6 +1,6 @@
 //! The tree of a file: every object that hard links reach, parsed once, breadth first.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use hyperslab_array::{Attribute, Elements, Error, Result};
 
@@ -18,10 +18,13 @@ use crate::{Content, Group, Link, LinkTarget, Object, ObjectId, Tree};
 /// an unreadable root makes the file unreadable.
 pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>>)> {
     let source = &superblock.source;
-    let mut builder = Builder { source, tree: Tree::default(), stored: Vec::new(), ids: HashMap::new(), pending: VecDeque::new() };
-    builder.add("/".to_owned(), superblock.root)?;
-    while let Some(id) = builder.pending.pop_front() {
-        builder.parse(id)?;
+    let mut builder = Builder { source, tree: Tree::default(), stored: Vec::new(), ids: HashMap::new() };
+    builder.add(superblock.root, || "/".to_owned())?;
+    // Those that are found on the way come behind the others.
+    let mut next = 0;
+    while next < builder.tree.objects.len() {
+        builder.parse(ObjectId(next))?;
+        next += 1;
     }
     match builder.tree.objects.first().map(|root| &root.content) {
         Some(Content::Group(_)) => {}
@@ -31,6 +34,9 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>
     Ok((builder.tree, builder.stored))
 }
 
+/// Up to as many objects are looked through one after the other: most files have no more.
+const FEW_OBJECTS: usize = 16;
+
 /// What an attribute costs beside its message.
 const ATTRIBUTE_COST: u64 = 300;
 
@@ -38,30 +44,40 @@ struct Builder<'a> {
     source: &'a Source,
     tree: Tree,
     stored: Vec<Option<Stored>>,
+    /// By address, once there are more than a few.
     ids: HashMap<u64, ObjectId>,
-    pending: VecDeque<ObjectId>,
 }
 
 impl Builder<'_> {
-    /// The object at `address`, new or known.
-    fn add(&mut self, path: String, address: u64) -> Result<ObjectId> {
-        if let Some(id) = self.ids.get(&address) {
-            return Ok(*id);
+    /// The object at `address`: a known one, or a new one that `path` leads to.
+    fn add(&mut self, address: u64, path: impl FnOnce() -> String) -> Result<ObjectId> {
+        let known = match self.ids.is_empty() {
+            true => self.tree.at_address(address),
+            false => self.ids.get(&address).copied(),
+        };
+        if let Some(id) = known {
+            return Ok(id);
         }
         let id = ObjectId(self.tree.objects.len());
         if id.0 as u64 >= self.source.limits.objects {
             return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects)));
         }
-        let content = Content::Unreadable(Error::internal("not parsed yet"));
-        self.tree.objects.push(Object { path, address: Some(address), attributes: Vec::new(), attributes_error: None, content });
+        // What it is stands here once it is parsed.
+        let content = Content::Group(Group::default());
+        self.tree.objects.push(Object { path: path(), address: Some(address), attributes: Vec::new(), attributes_error: None, content });
         self.stored.push(None);
-        self.ids.insert(address, id);
-        self.pending.push_back(id);
+        if !self.ids.is_empty() {
+            self.ids.insert(address, id);
+        } else if self.tree.objects.len() > FEW_OBJECTS {
+            let numbered = self.tree.objects.iter().enumerate();
+            self.ids = numbered.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect();
+        }
         Ok(id)
     }
 
     fn parse(&mut self, id: ObjectId) -> Result<()> {
-        let Some((path, address)) = self.tree.object(id).and_then(|o| Some((o.path.clone(), o.address?))) else {
+        let taken = self.tree.objects.get_mut(id.0).and_then(|o| Some((std::mem::take(&mut o.path), o.address?)));
+        let Some((path, address)) = taken else {
             return Err(Error::internal("an object without address"));
         };
         let parsed = ObjectHeader::read(self.source, address).and_then(|header| {
@@ -84,6 +100,7 @@ impl Builder<'_> {
                 Ok(attributes) => object.attributes = attributes,
                 Err(error) => object.attributes_error = Some(error.at_object(&path)),
             }
+            object.path = path;
         }
         if let Some(place) = self.stored.get_mut(id.0) {
             *place = stored;
@@ -103,7 +120,7 @@ impl Builder<'_> {
         }
         match header.find(kind::DATATYPE) {
             Some(message) if header.find(kind::DATASPACE).is_none() => {
-                Ok((Content::Datatype(message.parse(self.source, datatype::parse)?), None))
+                Ok((Content::Datatype(message.parse(self.source, |cursor| datatype::parse(cursor, self.source.limits.depth))?), None))
             }
             _ => Err(Error::unsupported("an object that is no group, dataset or committed datatype")),
         }
@@ -113,7 +130,7 @@ impl Builder<'_> {
         let target = match target {
             RawTarget::Hard(address) => {
                 let separator = if group.ends_with('/') { "" } else { "/" };
-                LinkTarget::Hard(self.add(format!("{group}{separator}{name}"), address)?)
+                LinkTarget::Hard(self.add(address, || [group, separator, &name].concat())?)
             }
             RawTarget::Soft(path) => LinkTarget::Soft(path),
             RawTarget::External { file, path } => LinkTarget::External { file, path },
@@ -149,7 +166,7 @@ fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<RawAttribute>) -> 
         let id = cursor.take(heap.id_bytes())?;
         let object = match cursor.u8()? & SHARED {
             0 => heap.object(id)?,
-            _ => shared_messages::body(source, kind::ATTRIBUTE, id)?,
+            _ => shared_messages::body(source, kind::ATTRIBUTE, id)?.into(),
         };
         source.budget.charge((object.len() as u64).saturating_add(ATTRIBUTE_COST))?;
         raw.push(attribute::parse(source, &mut source.cursor(&object, tree))?);

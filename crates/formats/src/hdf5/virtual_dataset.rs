@@ -19,7 +19,7 @@ mod flag {
 
 /// The mappings at a place of the global heap; none where the address is undefined.
 pub(super) fn mappings(source: &Source, place: Option<HeapReference>) -> Result<Arc<[VirtualMapping]>> {
-    let Some(place) = place else { return Ok(Arc::new([])) };
+    let Some(place) = place else { return Ok(Arc::default()) };
     let mut objects = source.heap_objects();
     GlobalHeap::fetch(source, &[place], &mut objects)?;
     let block = objects.object(place)?;

@@ -26,12 +26,17 @@ pub(super) fn is_scale(object: &Object) -> bool {
 
 /// Fills `Dataset::dimensions` of plain HDF5 from attached dimension scales and labels.
 pub fn attach_dimension_scales(tree: &mut Tree) {
+    // A dataset without attributes has none attached, nor labels.
+    let may_have: Vec<ObjectId> =
+        (0..tree.objects.len()).map(ObjectId).filter(|id| tree.object(*id).is_some_and(|object| !object.attributes.is_empty())).collect();
+    if may_have.is_empty() {
+        return;
+    }
     let addresses = by_address(tree);
-    let described: Vec<(usize, Vec<DimensionScale>)> = (0..tree.objects.len())
-        .filter_map(|number| Some((number, describe(tree, &addresses, ObjectId(number))?)))
-        .collect();
-    for (number, dimensions) in described {
-        if let Some(Content::Dataset(dataset)) = tree.objects.get_mut(number).map(|object| &mut object.content) {
+    let described: Vec<(ObjectId, Vec<DimensionScale>)> =
+        may_have.into_iter().filter_map(|id| Some((id, describe(tree, &addresses, id)?))).collect();
+    for (id, dimensions) in described {
+        if let Some(Content::Dataset(dataset)) = tree.objects.get_mut(id.0).map(|object| &mut object.content) {
             dataset.dimensions = dimensions;
         }
     }

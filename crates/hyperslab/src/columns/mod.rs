@@ -1,6 +1,7 @@
 //! Arrays to Arrow and back: one table of types, conversion of values, attributes as field metadata.
 
 mod attributes;
+mod boundary;
 mod convention;
 mod convert;
 mod time;
@@ -16,6 +17,7 @@ use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
 use convention::Convention;
 
 pub use attributes::text as attribute_text;
+pub(crate) use boundary::attributes as attributes_of;
 pub(crate) use time::ModelDates;
 pub use types::{arrow_type, datatype_of};
 
@@ -81,6 +83,10 @@ impl Column {
             Some(array) => array,
             None => convert::convert(&self.datatype, &bytes, heap)?,
         })
+    }
+    /// Whether values are shown as they are stored: numbers in the machine's own form.
+    pub(crate) fn is_as_stored(&self) -> bool {
+        self.convention.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
     }
     fn decode(&self, stored: ArrayRef) -> Result<ArrayRef> {
         match &self.convention {

@@ -14,6 +14,25 @@ use rayon::prelude::*;
 use super::Plan;
 use crate::Cancellation;
 
+macro_rules! for_number {
+    ($array:expr, $integer:ident, $float:ident $(, $argument:expr)*) => {
+        match $array.data_type() {
+            DataType::Int8 => $integer::<Int8Type>($array $(, $argument)*),
+            DataType::Int16 => $integer::<Int16Type>($array $(, $argument)*),
+            DataType::Int32 => $integer::<Int32Type>($array $(, $argument)*),
+            DataType::Int64 => $integer::<Int64Type>($array $(, $argument)*),
+            DataType::UInt8 => $integer::<UInt8Type>($array $(, $argument)*),
+            DataType::UInt16 => $integer::<UInt16Type>($array $(, $argument)*),
+            DataType::UInt32 => $integer::<UInt32Type>($array $(, $argument)*),
+            DataType::UInt64 => $integer::<UInt64Type>($array $(, $argument)*),
+            DataType::Float16 => $float::<Float16Type>($array $(, $argument)*),
+            DataType::Float32 => $float::<Float32Type>($array $(, $argument)*),
+            DataType::Float64 => $float::<Float64Type>($array $(, $argument)*),
+            other => Err(Error::unsupported(format!("sums and extremes of {other}: only integers and floats have them"))),
+        }
+    };
+}
+
 /// A column's values all together. Nulls and NaN are counted and otherwise left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
@@ -50,8 +69,75 @@ pub enum Extremes {
     },
 }
 
+/// How values that are not numbers count, and how wide a sum of integers is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// As numpy's `nanmin`, `nanmax` and `nansum`: NaN is left out, sums of integers are exact.
+    Numpy,
+    /// As Spark: NaN is above every number and spoils a sum; a sum of integers has 64 bits, and beyond them it
+    /// wraps around or is `InvalidInput`.
+    Spark {
+        /// Whether it wraps around (Spark without ANSI).
+        wraps: bool,
+    },
+}
+
+/// An answer in a type that holds it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// Of integers.
+    Integer(i128),
+    /// Of floats.
+    Float(f64),
+}
+
 impl Summary {
-    fn and(self, other: Self) -> Result<Self> {
+    /// Of one column of integers or floats; `Unsupported` for others.
+    pub fn of(array: &ArrayRef) -> Result<Self> {
+        for_number!(array, integers, floats)
+    }
+
+    /// NaN where it alone answers: it is above every number, or there is nothing else.
+    fn nan(&self, rule: Rule, above: bool) -> Option<Number> {
+        let answers = rule != Rule::Numpy && self.nans > 0 && (above || self.count == 0);
+        answers.then_some(Number::Float(f64::NAN))
+    }
+
+    /// The least value; none where there is no value.
+    pub fn minimum(&self, rule: Rule) -> Option<Number> {
+        self.nan(rule, false).or_else(|| self.extremes.map(|extremes| match extremes {
+            Extremes::Integer { minimum, .. } => Number::Integer(minimum),
+            Extremes::Float { minimum, .. } => Number::Float(minimum),
+        }))
+    }
+
+    /// The greatest value; none where there is no value.
+    pub fn maximum(&self, rule: Rule) -> Option<Number> {
+        self.nan(rule, true).or_else(|| self.extremes.map(|extremes| match extremes {
+            Extremes::Integer { maximum, .. } => Number::Integer(maximum),
+            Extremes::Float { maximum, .. } => Number::Float(maximum),
+        }))
+    }
+
+    /// The sum; none where there is no value.
+    pub fn sum(&self, rule: Rule) -> Result<Option<Number>> {
+        if let Some(nan) = self.nan(rule, true) {
+            return Ok(Some(nan));
+        }
+        match (self.extremes, rule) {
+            (None, _) => Ok(None),
+            (Some(Extremes::Float { sum, .. }), _) => Ok(Some(Number::Float(sum))),
+            (Some(Extremes::Integer { sum, .. }), Rule::Numpy) => Ok(Some(Number::Integer(sum))),
+            (Some(Extremes::Integer { sum, .. }), Rule::Spark { wraps }) => match i64::try_from(sum) {
+                Ok(sum) => Ok(Some(Number::Integer(sum.into()))),
+                Err(_) if wraps => Ok(Some(Number::Integer(lowest_64_bits(sum).into()))),
+                Err(_) => Err(Error::invalid_input("a sum of integers is more than 64 bits hold (ARITHMETIC_OVERFLOW)")),
+            },
+        }
+    }
+
+    /// Both together, `self` before `other`.
+    pub fn and(self, other: Self) -> Result<Self> {
         let extremes = match (self.extremes, other.extremes) {
             (Some(Extremes::Integer { minimum, maximum, sum }), Some(Extremes::Integer { minimum: low, maximum: high, sum: more })) => {
                 let sum = sum.checked_add(more).ok_or_else(|| Error::limit_exceeded("a sum of integers beyond 128 bits"))?;
@@ -72,7 +158,7 @@ impl Plan {
     /// Count, extremes and sum of a numeric column of the plan, over the rows that the predicate keeps.
     /// `Unsupported` for other columns than integers and floats.
     pub fn summary(&self, column: &str, cancellation: &Cancellation) -> Result<Summary> {
-        self.over_windows(column, cancellation, summary)?.into_iter().try_fold(Summary::default(), Summary::and)
+        self.over_windows(column, cancellation, Summary::of)?.into_iter().try_fold(Summary::default(), Summary::and)
     }
 
     /// How many values lie in each bin: `edges[i] <= value < edges[i + 1]`, the last bin with its upper edge, as
@@ -113,27 +199,9 @@ impl Plan {
     }
 }
 
-macro_rules! for_number {
-    ($array:expr, $integer:ident, $float:ident $(, $argument:expr)*) => {
-        match $array.data_type() {
-            DataType::Int8 => $integer::<Int8Type>($array $(, $argument)*),
-            DataType::Int16 => $integer::<Int16Type>($array $(, $argument)*),
-            DataType::Int32 => $integer::<Int32Type>($array $(, $argument)*),
-            DataType::Int64 => $integer::<Int64Type>($array $(, $argument)*),
-            DataType::UInt8 => $integer::<UInt8Type>($array $(, $argument)*),
-            DataType::UInt16 => $integer::<UInt16Type>($array $(, $argument)*),
-            DataType::UInt32 => $integer::<UInt32Type>($array $(, $argument)*),
-            DataType::UInt64 => $integer::<UInt64Type>($array $(, $argument)*),
-            DataType::Float16 => $float::<Float16Type>($array $(, $argument)*),
-            DataType::Float32 => $float::<Float32Type>($array $(, $argument)*),
-            DataType::Float64 => $float::<Float64Type>($array $(, $argument)*),
-            other => Err(Error::unsupported(format!("sums and extremes of {other}: only integers and floats have them"))),
-        }
-    };
-}
-
-fn summary(array: &ArrayRef) -> Result<Summary> {
-    for_number!(array, integers, floats)
+fn lowest_64_bits(sum: i128) -> i64 {
+    let [a, b, c, d, e, f, g, h, ..] = sum.to_le_bytes();
+    i64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// The values that are not null.
@@ -241,4 +309,48 @@ fn counted(values: impl Iterator<Item = f64>, edges: &[f64]) -> Vec<u64> {
         }
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Float32Array, Int64Array};
+    use std::sync::Arc;
+
+    const SPARK: Rule = Rule::Spark { wraps: false };
+
+    fn of(values: Vec<Option<f32>>) -> Result<Summary> {
+        Summary::of(&(Arc::new(Float32Array::from(values)) as ArrayRef))
+    }
+
+    fn is_nan(number: Option<Number>) -> bool {
+        matches!(number, Some(Number::Float(value)) if value.is_nan())
+    }
+
+    #[test]
+    fn nan_is_left_out_as_in_numpy_and_above_every_number_as_in_spark() -> Result<()> {
+        for nan in [f32::NAN, -f32::NAN] {
+            let mixed = of(vec![Some(1.0), Some(nan), None, Some(f32::INFINITY), Some(-2.0)])?;
+            assert_eq!(mixed.minimum(SPARK), Some(Number::Float(-2.0)));
+            assert!(is_nan(mixed.maximum(SPARK)) && is_nan(mixed.sum(SPARK)?));
+            assert_eq!((mixed.minimum(Rule::Numpy), mixed.maximum(Rule::Numpy)), (Some(Number::Float(-2.0)), Some(Number::Float(f64::INFINITY))));
+            let alone = of(vec![Some(nan), None])?;
+            assert!(is_nan(alone.minimum(SPARK)) && is_nan(alone.maximum(SPARK)) && is_nan(alone.sum(SPARK)?));
+            assert_eq!((alone.minimum(Rule::Numpy), alone.sum(Rule::Numpy)?), (None, None));
+        }
+        assert_eq!((of(vec![None])?.minimum(SPARK), of(vec![])?.sum(SPARK)?), (None, None));
+        Ok(())
+    }
+
+    #[test]
+    fn a_sum_beyond_64_bits_is_exact_wraps_or_is_an_error() -> Result<()> {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![i64::MAX, 1]));
+        let summary = Summary::of(&column)?;
+        assert_eq!(summary.sum(Rule::Numpy)?, Some(Number::Integer(1 << 63)));
+        assert_eq!(summary.sum(Rule::Spark { wraps: true })?, Some(Number::Integer(i64::MIN.into())));
+        assert!(summary.sum(SPARK).is_err());
+        let back = Summary::of(&(Arc::new(Int64Array::from(vec![-1])) as ArrayRef))?;
+        assert_eq!(summary.and(back)?.sum(SPARK)?, Some(Number::Integer(i64::MAX.into())));
+        Ok(())
+    }
 }

@@ -2,10 +2,14 @@
 
 mod aggregate;
 mod batches;
+mod by_index;
+mod chunks;
 mod narrow;
 mod pipeline;
 mod plan;
 pub mod predicate;
+mod prune;
+pub mod pruner;
 mod request;
 mod rows;
 mod segment;
@@ -15,8 +19,15 @@ mod table;
 mod wildcard;
 mod window;
 
-pub use aggregate::{Extremes, Summary};
+pub(crate) use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, capture_column};
+pub(crate) use table::{expand, natural};
+pub(crate) use wildcard::{column_names, file_column_names, matched_file};
+
+pub use aggregate::{Extremes, Number, Rule, Summary};
 pub use batches::Batches;
-pub use plan::{Plan, PlanExtent};
+pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};
+pub use table::file_columns;
+pub(crate) use table::expand_path;
+pub(crate) use wildcard::has_wildcard;

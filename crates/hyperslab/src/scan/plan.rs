@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
+use super::chunks;
 use super::narrow;
 use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
+use super::prune::{Pruning, pruning};
 use super::segment::{FILE, ROW, Segment, Source};
+use super::spread::Spreads;
 use super::table::segments;
 use super::window::{self, Rows, WINDOW_BYTES, Windows};
 use super::{Batches, ScanRequest, Split, SplitPolicy};
@@ -28,6 +32,8 @@ pub struct Plan {
     request: Arc<ScanRequest>,
     parts: Arc<Vec<Arc<Part>>>,
     session: Session,
+    /// Whether the request says all there is to say, so that another process can plan the same.
+    told: bool,
 }
 
 /// How much a plan will read, before any limit.
@@ -41,6 +47,15 @@ pub struct PlanExtent {
     pub exact: bool,
 }
 
+/// Chunks of the datasets that a plan reads; data that is not stored in chunks has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkCount {
+    /// Of the whole datasets.
+    pub all: u64,
+    /// That the plan's rows reach into.
+    pub left: u64,
+}
+
 /// A segment with the rows that a predicate on its dimensions leaves.
 pub(super) struct Part {
     pub segment: Segment,
@@ -51,6 +66,14 @@ pub(super) struct Part {
     pub residual: Option<(BoundPredicate, Vec<String>)>,
     /// Values of the coordinate datasets in use.
     pub coordinates: HashMap<ObjectId, ArrayRef>,
+    /// What indexes know of the rest of the predicate.
+    pub prunings: Vec<Pruning>,
+    /// Whether all of the rest of the predicate is among them.
+    pub all_pruned: bool,
+    /// Its number among all parts of this process.
+    pub number: u64,
+    /// The columns of coordinates that the last windows of the plan have had.
+    pub spreads: Arc<Spreads>,
 }
 
 impl Plan {
@@ -59,30 +82,45 @@ impl Plan {
     /// `NotFound` for a path or column that is not there, `InvalidInput` for a predicate that does
     /// not fit or files whose tables differ (both are named).
     pub fn new(files: &[File], request: &ScanRequest) -> Result<Self> {
+        Self::cancellable(files, request, &Cancellation::new())
+    }
+
+    /// As [`Plan::new`]; `Cancelled` once `cancellation` is set.
+    pub fn cancellable(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Self> {
         let first = files.first().ok_or_else(|| Error::invalid_input("a scan needs at least one file"))?;
         if request.batch_rows == 0 {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
         }
-        Self::of_segments(first.session(), segments(files, request)?, request)
+        cancellation.check()?;
+        Self::of_segments(first.session(), segments(files, request)?, request, cancellation)
     }
 
     /// The plan of one object without wildcards, with the columns that wildcards gave it before.
     pub(super) fn of_one(file: &File, request: &ScanRequest, captures: &[(String, ArrayRef)]) -> Result<Self> {
         let segment = Segment::new(file, &request.path, request.layout, request.decode, captures)?;
-        Self::of_segments(file.session(), vec![segment], request)
+        Self::of_segments(file.session(), vec![segment], request, &Cancellation::new())
     }
 
-    fn of_segments(session: &Session, segments: Vec<Segment>, request: &ScanRequest) -> Result<Self> {
+    /// The plan of segments that somebody else made: queries.
+    pub(crate) fn of_segments(
+        session: &Session,
+        segments: Vec<Segment>,
+        request: &ScanRequest,
+        cancellation: &Cancellation,
+    ) -> Result<Self> {
         let table = union_schema(&segments)?;
         let wanted = wanted_columns(&table, request)?;
         let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
-        let cancellation = Cancellation::new();
+        let spreads = Arc::<Spreads>::default();
         let parts = segments
             .into_iter()
-            .map(|segment| Part::new(segment, &table, &wanted, &conjuncts, &cancellation).map(Arc::new))
+            .map(|segment| {
+                cancellation.check()?;
+                Part::new(segment, &table, &wanted, &conjuncts, spreads.clone(), cancellation).map(Arc::new)
+            })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
         Ok(Self {
@@ -90,7 +128,13 @@ impl Plan {
             request: Arc::new(request.clone()),
             parts: Arc::new(parts),
             session: session.clone(),
+            told: true,
         })
+    }
+
+    /// A plan of segments that the request does not tell.
+    pub(crate) fn without_splits(self) -> Self {
+        Self { told: false, ..self }
     }
 
     /// The file that holds the first object.
@@ -113,6 +157,7 @@ impl Plan {
             }
             let here = match &part.residual {
                 None => part.selection.element_count()?,
+                Some(_) if let Some(count) = part.count_by_index(cancellation)? => count,
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
                     self.session.compute(|| {
@@ -138,6 +183,18 @@ impl Plan {
         Ok(extent)
     }
 
+    /// How many chunks hold the columns to be read, and how many of them lie in the rows that are left.
+    pub fn chunk_count(&self) -> Result<ChunkCount> {
+        let mut count = ChunkCount { all: 0, left: 0 };
+        for part in self.parts.iter() {
+            let columns = part.columns_read();
+            let (all, left) = chunks::touched(&part.segment, columns.iter(), &part.selection)?;
+            count.all = count.all.saturating_add(all);
+            count.left = count.left.saturating_add(left);
+        }
+        Ok(count)
+    }
+
     /// The most rows that were asked for.
     pub(super) fn limit(&self) -> Option<u64> {
         self.request.limit
@@ -161,6 +218,98 @@ impl Plan {
         Ok(all)
     }
 
+    /// What `work` makes of each window of the segments that are `wanted`, side by side, and the number of the
+    /// window's segment; handed to `take` in row order, a few at a time, so that no more than these are there at once.
+    pub(super) fn for_windows<T: Send>(
+        &self,
+        wanted: impl Fn(usize) -> bool,
+        work: impl Fn(&Part, Rows) -> Result<T> + Sync,
+        mut take: impl FnMut(usize, T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let parts = self.parts.iter().enumerate().filter(|(number, _)| wanted(*number));
+        let windows = parts.map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
+        let windows = windows.collect::<Result<Vec<_>>>()?;
+        let mut windows = windows.into_iter().flat_map(|(number, part, windows)| windows.map(move |rows| (number, part, rows)));
+        self.session.compute(|| {
+            let several = self.session.thread_count()?.saturating_mul(4).max(1);
+            loop {
+                let next: Vec<_> = windows.by_ref().take(several).collect();
+                if next.is_empty() {
+                    return Ok(());
+                }
+                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(number, part, rows)| Ok((*number, work(part, *rows)?))).collect();
+                for outcome in made {
+                    let (number, outcome) = outcome?;
+                    take(number, outcome)?;
+                }
+            }
+        })
+    }
+
+    /// The numbers of the rows of each segment, in the order of the segments.
+    pub(crate) fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
+        let mut positions = vec![Vec::new(); self.parts.len()];
+        self.for_windows(
+            |_| true,
+            |part, rows| part.passing(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = positions.get_mut(number) {
+                    mine.extend(found);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(positions)
+    }
+
+    /// The column that a (perhaps dotted) name lies in.
+    pub(crate) fn column_of(&self, name: &str) -> Option<String> {
+        let first = self.parts.first()?;
+        let known = |name: &str| first.segment.column(name).is_some();
+        let dots = name.rmatch_indices('.').filter_map(|(dot, _)| name.get(..dot));
+        std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
+    }
+
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().map(Arc::as_ref)
+    }
+
+    /// The shape of each segment's rows.
+    pub(crate) fn shapes(&self) -> Vec<Vec<u64>> {
+        self.parts.iter().map(|part| part.segment.shape.clone()).collect()
+    }
+
+    /// How many rows of each segment pass.
+    pub(crate) fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let told = self.parts.iter().map(|part| match &part.residual {
+            None => part.selection.element_count().map(Some),
+            Some(_) => part.count_by_index(cancellation),
+        });
+        let told = told.collect::<Result<Vec<Option<u64>>>>()?;
+        let mut counts: Vec<u64> = told.iter().map(|count| count.unwrap_or(0)).collect();
+        self.for_windows(
+            |number| told.get(number).is_some_and(Option::is_none),
+            |part, rows| part.matching(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = counts.get_mut(number) {
+                    *mine += found;
+                }
+                Ok(())
+            },
+        )?;
+        Ok(counts)
+    }
+
+    /// What `work` makes of the wanted columns in each window, handed to `take` in row order.
+    pub(crate) fn for_batches<T: Send>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl Fn(&RecordBatch) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.for_windows(|_| true, |part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
+    }
+
     /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
@@ -170,15 +319,28 @@ impl Plan {
                 None => "no test row by row".to_owned(),
                 Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
             };
-            format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path)
+            let line = format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path);
+            let prunings = part.explain_prunings().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
+            std::iter::once(line).chain(prunings).collect::<Vec<_>>().join("; ")
         });
-        lines.collect::<Vec<_>>().join("\n")
+        let mut lines: Vec<String> = lines.collect();
+        let mut said = BTreeSet::new();
+        for part in self.parts.iter().filter(|part| part.residual.is_some()) {
+            let file = &part.segment.file;
+            if said.insert(file.name()) {
+                lines.extend(self.session.pruner().remarks(file));
+            }
+        }
+        lines.join("\n")
     }
 
     /// Cuts the scan into units of reading that begin and end at chunk borders where the shape
     /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
     /// no predicate is left to test; otherwise each split keeps to it alone.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        if !self.told {
+            return Err(Error::unsupported("splits of a query: give its condition to `table`, or ask in parts"));
+        }
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
@@ -272,12 +434,15 @@ impl Part {
         table: &Schema,
         wanted: &[String],
         conjuncts: &[Predicate],
+        spreads: Arc<Spreads>,
         cancellation: &Cancellation,
     ) -> Result<Self> {
+        static PARTS: AtomicU64 = AtomicU64::new(0);
         let mut axes: Vec<hyperslab_array::Axis> = Selection::all(&segment.shape).axes().to_vec();
         let mut residual: Option<Predicate> = None;
         let mut coordinates = HashMap::new();
         let mut empty = false;
+        let (mut prunings, mut all_pruned) = (Vec::new(), true);
         for conjunct in conjuncts {
             let names = conjunct.columns();
             // Checks names and types even where the conjunct is then answered here.
@@ -290,7 +455,8 @@ impl Part {
                     empty |= keep.true_count() == 0;
                     true
                 }
-                Some((column, Source::Index { axis } | Source::Coordinate { axis, .. })) => {
+                Some((column, source)) if axis_of(source, segment.shape.len()).is_some() => {
+                    let axis = &axis_of(source, segment.shape.len()).unwrap_or_default();
                     let values = match &column.source {
                         Source::Coordinate { dataset, column, .. } => {
                             Some(load(&segment, *dataset, column, &mut coordinates, cancellation)?)
@@ -298,7 +464,11 @@ impl Part {
                         _ => None,
                     };
                     let extent = segment.shape.get(*axis).copied().unwrap_or(0);
-                    let narrowed = narrow::narrow(&bound, &column.field, values.as_ref(), extent)?;
+                    let breaks = conjunct.integer_breaks().filter(|_| values.is_none());
+                    let narrowed = match breaks {
+                        Some(breaks) => narrow::narrow_integers(&bound, &column.field, &breaks, extent)?,
+                        None => narrow::narrow(&bound, &column.field, values.as_ref(), extent)?,
+                    };
                     if let Some(mine) = axes.get_mut(*axis) {
                         *mine = intersect(mine, &narrowed.axis);
                     }
@@ -307,6 +477,9 @@ impl Part {
                 _ => false,
             };
             if !answered {
+                let known = names.first().filter(|_| names.len() == 1).and_then(|name| pruning(&segment, &bound, name, wanted.contains(name)));
+                all_pruned &= known.is_some();
+                prunings.extend(known);
                 residual = Some(match residual.take() {
                     Some(rest) => rest.and(conjunct.clone()),
                     None => conjunct.clone(),
@@ -319,6 +492,7 @@ impl Part {
         let selection = if empty && segment.shape.is_empty() {
             // A scalar has no axis to empty: an impossible predicate on it is tested on its row.
             residual = conjuncts.iter().cloned().reduce(Predicate::and);
+            all_pruned = false;
             Selection::all(&[])
         } else {
             Selection::new(axes, &segment.shape)?
@@ -330,7 +504,9 @@ impl Part {
                 Some((predicate.bind(table)?, needed.into_iter().collect()))
             }
         };
-        let mut part = Self { segment, selection, wanted: wanted.to_vec(), residual, coordinates };
+        let number = PARTS.fetch_add(1, Ordering::Relaxed);
+        let wanted = wanted.to_vec();
+        let mut part = Self { segment, selection, wanted, residual, coordinates, prunings, all_pruned, number, spreads };
         for name in part.columns_read() {
             if let Some(Source::Coordinate { dataset, column, .. }) = part.segment.column(&name).map(|c| &c.source) {
                 let (dataset, column) = (*dataset, column.clone());
@@ -341,7 +517,7 @@ impl Part {
     }
 
     /// Every column that is wanted or tested.
-    fn columns_read(&self) -> Vec<String> {
+    pub(super) fn columns_read(&self) -> Vec<String> {
         let mut names = self.wanted.clone();
         for name in self.residual.iter().flat_map(|(_, needed)| needed) {
             if !names.contains(name) {
@@ -376,6 +552,7 @@ impl Part {
                     let size = self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size());
                     size.saturating_mul(per_row.unwrap_or(1))
                 }
+                Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { dataset, .. } if datasets.insert(*dataset) => {
                     self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
                 }
@@ -384,6 +561,15 @@ impl Part {
             };
         }
         bytes.max(1)
+    }
+}
+
+/// The dimension that a column alone tells the place along. Row numbers do where there is but one.
+fn axis_of(source: &Source, ndim: usize) -> Option<usize> {
+    match source {
+        Source::Index { axis } | Source::Coordinate { axis, .. } => Some(*axis),
+        Source::Row if ndim == 1 => Some(0),
+        _ => None,
     }
 }
 

@@ -24,6 +24,9 @@ pub struct ScanRequest {
     pub path: String,
     /// The file pattern that the files came from, if any: what its wildcards matched becomes columns.
     pub file_pattern: Option<String>,
+    /// Columns of wildcards that hold text even where all of it here are integers, because other files of the
+    /// same table have words there.
+    pub text_captures: Vec<String>,
     /// Layout; `None` picks the object's default.
     pub layout: Option<Layout>,
     /// Columns in the order wanted (`_row` and `_file` too); `None` is all but those two.
@@ -44,6 +47,7 @@ impl ScanRequest {
         Self {
             path: path.into(),
             file_pattern: None,
+            text_captures: Vec::new(),
             layout: None,
             columns: None,
             predicate: None,

@@ -3,31 +3,53 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_formats::ObjectId;
 
+use super::chunks;
 use super::plan::Part;
+use super::prune::{Left, narrowed};
 use super::segment::Source;
-use super::spread::spread;
+use super::spread::{Form, spread};
 use super::window::{self, Rows};
+use crate::chunk_cache::MOST_BYTES;
 use crate::columns::{Column, Decoding};
 use crate::values::Values;
-use crate::{Cancellation, read};
+use crate::{Cancellation, File, read};
 
 impl Part {
     /// The wanted columns of the window's rows, tested where a predicate is left.
     pub(super) fn read(&self, rows: Rows, schema: &SchemaRef, cancellation: &Cancellation) -> Result<RecordBatch> {
-        let window = Window::new(self, rows, cancellation)?;
+        let mut window = Window::new(self, rows, cancellation)?;
         let Some((predicate, needed)) = &self.residual else {
             let columns = window.columns(&self.wanted)?;
             return batch(schema.clone(), columns, window.count);
         };
+        if let Left::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if rows.is_empty() {
+                self.count_skipped(self.columns_read().iter(), &window.selection)?;
+                return Ok(RecordBatch::new_empty(schema.clone()));
+            }
+            if let Some((selection, fewer)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                (window.selection, rows) = (selection, fewer);
+            }
+            if exact {
+                let all = batch(schema.clone(), window.columns(&self.wanted)?, window.count)?;
+                if rows.len() == window.count as u64 {
+                    return Ok(all);
+                }
+                let mask = BooleanArray::new(rows.mask(0, window.count), None);
+                return arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()));
+            }
+        }
         let tested = window.batch_of(needed)?;
         let mask = predicate.evaluate(&tested)?;
         // Columns that are not part of the test are read only where it left something.
         if mask.true_count() == 0 {
+            self.count_skipped(self.wanted.iter().filter(|name| !needed.contains(name)), &window.selection)?;
             return Ok(RecordBatch::new_empty(schema.clone()));
         }
         let rest: Vec<String> = self.wanted.iter().filter(|name| !needed.contains(name)).cloned().collect();
@@ -44,12 +66,67 @@ impl Part {
         arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()))
     }
 
+    /// Counts the chunks of columns that are not read for the rows of `selection`.
+    fn count_skipped<'a>(&self, unread: impl Iterator<Item = &'a String>, selection: &Selection) -> Result<()> {
+        let chunks = chunks::within(&self.segment, unread, selection)?;
+        self.segment.file.session().counters().add_skipped_chunks(chunks);
+        Ok(())
+    }
+
+    /// Numbers, in the segment, of the window's rows that pass the rest of the predicate, in order.
+    pub(super) fn passing(&self, rows: Rows, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let mut window = Window::new(self, rows, cancellation)?;
+        // Rows of a whole segment have the numbers that they have in the selection.
+        let plain = self.selection.shape() == self.segment.shape;
+        let number = |selection: &Selection, row: u64| if plain { Ok(rows.start + row) } else { self.row_of(selection, row) };
+        let Some((predicate, needed)) = &self.residual else {
+            return (0..rows.count()).map(|row| number(&window.selection, row)).collect();
+        };
+        let mut plain_window = true;
+        if let Left::Rows { rows: left, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if exact {
+                return left.iter().map(|row| number(&window.selection, row)).collect();
+            }
+            if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &left)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                window.selection = selection;
+                plain_window = false;
+            }
+        }
+        let mask = predicate.evaluate(&window.batch_of(needed)?)?;
+        let passed = mask.values().set_indices().map(|row| row as u64);
+        passed.map(|row| if plain_window { number(&window.selection, row) } else { self.row_of(&window.selection, row) }).collect()
+    }
+
+    /// The number in the segment of a row of a selection.
+    fn row_of(&self, selection: &Selection, mut number: u64) -> Result<u64> {
+        let (mut row, mut stride) = (0u64, 1u64);
+        for (axis, extent) in selection.axes().iter().zip(&self.segment.shape).rev() {
+            let count = axis.count().max(1);
+            let index = axis.index(number % count).ok_or_else(|| Error::internal("axis position"))?;
+            number /= count;
+            row = row.saturating_add(index.saturating_mul(stride));
+            stride = stride.saturating_mul(*extent);
+        }
+        Ok(row)
+    }
+
     /// How many of the window's rows pass the rest of the predicate.
     pub(super) fn matching(&self, rows: Rows, cancellation: &Cancellation) -> Result<u64> {
         match &self.residual {
             None => Ok(rows.count()),
             Some((predicate, needed)) => {
-                let tested = Window::new(self, rows, cancellation)?.batch_of(needed)?;
+                let mut window = Window::new(self, rows, cancellation)?;
+                if let Left::Rows { rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+                    if exact {
+                        return Ok(rows.len());
+                    }
+                    if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+                        window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                        window.selection = selection;
+                    }
+                }
+                let tested = window.batch_of(needed)?;
                 Ok(predicate.evaluate(&tested)?.true_count() as u64)
             }
         }
@@ -100,11 +177,11 @@ impl<'a> Window<'a> {
         match &column.source {
             Source::Index { axis } => {
                 let extent = self.part.segment.shape.get(*axis).copied().unwrap_or(0);
-                self.along(&indexes(self.selection.axes().get(*axis), extent)?, *axis, true)
+                self.along(name, *axis, true, || indexes(self.selection.axes().get(*axis), extent))
             }
             Source::Coordinate { axis, dataset, .. } => {
                 let values = self.part.coordinates.get(dataset);
-                self.along(values.ok_or_else(|| Error::internal("coordinates were not loaded"))?, *axis, false)
+                self.along(name, *axis, false, || values.cloned().ok_or_else(|| Error::internal("coordinates were not loaded")))
             }
             Source::Variable { dataset, column, per_row } => {
                 let (bytes, heap) = self.read(*dataset, column.datatype())?;
@@ -113,6 +190,11 @@ impl<'a> Window<'a> {
                     None => Ok(values),
                     Some(length) => self.lists(name, values, *length),
                 }
+            }
+            Source::Placed { dataset, column, place } => {
+                let selection = Selection::new(place.axes(self.selection.axes())?, place.file.dataset(*dataset)?.dataspace.shape())?;
+                let (bytes, heap) = self.read_of(&place.file, *dataset, &selection, column.datatype())?;
+                column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| place.file.place(*dataset, e))
             }
             Source::Member { dataset, member, .. } => {
                 let datatype = column_datatype(self.part, *dataset)?;
@@ -164,9 +246,30 @@ impl<'a> Window<'a> {
         let shape = file.dataset(dataset)?.dataspace.shape();
         let mut axes = self.selection.axes().to_vec();
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
+        let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
+        if self.shares_chunks(file, dataset, &selection)? {
+            let file = file.with_chunks(self.part.spreads.chunks.clone());
+            return self.read_of(&file, dataset, &selection, datatype);
+        }
+        self.read_of(file, dataset, &selection, datatype)
+    }
+
+    /// Whether chunks of this window are worth keeping for others.
+    fn shares_chunks(&self, file: &File, dataset: ObjectId, selection: &Selection) -> Result<bool> {
+        let description = file.dataset(dataset)?;
+        if description.filters.is_empty() || selection.is_empty() {
+            return Ok(false);
+        }
+        let rest = selection.axes().iter().skip(self.part.selection.axes().len());
+        let all = self.part.selection.axes().iter().chain(rest);
+        let extents = description.chunk_grid.chunk_shape();
+        let bytes = window::shared_bytes(selection.axes().iter().zip(all).zip(extents.iter().copied()), description.datatype.size());
+        Ok(bytes.is_some_and(|bytes| bytes <= MOST_BYTES))
+    }
+
+    fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
         let read = || {
-            let selection = Selection::new(axes, shape)?;
-            let bytes = read::read_values(file, dataset, &selection, self.cancellation)?;
+            let bytes = read::read_values(file, dataset, selection, self.cancellation)?;
             let mut heap = read::heap(file, dataset, datatype, &bytes)?;
             file.name_references(datatype, &bytes, &mut heap)?;
             Ok((bytes, heap))
@@ -176,14 +279,17 @@ impl<'a> Window<'a> {
 
     /// For each row of the window, its value along dimension `axis`; `picked` ones are those of the window
     /// alone, others those of the whole dimension.
-    fn along(&self, values: &ArrayRef, axis: usize, picked: bool) -> Result<ArrayRef> {
+    fn along(&self, name: &str, axis: usize, picked: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
-        let all = Axis::all(mine.count());
-        let mine = if picked { &all } else { mine };
-        if let Some(column) = spread(self.part.segment.file.session(), values, mine, inner, outer)? {
-            return Ok(column);
-        }
-        take(values, positions(mine, inner, outer)?)
+        self.part.spreads.column(name, Form { part: self.part.number, axis: mine.clone(), inner, outer }, |form| {
+            let values = values()?;
+            let all = Axis::all(form.axis.count());
+            let mine = if picked { &all } else { &form.axis };
+            if let Some(column) = spread(self.part.segment.file.session(), &values, mine, inner, outer)? {
+                return Ok(column);
+            }
+            take(&values, positions(mine, inner, outer)?)
+        })
     }
 
     /// How many times the values of a dimension come, the dimension, and how many cells each value has.

@@ -5,22 +5,24 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Dataspace, Datatype, Error, Result, Selection};
+use hyperslab_array::{Axis, Dataspace, Datatype, Error, Result, Selection};
 use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
 
 use super::Layout;
-use crate::columns::{Column, Decoding};
+use crate::columns::{Column, Decoding, attributes_of};
 use crate::{Cancellation, File, Found};
 
 /// Where a table column's values come from.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// The index along a row dimension.
     Index { axis: usize },
     /// The value of a 1-D coordinate dataset at the index along a row dimension.
     Coordinate { axis: usize, dataset: ObjectId, column: Column },
     /// Elements of a dataset, `per_row` of them a row (`None`: one, not as a list).
     Variable { dataset: ObjectId, column: Column, per_row: Option<u64> },
+    /// Elements of a part of a dataset, perhaps of another file than the segment's.
+    Placed { dataset: ObjectId, column: Column, place: Arc<Place> },
     /// A member of a compound dataset.
     Member { dataset: ObjectId, member: usize, column: Column },
     /// Position in the file's dataset.
@@ -29,16 +31,64 @@ pub(super) enum Source {
     Constant(ArrayRef),
 }
 
+/// Where a segment's rows lie in a dataset.
+#[derive(Clone)]
+pub(crate) struct Place {
+    /// The file that holds the dataset.
+    pub file: File,
+    /// One for each dimension of the dataset.
+    pub dimensions: Vec<PlacedDimension>,
+}
+
+/// What a dimension of a dataset is to the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PlacedDimension {
+    /// The same index for all rows.
+    Fixed(u64),
+    /// The next row dimension, of which index 0 lies at `start`, and each further one `step` on.
+    Rows { start: u64, step: u64 },
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:?} of {}", self.dimensions, self.file.name())
+    }
+}
+
+impl Place {
+    /// The axes of the dataset that `rows` (axes of the segment) stand for.
+    pub fn axes(&self, rows: &[Axis]) -> Result<Vec<Axis>> {
+        let mut rows = rows.iter();
+        let axes = self.dimensions.iter().map(|dimension| match dimension {
+            PlacedDimension::Fixed(index) => Ok(Axis::range(*index, index.saturating_add(1))),
+            PlacedDimension::Rows { start, step } => {
+                let axis = rows.next().ok_or_else(|| Error::internal("a place of fewer dimensions than its rows"))?;
+                let place = |index: u64| index.checked_mul(*step).and_then(|offset| offset.checked_add(*start));
+                let beyond = || Error::internal("a place beyond 64 bits");
+                Ok(match axis {
+                    Axis::Range { start, count, step: stride } => Axis::Range {
+                        start: place(*start).ok_or_else(beyond)?,
+                        count: *count,
+                        step: stride.checked_mul(*step).ok_or_else(beyond)?,
+                    },
+                    Axis::Indices(indices) => Axis::Indices(indices.iter().map(|index| place(*index)).collect::<Option<_>>().ok_or_else(beyond)?),
+                })
+            }
+        });
+        axes.collect()
+    }
+}
+
 /// A column of a segment.
 #[derive(Debug, Clone)]
-pub(super) struct SegmentColumn {
+pub(crate) struct SegmentColumn {
     pub field: Arc<Field>,
     pub source: Source,
 }
 
 /// One object as a table.
 #[derive(Clone)]
-pub(super) struct Segment {
+pub(crate) struct Segment {
     /// The file that holds the object (another one behind an external link).
     pub file: File,
     /// Path of the file that was asked for.
@@ -51,10 +101,12 @@ pub(super) struct Segment {
     pub chunk_shape: Vec<u64>,
     /// All columns; the last two are `_row` and `_file`.
     pub columns: Vec<SegmentColumn>,
+    /// Coordinate datasets of which the rows are only a part.
+    pub coordinate_parts: Vec<(ObjectId, Axis)>,
 }
 
-pub(super) const ROW: &str = "_row";
-pub(super) const FILE: &str = "_file";
+pub(crate) const ROW: &str = "_row";
+pub(crate) const FILE: &str = "_file";
 
 impl Segment {
     /// `path` of `file` as a table. `captures` are columns of what wildcards matched.
@@ -78,7 +130,11 @@ impl Segment {
         let mut columns: Vec<SegmentColumn> = captures
             .iter()
             .map(|(name, value)| SegmentColumn {
-                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
+                // Files are often called after what is in them: t2m_2020.h5 has a t2m.
+                field: Arc::new(match built.columns.iter().any(|column| column.field.name() == name) {
+                    true => Field::new(format!("{name}_part"), value.data_type().clone(), false),
+                    false => Field::new(name, value.data_type().clone(), false),
+                }),
                 source: Source::Constant(value.clone()),
             })
             .collect();
@@ -105,6 +161,7 @@ impl Segment {
             shape: built.shape,
             chunk_shape: built.chunk_shape,
             columns,
+            coordinate_parts: Vec::new(),
         })
     }
 
@@ -124,10 +181,14 @@ impl Segment {
             .collect()
     }
 
-    /// All values of a coordinate dataset.
+    /// The values of a coordinate dataset along the rows.
     pub fn coordinate(&self, dataset: ObjectId, column: &Column, cancellation: &Cancellation) -> Result<ArrayRef> {
         let shape = self.file.dataset(dataset)?.dataspace.shape().to_vec();
-        let mut elements = self.file.read(dataset, &Selection::all(&shape), cancellation)?;
+        let selection = match self.coordinate_parts.iter().find(|(part, _)| *part == dataset) {
+            Some((_, axis)) => Selection::new(vec![axis.clone()], &shape)?,
+            None => Selection::all(&shape),
+        };
+        let mut elements = self.file.read(dataset, &selection, cancellation)?;
         let named = self.file.name_references(column.datatype(), &elements.bytes, &mut elements.heap);
         named.map_err(|error| self.file.place(dataset, error))?;
         column.to_arrow(&elements.bytes, &elements.heap).map_err(|error| self.file.place(dataset, error))
@@ -274,7 +335,8 @@ impl Builder<'_> {
             _ => "value",
         };
         self.check_attributes(object)?;
-        let column = Column::new(name, &self.shown(&dataset.datatype), &object.attributes, self.decoding())?;
+        let attributes = attributes_of(self.found.file.tree(), object);
+        let column = Column::new(name, &self.shown(&dataset.datatype), &attributes, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),
             Some(count) => {
@@ -360,9 +422,9 @@ impl Builder<'_> {
 }
 
 /// What a wildcard matched, as a one-element array: integers where all of them are, else text.
-pub(super) fn capture_column(values: &[String]) -> Vec<ArrayRef> {
+pub(crate) fn capture_column(values: &[String], as_text: bool) -> Vec<ArrayRef> {
     let integers: Option<Vec<i64>> = values.iter().map(|v| v.parse().ok()).collect();
-    match integers {
+    match integers.filter(|_| !as_text) {
         Some(integers) => integers.into_iter().map(|v| Arc::new(Int64Array::from(vec![v])) as ArrayRef).collect(),
         None => values.iter().map(|v| Arc::new(StringArray::from(vec![v.as_str()])) as ArrayRef).collect(),
     }

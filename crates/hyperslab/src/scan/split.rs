@@ -22,7 +22,7 @@ pub struct SplitPolicy {
 }
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A unit of reading: one interval of rows of one object. Self-sufficient: the reader opens the
 /// file and reads what the plan decided, it does not decide anew.
@@ -121,6 +121,7 @@ impl Split {
         let request = ScanRequest {
             path: self.path.clone(),
             file_pattern: None,
+            text_captures: Vec::new(),
             layout: self.layout,
             columns: Some(self.columns.clone()),
             predicate: self.predicate.clone(),

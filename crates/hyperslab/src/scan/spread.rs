@@ -1,11 +1,51 @@
 //! Spread: the values along one dimension as a column of cells, without any work a row.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use hyperslab_array::{Axis, Error, Result};
 
 use crate::Session;
+use crate::chunk_cache::ChunkCache;
+
+/// What makes a column of coordinates: whose it is, which indexes of the dimension, how many cells follow with
+/// the same one, and how often all of that comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Form {
+    pub part: u64,
+    pub axis: Axis,
+    pub inner: usize,
+    pub outer: usize,
+}
+
+/// The last column of each name. Windows follow each other along the slowest dimension, so that the columns
+/// of the others are the same from window to window: one is made, and all batches share its memory.
+#[derive(Default)]
+pub(super) struct Spreads {
+    /// Decoded chunks that windows share.
+    pub chunks: Arc<ChunkCache>,
+    last: Mutex<BTreeMap<String, (Form, ArrayRef)>>,
+}
+
+impl Spreads {
+    /// The column called `name` in this form, made by `make` where it is not the last one. Never waits for
+    /// another thread.
+    pub fn column(&self, name: &str, form: Form, make: impl FnOnce(&Form) -> Result<ArrayRef>) -> Result<ArrayRef> {
+        if let Ok(last) = self.last.try_lock()
+            && let Some((_, column)) = last.get(name).filter(|(known, _)| *known == form)
+        {
+            return Ok(column.clone());
+        }
+        let column = make(&form)?;
+        if let Ok(mut last) = self.last.try_lock() {
+            last.insert(name.to_owned(), (form, column.clone()));
+        }
+        Ok(column)
+    }
+}
 
 /// For each cell of a box its value along one dimension, for values that are plain numbers without nulls;
 /// `None` for others. `axis` picks from `values`; `inner` cells follow with the same index, and all of that
@@ -64,4 +104,29 @@ fn fill<const W: usize>(values: &[u8], axis: &Axis, inner: usize, out: &mut [u8]
         }
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+
+    #[test]
+    fn windows_of_one_form_share_a_column_and_others_have_their_own() -> Result<()> {
+        let spreads = Spreads::default();
+        let mut made = 0;
+        let mut column = |name: &str, start: u64, inner: usize| {
+            let form = Form { part: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
+            spreads.column(name, form, |form| {
+                made += 1;
+                Ok(Arc::new(Int64Array::from(vec![form.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)
+            })
+        };
+        let (first, again, other, further) = (column("x", 0, 1)?, column("x", 0, 1)?, column("y", 0, 1)?, column("x", 2, 1)?);
+        let wider = column("x", 2, 3)?;
+        assert!(Arc::ptr_eq(&first, &again) && !Arc::ptr_eq(&first, &other) && !Arc::ptr_eq(&further, &wider));
+        assert_ne!(first.as_ref(), further.as_ref());
+        assert_eq!(made, 4);
+        Ok(())
+    }
 }

@@ -38,7 +38,7 @@ pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
     let per_wildcard: Vec<Vec<ArrayRef>> = (0..names.len())
         .map(|k| {
             let values: Vec<String> = places.iter().filter_map(|place| place.2.get(k).cloned()).collect();
-            capture_column(&values)
+            capture_column(&values, names.get(k).is_some_and(|name| request.text_captures.contains(name)))
         })
         .collect();
     let mut segments = Vec::with_capacity(places.len());
@@ -53,8 +53,29 @@ pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
     Ok(segments)
 }
 
+/// The columns that the wildcards of `pattern` make of all the `files` that match it, and whether their values are
+/// all integers: for those who plan the files one by one. `Internal` where a file does not match.
+pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>> {
+    let mut columns: Vec<(String, bool)> = wildcard::file_column_names(pattern).into_iter().map(|name| (name, true)).collect();
+    for file in files {
+        let captured = wildcard::matched_file(pattern, file)
+            .ok_or_else(|| Error::internal(format!("{file} does not match the pattern {pattern} that it came from")))?;
+        for ((_, integers), text) in columns.iter_mut().zip(captured) {
+            *integers &= text.parse::<i64>().is_ok();
+        }
+    }
+    Ok(columns)
+}
+
+/// Paths that match a pattern, in natural order.
+pub(crate) fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
+    let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
+    paths.sort_by(|a, b| natural(a, b));
+    Ok(paths)
+}
+
 /// Paths that match, with what each wildcard stood for.
-fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
+pub(crate) fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
     if !wildcard::has_wildcard(pattern) {
         return Ok(vec![(pattern.to_owned(), Vec::new())]);
     }
@@ -83,7 +104,7 @@ fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
 }
 
 /// Compares names with numbers in them by the numbers' values.
-fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+pub(crate) fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     let key = |text: &str| {
         let mut parts: Vec<(String, u128, String)> = Vec::new();
         let mut rest = text;
@@ -103,6 +124,14 @@ fn natural(a: &str, b: &str) -> std::cmp::Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_word_among_numbers_makes_a_column_text() -> Result<()> {
+        assert_eq!(file_columns("/d/run_*.h5", &["/d/run_1.h5", "/d/run_20.h5"])?, [("run".to_owned(), true)]);
+        assert_eq!(file_columns("/d/run_*.h5", &["/d/run_1.h5", "/d/run_b.h5"])?, [("run".to_owned(), false)]);
+        assert!(file_columns("/d/run_*.h5", &["/d/other.h5"]).is_err());
+        Ok(())
+    }
 
     #[test]
     fn steps_come_in_the_order_of_their_numbers() {

@@ -71,12 +71,12 @@ pub(super) fn matched(pattern: &str, name: &str) -> Option<Vec<String>> {
 }
 
 /// As [`matched`], for the path of a file, where `[…]` is a class of characters.
-pub(super) fn matched_file(pattern: &str, name: &str) -> Option<Vec<String>> {
+pub(crate) fn matched_file(pattern: &str, name: &str) -> Option<Vec<String>> {
     captures(&tokens(pattern, true), name)
 }
 
 /// Whether the text has a wildcard at all.
-pub(super) fn has_wildcard(text: &str) -> bool {
+pub(crate) fn has_wildcard(text: &str) -> bool {
     tokens(text, false).iter().any(Token::is_wild)
 }
 
@@ -124,12 +124,12 @@ fn fits(run: &[Token], taken: &[char]) -> bool {
 
 /// Column names for the wildcards of an object path: the text of the path part around each
 /// (`Step#*` gives `Step`), made unique by a number.
-pub(super) fn column_names(pattern: &str) -> Vec<String> {
+pub(crate) fn column_names(pattern: &str) -> Vec<String> {
     named(pattern, false)
 }
 
 /// As [`column_names`], for the path of a file; its extension does not name a column.
-pub(super) fn file_column_names(pattern: &str) -> Vec<String> {
+pub(crate) fn file_column_names(pattern: &str) -> Vec<String> {
     let stem = match pattern.rsplit_once('.') {
         Some((stem, extension)) if !extension.contains(['/', '*', '?', '[']) => stem,
         _ => pattern,

@@ -24,6 +24,26 @@ impl Rows {
     }
 }
 
+/// Bytes of the decoded chunks that a window shares with others, until the last of these is read; `None` where it
+/// shares none. Along each dimension: the window's axis, that of all rows, and a chunk's extent.
+pub(super) fn shared_bytes<'a>(axes: impl Iterator<Item = ((&'a Axis, &'a Axis), u64)>, element_bytes: u64) -> Option<u64> {
+    let (mut shared, mut bytes) = (false, element_bytes);
+    for ((window, all), chunk) in axes {
+        let last = window.count().checked_sub(1)?;
+        let (first, last) = (window.index(0)? / chunk.max(1), window.index(last)? / chunk.max(1));
+        let end = (last + 1).saturating_mul(chunk);
+        // Behind a dimension along which chunks are shared, all of them come before the same ones come again.
+        let whole = || {
+            let end = all.count().checked_sub(1).and_then(|last| all.index(last)).map_or(0, |last| last / chunk.max(1) + 1);
+            (end - all.index(0).map_or(0, |first| first / chunk.max(1)).min(end)).min(all.count())
+        };
+        let chunks = if shared { whole() } else { last + 1 - first };
+        bytes = bytes.saturating_mul(chunks.saturating_mul(chunk));
+        shared |= all.positions_within(first * chunk, end).1 > window.count();
+    }
+    shared.then_some(bytes)
+}
+
 /// The windows of a scan in order, one after the other: a small file may promise more than memory holds.
 #[derive(Debug, Clone)]
 pub(super) struct Windows {

@@ -3,6 +3,7 @@
 //! Two selections belong together element by element. Where both are regular hyperslabs whose
 //! dimensions match, each dimension is mapped on its own; else elements are counted one by one.
 
+mod direct;
 mod extent;
 mod mapping;
 mod numeric;
@@ -29,28 +30,19 @@ pub(crate) fn fill(
     cancellation: &Cancellation,
 ) -> Result<()> {
     let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+    let file = &file.with_steps();
+    if direct::fill(file, description, selection, out, cancellation)? {
+        return Ok(());
+    }
     read::fill_value(description.fill_value.as_deref(), size, out);
     let shape = description.dataspace.shape();
-    let file = &file.with_steps();
     for mapping in description.virtual_mappings.iter() {
         for part in parts(file, mapping, shape)? {
             cancellation.check()?;
             let Some(places) = mapping::places(&part, selection)? else { continue };
             let Some((other, id)) = open(file, &part)? else { continue };
             let theirs = other.dataset(id)?;
-            let conversion = if theirs.datatype == description.datatype {
-                None
-            } else {
-                Some(Conversion::between(&theirs.datatype, &description.datatype).ok_or_else(|| {
-                    Error::unsupported(format!(
-                        "a virtual dataset whose source {} in {} has another datatype: {} as {}",
-                        part.dataset,
-                        part.file,
-                        name(&theirs.datatype),
-                        name(&description.datatype)
-                    ))
-                })?)
-            };
+            let conversion = conversion(theirs, description, &part)?;
             // A reference means something in its own file only.
             if theirs.datatype.has_references() && other != *file {
                 return Err(Error::unsupported(format!(
@@ -71,6 +63,23 @@ pub(crate) fn fill(
         }
     }
     Ok(())
+}
+
+/// What makes values of a source those of the virtual dataset; `None` where they are so already.
+fn conversion(theirs: &Dataset, description: &Dataset, part: &Part) -> Result<Option<Conversion>> {
+    if theirs.datatype == description.datatype {
+        return Ok(None);
+    }
+    let found = Conversion::between(&theirs.datatype, &description.datatype);
+    found.map(Some).ok_or_else(|| {
+        Error::unsupported(format!(
+            "a virtual dataset whose source {} in {} has another datatype: {} as {}",
+            part.dataset,
+            part.file,
+            name(&theirs.datatype),
+            name(&description.datatype)
+        ))
+    })
 }
 
 /// A datatype in a few words, for messages.
@@ -108,11 +117,16 @@ fn open(file: &File, part: &Part) -> Result<Option<(File, ObjectId)>> {
 /// Fetches what the salted references in `bytes` point at, each from its own file.
 pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {
     let mut salted = Vec::new();
+    let mut nested: Vec<(HeapReference, usize, Datatype)> = Vec::new();
     let mut value_bytes = 0u64;
     collect_heap_references(datatype, bytes, &mut |base, element, reference| {
         let (count, _) = HeapReference::parse(element)?;
-        value_bytes = value_bytes.saturating_add(u64::from(count).saturating_mul(base.map_or(1, Datatype::size)));
+        let bytes = u64::from(count).saturating_mul(base.map_or(1, Datatype::size));
+        value_bytes = value_bytes.saturating_add(bytes);
         salted.push(reference);
+        if let Some(base) = base.filter(|base| base.uses_heap()) {
+            nested.push((reference, usize::try_from(bytes).unwrap_or(usize::MAX), base.clone()));
+        }
         Ok(())
     })?;
     salted.sort_unstable();
@@ -129,5 +143,17 @@ pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objec
             objects.insert(*salted, found.object(*own)?.into());
         }
     }
-    objects.charge(value_bytes)
+    objects.charge(value_bytes)?;
+    // Elements may share a value; it is marked once, as long as the longest of them has it.
+    nested.sort_unstable_by_key(|(reference, length, _)| (*reference, std::cmp::Reverse(*length)));
+    nested.dedup_by_key(|(reference, ..)| *reference);
+    // What the values hold in turn is of the same files. Datatypes nest as deep as limits allow, and so does this.
+    for (reference, length, base) in nested {
+        let value = objects.object(reference)?;
+        let mut value = value.get(..length).ok_or_else(|| Error::corrupt("a variable-length value is shorter than its length"))?.to_vec();
+        heap_salt::salt(&base, &mut value, heap_salt::unsalted(reference).0)?;
+        resolve_heap(file, &base, &value, objects)?;
+        objects.insert(reference, value.into());
+    }
+    Ok(())
 }

@@ -16,6 +16,14 @@ impl Region {
     pub fn all(shape: &[u64]) -> Self {
         Self { start: vec![0; shape.len()], count: shape.to_vec() }
     }
+    /// `count` rows of an array of `shape`.
+    pub(super) fn rows(shape: &[u64], first: u64, count: u64) -> Self {
+        let mut rows = Self::all(shape);
+        if let (Some(start), Some(extent)) = (rows.start.first_mut(), rows.count.first_mut()) {
+            (*start, *extent) = (first, count);
+        }
+        rows
+    }
     /// Whether it lies in an array of `shape`.
     pub fn fits(&self, shape: &[u64]) -> bool {
         self.start.len() == shape.len()
@@ -39,6 +47,16 @@ impl Region {
             shared.count.push(end.checked_sub(start).filter(|count| *count > 0)?);
         }
         Some(shared)
+    }
+    /// The smallest box that has both.
+    pub(super) fn around(&self, other: &Self) -> Self {
+        let mut around = Self { start: Vec::new(), count: Vec::new() };
+        for ((a, n), (b, m)) in self.start.iter().zip(&self.count).zip(other.start.iter().zip(&other.count)) {
+            let start = (*a).min(*b);
+            around.start.push(start);
+            around.count.push(a.saturating_add(*n).max(b.saturating_add(*m)) - start);
+        }
+        around
     }
     /// The box of both, where they lie side by side.
     pub fn joined(&self, other: &Self) -> Option<Self> {

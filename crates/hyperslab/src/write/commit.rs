@@ -6,10 +6,14 @@ use std::path::Path;
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder};
 
+use rayon::prelude::*;
+
+use super::completion::{CLOSED, check, complete};
 use super::fragment::Fragment;
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
-use super::state::{RECORD, Record, State, SubfileRecord, records, state_of};
+use super::sharing::name_of;
+use super::state::{RECORD, Record, State, SubfileRecord, reading_session, records, state_of};
 
 /// How a commit ended.
 #[derive(Debug, Clone)]
@@ -53,6 +57,7 @@ impl WritePlan {
             if fragment.write_id != self.id {
                 return Err(Error::invalid_input(format!("the fragment of task {} belongs to another plan", fragment.task)).into());
             }
+            check(self.sharing.as_ref(), fragment)?;
             by_task.entry(fragment.task).or_insert(fragment);
         }
         let (container, folder) = (self.container(), self.folder());
@@ -85,29 +90,60 @@ impl WritePlan {
         let seen_from_master = relative(&folder, self.path())?;
         let mut subfiles = Vec::new();
         for (task, fragment) in &by_task {
+            let Some(bytes) = fragment.bytes else { continue };
             let place = folder.join(&fragment.name);
             let length = std::fs::metadata(&place).map_err(|error| Error::from(error).in_file(place.display().to_string()))?.len();
-            if length != fragment.bytes {
-                return Err(Error::corrupt(format!("the subfile of task {task} has {length} bytes, its fragment says {}", fragment.bytes)).in_file(place.display().to_string()).into());
+            if length != bytes {
+                return Err(Error::corrupt(format!("the subfile of task {task} has {length} bytes, its fragment says {bytes}")).in_file(place.display().to_string()).into());
             }
+            let checksums = fragment.checksums.clone();
+            subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
+        }
+        // What contradicts is found before anything is touched.
+        for fragment in by_task.values() {
             master.merge(fragment, &seen_from_master)?;
-            subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes: fragment.bytes, task: *task });
         }
         master.check_overlaps()?;
+        let shared = self.complete_shared(&by_task)?;
+        for (group, record) in &shared {
+            master.place_shared(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
+        }
+        subfiles.extend(shared.into_values());
+        master.join_parts();
         let previous = match (&now, self.mode) {
             (State::Committed { id }, WriteMode::Append) => Some(id.clone()),
             _ => None,
         };
         let record = Record::new(&self.id, previous, subfiles.clone()).encode()?;
-        let output = Output::create(folder.join(RECORD))?;
+        let mut output = Output::create(folder.join(RECORD))?;
+        if !self.durable {
+            output.without_sync();
+        }
         output.write_at(0, &record)?;
         output.publish(record.len() as u64, Existing::Replace)?;
-        sync_folder(&container)?;
-        sync_folder(&folder_of(&container))?;
+        if self.durable {
+            sync_folder(&container)?;
+            sync_folder(&folder_of(&container))?;
+        }
         let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
-        master.write(self.path(), &self.id, self.alignment, existing)?;
+        master.write(self.path(), self, existing)?;
         let left = self.tidy(&subfiles);
         Ok(Committed { subfiles, repeated: false, left })
+    }
+
+    /// Makes HDF5 files of what several tasks have written into one, side by side.
+    fn complete_shared(&self, by_task: &BTreeMap<u64, &Fragment>) -> Result<BTreeMap<u64, SubfileRecord>> {
+        let Some(sharing) = &self.sharing else { return Ok(BTreeMap::new()) };
+        // Tasks that begin from now on share nothing; those that have, left a mark.
+        hyperslab_storage::claim(&self.folder().join(CLOSED))?;
+        let mut groups: BTreeMap<u64, Vec<&Fragment>> = BTreeMap::new();
+        for fragment in by_task.values() {
+            if let Some(shared) = &fragment.shared {
+                groups.entry(shared.group).or_default().push(fragment);
+            }
+        }
+        let completed = |(group, fragments): (&u64, &Vec<&Fragment>)| Ok((*group, complete(self, sharing, *group, fragments)?));
+        reading_session()?.compute(|| groups.par_iter().map(completed).collect())
     }
 
     /// Removes what the commit has no use for: other attempts' subfiles, and all of what was overwritten.
@@ -171,7 +207,7 @@ fn relative(folder: &Path, master: &Path) -> Result<String> {
     below.map(str::to_owned).ok_or_else(|| Error::internal("a commit's folder that is not beside its file"))
 }
 
-fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<()> {
+pub(super) fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<()> {
     let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
     let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -186,7 +222,7 @@ fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<()> {
     Ok(())
 }
 
-fn remove_folder(folder: &Path) -> Result<()> {
+pub(super) fn remove_folder(folder: &Path) -> Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from(error).in_file(folder.display().to_string())),
         _ => Ok(()),

@@ -1,6 +1,6 @@
 //! The values of one dataset on their way into a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hyperslab_array::{Dataspace, Error, Result};
 use hyperslab_formats::VirtualMapping;
@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::boxes::{Region, copy, runs};
 use super::definition::DatasetDefinition;
-use super::subfile::Blocks;
+use super::room::Blocks;
+use super::sharing::Place;
 use crate::Session;
 
 /// Bytes of unfinished chunks that a dataset keeps in memory.
@@ -25,12 +26,16 @@ pub(super) struct DatasetWriter {
     storage: Storage,
     /// Regions that were written; those side by side are one where that is seen.
     written: Vec<Region>,
+    /// Whether its values go into the subfile that several tasks write.
+    shared: bool,
 }
 
 #[derive(Debug)]
 enum Storage {
     Contiguous(Option<u64>),
     Virtual(Vec<VirtualMapping>),
+    /// Every chunk has its place from the beginning: row-major from `base` on, `stride` bytes apart.
+    Placed { chunk_shape: Vec<u64>, base: u64, stride: u64 },
     Chunked { chunk_shape: Vec<u64>, stored: BTreeMap<Vec<u64>, StoredChunk>, partial: BTreeMap<Vec<u64>, Partial> },
 }
 
@@ -58,12 +63,46 @@ impl DatasetWriter {
             None => Storage::Contiguous(None),
             Some(chunk_shape) => Storage::Chunked { chunk_shape: chunk_shape.clone(), stored: BTreeMap::new(), partial: BTreeMap::new() },
         };
-        Self { definition, storage, written: Vec::new() }
+        Self { definition, storage, written: Vec::new(), shared: false }
     }
 
     /// A dataset whose values are in others.
     pub fn of_others(definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Self {
-        Self { definition, storage: Storage::Virtual(mappings), written: Vec::new() }
+        Self { definition, storage: Storage::Virtual(mappings), written: Vec::new(), shared: false }
+    }
+
+    /// A dataset of a shared subfile: `definition` is what is in that file, `place` where.
+    pub fn in_shared(definition: DatasetDefinition, place: &Place) -> Result<Self> {
+        let chunk_shape = || definition.chunk_shape.clone().ok_or_else(|| Error::internal("chunks without a shape"));
+        let storage = match place {
+            Place::Run(address) => Storage::Contiguous(Some(*address)),
+            Place::Chunks { base, stride } => Storage::Placed { chunk_shape: chunk_shape()?, base: *base, stride: *stride },
+            Place::Segments => Storage::Chunked { chunk_shape: chunk_shape()?, stored: BTreeMap::new(), partial: BTreeMap::new() },
+        };
+        Ok(Self { definition, storage, written: Vec::new(), shared: true })
+    }
+
+    /// Whether its values go into the subfile that several tasks write.
+    pub fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    /// The chunks that were stored wherever there was room, in no place known before.
+    pub fn stored(&self) -> impl Iterator<Item = &StoredChunk> {
+        let stored = if let Storage::Chunked { stored, .. } = &self.storage { Some(stored.values()) } else { None };
+        stored.into_iter().flatten()
+    }
+
+    /// Notes what others have written: regions, and chunks where they have stored them.
+    pub fn note(&mut self, regions: &[Region], chunks: impl Iterator<Item = StoredChunk>) -> Result<()> {
+        self.written.extend_from_slice(regions);
+        for chunk in chunks {
+            let Storage::Chunked { stored, .. } = &mut self.storage else { return Err(Error::invalid_input("a list of chunks whose places are known")) };
+            if let Some(twice) = stored.insert(chunk.position.clone(), chunk) {
+                return Err(Error::invalid_input(format!("two tasks that have both stored the chunk at {:?}", twice.position)));
+            }
+        }
+        Ok(())
     }
 
     pub fn definition(&self) -> &DatasetDefinition {
@@ -109,6 +148,7 @@ impl DatasetWriter {
         match &self.storage {
             Storage::Contiguous(_) => self.write_run(region, bytes, &shape, blocks)?,
             Storage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
+            Storage::Placed { chunk_shape, base, stride } => write_placed(region, bytes, (&shape, chunk_shape, *base, *stride), self.definition.datatype.size(), blocks)?,
             Storage::Chunked { .. } => self.write_chunks(region, bytes, &shape, blocks, session)?,
         }
         match self.written.last_mut().and_then(|last| last.joined(region).map(|joined| (last, joined))) {
@@ -131,7 +171,7 @@ impl DatasetWriter {
                     let mut done = 0;
                     while done < total {
                         let length = usize::try_from(total - done).unwrap_or(usize::MAX).min(piece.len());
-                        blocks.output.write_at(at + done, piece.get(..length).unwrap_or(&piece))?;
+                        blocks.write_at(at + done, piece.get(..length).unwrap_or(&piece))?;
                         done += length as u64;
                     }
                 }
@@ -146,7 +186,7 @@ impl DatasetWriter {
                 let start = usize::try_from(from * size).unwrap_or(usize::MAX);
                 let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
                 outcome = match part {
-                    Some(part) => blocks.output.write_at(at + to * size, part),
+                    Some(part) => blocks.write_at(at + to * size, part),
                     None => Err(Error::internal("values that end too early")),
                 };
             }
@@ -217,7 +257,7 @@ impl DatasetWriter {
     /// Writes the chunks that still wait for elements.
     pub fn flush(&mut self, blocks: &mut Blocks, session: &Session) -> Result<()> {
         match &mut self.storage {
-            Storage::Contiguous(_) | Storage::Virtual(_) => Ok(()),
+            Storage::Contiguous(_) | Storage::Virtual(_) | Storage::Placed { .. } => Ok(()),
             Storage::Chunked { stored, partial, .. } => put_away(partial, stored, &self.definition, blocks, session),
         }
     }
@@ -225,8 +265,19 @@ impl DatasetWriter {
     /// What the file's metadata has to say.
     pub fn description(&self) -> NewDataset {
         let storage = match &self.storage {
-            Storage::Contiguous(address) => NewStorage::Contiguous(*address),
+            // What nobody wrote is the fill value, though it has its place.
+            Storage::Contiguous(address) => NewStorage::Contiguous(address.filter(|_| !self.shared || !self.written.is_empty())),
             Storage::Virtual(mappings) => NewStorage::Virtual(mappings.clone()),
+            Storage::Placed { chunk_shape, base, stride } => {
+                let shape = self.definition.dataspace.shape();
+                let length = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
+                let positions: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                let chunk = |position: Vec<u64>| {
+                    let address = base.saturating_add(number_of(&position, shape, chunk_shape).saturating_mul(*stride));
+                    StoredChunk { position, address, length, filter_mask: 0 }
+                };
+                NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: positions.into_iter().map(chunk).collect() }
+            }
             Storage::Chunked { chunk_shape, stored, .. } => {
                 NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: stored.values().cloned().collect() }
             }
@@ -242,12 +293,39 @@ impl DatasetWriter {
     }
 }
 
+/// Which chunk, row-major, of an array of `shape`.
+fn number_of(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
+    let axes = position.iter().zip(shape.iter().zip(chunk_shape));
+    axes.fold(0, |number: u64, (position, (extent, chunk))| number.saturating_mul(extent.div_ceil(*chunk)).saturating_add(*position))
+}
+
+/// Writes each part of a chunk where it belongs, whoever writes the rest of it.
+fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64), size: u64, blocks: &mut Blocks) -> Result<()> {
+    for chunk in touched(region, shape, chunk_shape) {
+        let at = base.saturating_add(number_of(&chunk.position, shape, chunk_shape).saturating_mul(stride));
+        let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
+        let mut outcome = Ok(());
+        runs(&chunk.part.count, &region.count, &within(&region.start), chunk_shape, &within(&chunk.origin), |from, to, length| {
+            if outcome.is_ok() {
+                let start = usize::try_from(from * size).unwrap_or(usize::MAX);
+                let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
+                outcome = match part {
+                    Some(part) => blocks.write_at(at + to * size, part),
+                    None => Err(Error::internal("values that end too early")),
+                };
+            }
+        });
+        outcome?;
+    }
+    Ok(())
+}
+
 /// The chunks that `region` touches, row-major.
 fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = Touched> + 'a {
     let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
     let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
-    let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count - 1) / extent).collect();
-    let mut next = Some(first.clone());
+    let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count).saturating_sub(1) / extent).collect();
+    let mut next = Some(first.clone()).filter(|_| !region.count.contains(&0));
     std::iter::from_fn(move || {
         let position = next.take()?;
         let mut after = position.clone();
@@ -293,11 +371,11 @@ fn reopened(
     stored: &BTreeMap<Vec<u64>, StoredChunk>,
     definition: &DatasetDefinition,
     chunk_bytes: u64,
-    blocks: &Blocks,
+    blocks: &mut Blocks,
 ) -> Result<Partial> {
     let Some(chunk) = stored.get(position) else { return Ok(Partial { bytes: blank(chunk_bytes, definition), written: 0 }) };
     let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];
-    blocks.output.read_at(chunk.address, &mut raw)?;
+    blocks.read_at(chunk.address, &mut raw)?;
     let mut bytes = Vec::new();
     definition.filters.decode(&raw, chunk.filter_mask, usize::try_from(chunk_bytes).unwrap_or(usize::MAX), &mut bytes)?;
     Ok(Partial { bytes, written: 0 })
@@ -310,7 +388,7 @@ fn store(position: Vec<u64>, bytes: &[u8], filter_mask: u32, stored: &mut BTreeM
         Some(old) if old.length >= length => old.address,
         _ => blocks.allocate(length)?,
     };
-    blocks.output.write_at(address, bytes)?;
+    blocks.write_at(address, bytes)?;
     stored.insert(position.clone(), StoredChunk { position, address, length, filter_mask });
     Ok(())
 }

@@ -94,19 +94,23 @@ impl DatasetDefinition {
                 return Err(Error::unsupported(format!("chunks of shape {chunk:?} and {size}-byte elements: HDF5 allows less than 4 GiB")));
             }
         }
+        let chunk_bytes = self.chunk_shape.iter().flatten().fold(size, |n, extent| n.saturating_mul(*extent));
         for filter in &mut self.filters.filters {
-            complete(filter, size)?;
+            complete(filter, size, chunk_bytes)?;
         }
         Ok(self)
     }
 }
 
 /// Fills in what filters need to know of the elements.
-fn complete(filter: &mut Filter, element_bytes: u64) -> Result<()> {
+fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result<()> {
     const SHUFFLE: u16 = 2;
     const BITSHUFFLE: u16 = 32008;
+    const LZF: u16 = 32000;
     let size = || u32::try_from(element_bytes).map_err(|_| Error::unsupported("shuffling elements of 4 GiB"));
     match filter.id {
+        // Versions of h5py's filter and of the stream, and how much room its reader needs.
+        LZF => filter.parameters = vec![4, 0x0105, u32::try_from(chunk_bytes).unwrap_or(u32::MAX)],
         SHUFFLE => filter.parameters = vec![size()?],
         BITSHUFFLE => {
             // Version of the stream, element size, block size, compression.

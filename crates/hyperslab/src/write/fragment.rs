@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
 use hyperslab_formats::filter::Pipeline;
-use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
+use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, store_values, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
@@ -14,7 +15,7 @@ use super::definition::{AttributeValue, DatasetDefinition};
 use super::plan::check_version;
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A group or a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,9 +32,42 @@ pub struct Fragment {
     pub(super) task: u64,
     /// Name of the subfile in the plan's folder.
     pub(super) name: String,
-    /// Length of the subfile.
-    pub(super) bytes: u64,
+    /// Length of the subfile; none is there where all went into a shared one.
+    pub(super) bytes: Option<u64>,
+    /// CRC-32 of each 16 MiB of it, where the plan asks for that.
+    pub(super) checksums: Option<Vec<u32>>,
+    /// The subfile that it shares with other tasks.
+    pub(super) shared: Option<SharedPart>,
     pub(super) objects: BTreeMap<String, ObjectFragment>,
+}
+
+/// A task's part of a shared subfile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SharedPart {
+    pub group: u64,
+    /// Where the last byte ends that the task wrote.
+    pub end: u64,
+}
+
+/// A chunk in a shared subfile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ChunkFragment {
+    position: Vec<u64>,
+    address: u64,
+    length: u64,
+    filter_mask: u32,
+}
+
+impl From<&ChunkFragment> for StoredChunk {
+    fn from(chunk: &ChunkFragment) -> Self {
+        Self { position: chunk.position.clone(), address: chunk.address, length: chunk.length, filter_mask: chunk.filter_mask }
+    }
+}
+
+impl From<&StoredChunk> for ChunkFragment {
+    fn from(chunk: &StoredChunk) -> Self {
+        Self { position: chunk.position.clone(), address: chunk.address, length: chunk.length, filter_mask: chunk.filter_mask }
+    }
 }
 
 /// An object that a task defined.
@@ -69,6 +103,10 @@ pub(super) struct DatasetFragment {
     pub written: Vec<Region>,
     /// The value of a scalar.
     pub scalar: Option<StoredValue>,
+    /// Whether the values are in the shared subfile.
+    pub shared: bool,
+    /// Chunks there that have no place known before.
+    pub chunks: Vec<ChunkFragment>,
 }
 
 impl StoredValue {
@@ -122,7 +160,21 @@ impl DatasetFragment {
             shape,
             written,
             scalar: scalar.transpose()?,
+            shared: false,
+            chunks: Vec::new(),
         })
+    }
+
+    /// What was written in coordinates of the array in the subfile; `None` where it does not lie there.
+    pub fn local_regions(&self) -> Option<Vec<Region>> {
+        let local = |written: &Region| {
+            if written.start.len() != self.origin.len() {
+                return None;
+            }
+            let start: Option<Vec<u64>> = written.start.iter().zip(&self.origin).map(|(start, origin)| start.checked_sub(*origin)).collect();
+            Some(Region { start: start?, count: written.count.clone() }).filter(|local| local.fits(&self.shape))
+        };
+        self.written.iter().map(local).collect()
     }
 
     /// The definition, as far as the master needs it: without chunks and filters, which are each subfile's own.
@@ -139,7 +191,7 @@ impl DatasetFragment {
 
 impl Fragment {
     pub(super) fn new(write_id: &str, task: u64, name: &str) -> Self {
-        Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: 0, objects: BTreeMap::new() }
+        Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, checksums: None, shared: None, objects: BTreeMap::new() }
     }
 
     /// The task that it comes from.
@@ -157,6 +209,11 @@ impl Fragment {
         if let Some(object) = self.objects.get_mut(path) {
             object.dataset = Some(dataset);
         }
+    }
+
+    /// The fragments of these bytes, in their order, decoded side by side.
+    pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
+        all.par_iter().map(|bytes| Self::decode(bytes)).collect()
     }
 
     /// Versioned bytes (JSON).

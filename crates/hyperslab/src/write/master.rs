@@ -11,6 +11,8 @@ use hyperslab_storage::Existing;
 use super::boxes::Region;
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::fragment::{DatasetFragment, Fragment, Kind, StoredValue};
+use super::plan::WritePlan;
+use super::sharing::name_of;
 use super::state::{COMMIT_ATTRIBUTE, reading_session};
 use super::subfile::Subfile;
 use super::task::text_attribute;
@@ -45,6 +47,28 @@ struct Part {
     by: String,
     region: Region,
     mapping: VirtualMapping,
+}
+
+impl Part {
+    /// Both parts in one, where they lie side by side in the dataset and alike in the same source.
+    fn with(&self, other: &Self) -> Option<Self> {
+        let (a, b) = (&self.mapping, &other.mapping);
+        if (&a.file, &a.dataset) != (&b.file, &b.dataset) {
+            return None;
+        }
+        let region = self.region.joined(&other.region)?;
+        let local = region_of(&a.source_selection)?.joined(&region_of(&b.source_selection)?)?;
+        let moved = |region: &Region, local: &Region| -> Vec<u64> { region.start.iter().zip(&local.start).map(|(a, b)| a.wrapping_sub(*b)).collect() };
+        if region.count != local.count || moved(&region, &local) != moved(&self.region, &region_of(&a.source_selection)?) {
+            return None;
+        }
+        let mapping = VirtualMapping {
+            source_selection: selection(&local.start, &local.count),
+            selection: selection(&region.start, &region.count),
+            ..a.clone()
+        };
+        Some(Self { by: self.by.clone(), region, mapping })
+    }
 }
 
 fn conflict(path: &str, message: String) -> Error {
@@ -84,10 +108,42 @@ impl Master {
                 }
             }
             if let Some(dataset) = &new.dataset {
-                object.merge_dataset(path, dataset, &by, &format!("{folder}/{}", fragment.name))?;
+                let name = match &fragment.shared {
+                    Some(shared) if dataset.shared => name_of(shared.group),
+                    _ => fragment.name.clone(),
+                };
+                object.merge_dataset(path, dataset, &by, &format!("{folder}/{name}"))?;
             }
         }
         Ok(())
+    }
+
+    /// Takes a subfile under another name.
+    pub fn place_shared(&mut self, expected: &str, name: &str) {
+        let (expected, name) = (escaped(expected), escaped(name));
+        let parts = self.objects.values_mut().filter_map(|object| object.dataset.as_mut()).flat_map(|dataset| &mut dataset.parts);
+        for part in parts.filter(|part| part.mapping.file == expected) {
+            part.mapping.file.clone_from(&name);
+        }
+    }
+
+    /// Makes one of parts that lie side by side in the dataset and in a subfile, so that readers have fewer to look
+    /// through. To be called when parts have been checked: it forgets whose they were.
+    pub fn join_parts(&mut self) {
+        for dataset in self.objects.values_mut().filter_map(|object| object.dataset.as_mut()) {
+            dataset.parts.sort_by(|a, b| a.region.start.cmp(&b.region.start));
+            let mut joined: Vec<Part> = Vec::with_capacity(dataset.parts.len());
+            for part in std::mem::take(&mut dataset.parts) {
+                match joined.last_mut().and_then(|last| last.with(&part)) {
+                    Some(both) => {
+                        joined.pop();
+                        joined.push(both);
+                    }
+                    None => joined.push(part),
+                }
+            }
+            dataset.parts = joined;
+        }
     }
 
     /// Refuses elements that two tasks wrote.
@@ -161,9 +217,12 @@ impl Master {
         Ok(master)
     }
 
-    /// Writes the file, which names commit `id`, and makes it visible; its length.
-    pub fn write(&self, path: &Path, id: &str, alignment: Option<u64>, existing: Existing) -> Result<u64> {
-        let mut file = Subfile::create(path, alignment, &reading_session()?)?;
+    /// Writes the file, which names the plan as its last commit, and makes it visible; its length.
+    pub fn write(&self, path: &Path, plan: &WritePlan, existing: Existing) -> Result<u64> {
+        let mut file = Subfile::create(path, plan.alignment, &reading_session()?)?;
+        if !plan.durable {
+            file.without_sync();
+        }
         for (path, object) in &self.objects {
             match &object.dataset {
                 None => file.create_group(path)?,
@@ -173,7 +232,7 @@ impl Master {
                 file.set_attribute(path, name, value.value()?)?;
             }
         }
-        file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(id))?;
+        file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(plan.id()))?;
         file.finish(existing)
     }
 }
@@ -216,10 +275,9 @@ impl Object {
             }
             *max_shape = shape.iter().copied().map(Some).collect();
         }
-        for written in &new.written {
-            let start: Option<Vec<u64>> = written.start.iter().zip(&new.origin).map(|(start, origin)| start.checked_sub(*origin)).collect();
-            let local = start.map(|start| Region { start, count: written.count.clone() }).filter(|local| local.fits(&new.shape));
-            let local = local.ok_or_else(|| Error::invalid_input(format!("the fragment of {by} says it wrote outside of its array")).at_object(format!("/{path}")))?;
+        let local = new.local_regions();
+        let local = local.ok_or_else(|| Error::invalid_input(format!("the fragment of {by} says it wrote outside of its array")).at_object(format!("/{path}")))?;
+        for (written, local) in new.written.iter().zip(local) {
             let mut region = written.clone();
             if let Some(row) = region.start.first_mut() {
                 *row = row.saturating_add(first_row);

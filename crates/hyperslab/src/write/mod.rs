@@ -9,16 +9,23 @@
 
 mod boxes;
 mod bytes;
+mod checksum;
 mod commit;
+mod completion;
 mod dataset;
 mod definition;
 mod fragment;
 mod fuse;
 mod master;
 mod plan;
+mod room;
+mod scales;
+mod sharing;
 mod state;
+mod steps;
 mod subfile;
 mod task;
+mod tidy;
 mod verify;
 
 pub use boxes::Region;
@@ -29,6 +36,8 @@ pub use fuse::{Fused, fuse};
 pub use hyperslab_storage::Existing;
 pub use plan::{WriteMode, WritePlan};
 pub use state::SubfileRecord;
+pub use steps::without_steps;
 pub use subfile::{Subfile, no_heap};
 pub use task::{Extent, Task};
+pub use tidy::{Tidied, tidy};
 pub use verify::{Verification, verify};

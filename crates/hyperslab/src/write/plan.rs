@@ -3,15 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::{folder_of, unique_name};
+use hyperslab_storage::{block_bytes_in, folder_of, is_parallel_file_system, unique_name};
 use serde::{Deserialize, Serialize};
 
+use super::boxes::Region;
+use super::definition::DatasetDefinition;
+use super::sharing::Sharing;
 use super::state::{State, state_of};
+use super::subfile::normal;
 use super::task::Task;
 use crate::Session;
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +39,12 @@ pub struct WritePlan {
     /// What was there when the plan was made: the commit changes that and nothing else.
     pub(super) base: State,
     pub(super) alignment: Option<u64>,
+    /// Subfiles that several tasks write.
+    pub(super) sharing: Option<Sharing>,
+    /// Whether tasks and the commit wait for the disk.
+    pub(super) durable: bool,
+    /// Whether subfiles get checksums.
+    pub(super) checksums: bool,
 }
 
 impl WritePlan {
@@ -56,7 +66,62 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment })
+        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false })
+    }
+
+    /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
+    /// `None` chooses by the file system.
+    pub fn share(&mut self, writers: u64, factor: Option<u64>) -> Result<()> {
+        if self.sharing.is_some() {
+            return Err(Error::invalid_input("how many tasks there are was said already"));
+        }
+        let folder = folder_of(self.path());
+        let alignment = self.alignment.map_or_else(|| block_bytes_in(&folder), Ok)?;
+        if !alignment.is_power_of_two() || alignment < 8 {
+            return Err(Error::invalid_input("an alignment that is no power of two from 8 on"));
+        }
+        let factor = factor.unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder)));
+        self.sharing = Some(Sharing::new(writers, factor, alignment)?);
+        Ok(())
+    }
+
+    fn sharing(&self) -> Result<&Sharing> {
+        self.sharing.as_ref().ok_or_else(|| Error::invalid_input("a plan that does not say how many tasks write it: give writers"))
+    }
+
+    /// Tasks that write a subfile together; 1 where each has its own.
+    pub fn factor(&self) -> u64 {
+        self.sharing.as_ref().map_or(1, |sharing| sharing.factor)
+    }
+
+    /// Adds a dataset that all tasks write together, task `n` its part `regions[n]`, or as many rows as the others:
+    /// every task has it from its beginning, in a subfile that it shares.
+    pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, regions: Option<Vec<Region>>) -> Result<()> {
+        let path = normal(path)?;
+        if path.is_empty() {
+            return Err(Error::invalid_input("a dataset without a name"));
+        }
+        self.sharing()?;
+        let sharing = self.sharing.as_mut().ok_or_else(|| Error::internal("a plan that shares nothing"))?;
+        sharing.add(&path, definition, regions).map_err(|error| error.at_object(format!("/{path}")))
+    }
+
+    /// Which part of a dataset of the plan a task writes.
+    pub fn region(&self, path: &str, task: u64) -> Result<Region> {
+        let sharing = self.sharing()?;
+        sharing.group_of(task)?;
+        sharing.region(&normal(path)?, task)
+    }
+
+    /// Leaves it to the operating system when the bytes get to the disk. Readers see all or nothing all the same,
+    /// whoever is killed; after a power cut the last commits may be damaged.
+    pub fn without_sync(&mut self) {
+        self.durable = false;
+    }
+
+    /// Records checksums of all bytes of all subfiles, for [`super::verify`].
+    pub fn with_checksums(&mut self) {
+        self.checksums = true;
     }
 
     /// The master file.
@@ -97,6 +162,17 @@ impl WritePlan {
     }
 }
 
+/// How many tasks write one subfile. On a parallel file system the paper's best, 8 to 32, more where there are more;
+/// on a local disk a file costs little, and all who write one wait for its lock in the kernel: one each is fastest there.
+fn chosen_factor(writers: u64, parallel: bool) -> u64 {
+    match (parallel, writers) {
+        (false, _) => 1,
+        (true, ..=1024) => 8,
+        (true, ..=4096) => 16,
+        (true, _) => 32,
+    }
+}
+
 /// The folder that holds the subfiles of a master.
 pub(super) fn container_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
@@ -116,4 +192,15 @@ pub(super) fn check_version(bytes: &[u8], known: u32, what: &str) -> Result<()> 
         return Ok(());
     }
     Err(Error::invalid_input(format!("this {what} has version {version}, this release knows {known}: use one release throughout")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_writers_share_a_subfile_where_the_file_system_is_parallel() {
+        assert_eq!([1, 64, 2048, 10_240].map(|writers| chosen_factor(writers, true)), [8, 8, 16, 32]);
+        assert_eq!([1, 64, 10_240].map(|writers| chosen_factor(writers, false)), [1, 1, 1]);
+    }
 }

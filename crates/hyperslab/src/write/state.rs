@@ -34,8 +34,21 @@ pub struct SubfileRecord {
     pub name: String,
     /// Its length.
     pub bytes: u64,
-    /// The task that wrote it.
+    /// The task that wrote it, or the first of several.
     pub task: u64,
+    /// All tasks that wrote it together; none where it is one task's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<u64>,
+    /// CRC-32 of each 16 MiB, where the plan asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksums: Option<Vec<u32>>,
+}
+
+impl SubfileRecord {
+    /// What the subfile says of itself.
+    pub(super) fn label(&self, write_id: &str) -> String {
+        if self.tasks.is_empty() { format!("{write_id} {}", self.task) } else { format!("{write_id} {}", self.name) }
+    }
 }
 
 /// What a commit consists of.
@@ -58,7 +71,7 @@ impl Record {
 }
 
 /// Whether a commit is called so; names come from files, and name folders.
-fn is_id(id: &str) -> bool {
+pub(super) fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())
 }
 

@@ -7,53 +7,39 @@ use std::path::Path;
 use hyperslab_array::{Error, ErrorKind, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{
-    HeapWriter, NewAttribute, NewContent, NewFile, NewLink, NewObject, SUPERBLOCK_BYTES, encode_metadata, encode_superblock, store_values,
+    HeapWriter, NewAttribute, NewContent, NewFile, NewLink, NewObject, encode_metadata, encode_superblock, store_values,
 };
-use hyperslab_storage::{Existing, Output};
+use hyperslab_storage::{Existing, SharedFile};
 
 use super::boxes::Region;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
+use super::room::Blocks;
+use super::scales::dimension_scales;
 use crate::Session;
-
-/// A file under way and where its next bytes go.
-#[derive(Debug)]
-pub(super) struct Blocks {
-    pub output: Output,
-    end: u64,
-    alignment: u64,
-}
-
-impl Blocks {
-    /// Room for `length` bytes; what fills a block of the file system begins on one.
-    pub fn allocate(&mut self, length: u64) -> Result<u64> {
-        let alignment = if length >= self.alignment { self.alignment } else { 8 };
-        let start = self.end.checked_next_multiple_of(alignment);
-        let end = start.and_then(|start| start.checked_add(length)).filter(|end| i64::try_from(*end).is_ok());
-        let (Some(start), Some(end)) = (start, end) else {
-            return Err(Error::unsupported("a file of 8 EiB or more"));
-        };
-        self.end = end;
-        Ok(start)
-    }
-}
 
 /// One HDF5 file that is being written.
 pub struct Subfile {
     blocks: Blocks,
+    /// The part of a file that others write too.
+    shared: Option<Blocks>,
     session: Session,
     /// By absolute path without the first `/`; the root is the empty path.
     objects: BTreeMap<String, Object>,
     /// Why the file cannot become whole any more: a write that failed half-way.
     broken: Option<Error>,
+    /// Whether the end waits for the disk.
+    durable: bool,
 }
 
 #[derive(Debug, Default)]
-struct Object {
+pub(super) struct Object {
     attributes: BTreeMap<String, AttributeValue>,
-    dataset: Option<DatasetWriter>,
+    pub(super) dataset: Option<DatasetWriter>,
     /// A symbolic link instead of an object.
     link: Option<NewLink>,
+    /// Paths of the dimension scales of a dataset, by dimension.
+    pub(super) scales: BTreeMap<u32, String>,
 }
 
 impl Subfile {
@@ -63,15 +49,32 @@ impl Subfile {
         if alignment.is_some_and(|alignment| !alignment.is_power_of_two() || alignment < 8) {
             return Err(Error::invalid_input("an alignment that is no power of two from 8 on"));
         }
-        let output = Output::create(target)?;
-        let alignment = alignment.unwrap_or_else(|| output.block_bytes());
+        Ok(Self::over(Blocks::own(target, alignment)?, session))
+    }
+
+    /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
+    pub(super) fn beside(target: &Path, alignment: Option<u64>, shared: Blocks, session: &Session) -> Result<Self> {
+        Ok(Self { shared: Some(shared), ..Self::over(Blocks::later(target, alignment)?, session) })
+    }
+
+    /// Begins a file that will be called `target` as soon as something belongs into it.
+    pub(super) fn later(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::over(Blocks::later(target, alignment)?, session))
+    }
+
+    pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Ok(Self { blocks: Blocks { output, end: SUPERBLOCK_BYTES, alignment }, session: session.clone(), objects, broken: None })
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true }
+    }
+
+    /// Leaves it to the operating system when the bytes get to the disk.
+    pub(super) fn without_sync(&mut self) {
+        self.durable = false;
     }
 
     /// The name that the file will have.
     pub fn target(&self) -> &Path {
-        self.blocks.output.target()
+        self.blocks.target()
     }
 
     fn place(&self, path: &str, error: Error) -> Error {
@@ -118,6 +121,11 @@ impl Subfile {
         self.define(path, Object { dataset: Some(DatasetWriter::of_others(definition, mappings)), ..Object::default() })
     }
 
+    /// Defines a dataset whose values go into the file that others write too.
+    pub(super) fn create_shared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
+        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
+    }
+
     /// Defines a link to a path of this file, or of another.
     pub fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
         let link = match file {
@@ -147,6 +155,18 @@ impl Subfile {
         Ok(())
     }
 
+    /// Makes a dataset the scale of a dimension (HDF5's dimension scales, as netCDF-4 has them).
+    pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normal(scale)?;
+        self.dataset(&scale)?;
+        let ndim = self.dataset(path)?.definition().dataspace.ndim();
+        if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
+            return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
+        }
+        self.object(path)?.scales.insert(dimension, scale);
+        Ok(())
+    }
+
     /// The definition of a dataset as it is now; `NotFound` or `InvalidInput` where there is none.
     pub fn definition(&mut self, path: &str) -> Result<DatasetDefinition> {
         Ok(self.dataset(path)?.definition().clone())
@@ -172,20 +192,20 @@ impl Subfile {
         let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
             return Err(self.place(&path, Error::not_found("there is no such dataset in the file that is written")));
         };
-        let blocks = &mut self.blocks;
+        let blocks = match &mut self.shared {
+            Some(shared) if dataset.is_shared() => shared,
+            _ => &mut self.blocks,
+        };
         let datatype = dataset.definition().datatype.clone();
         let mut write = || {
             if !datatype.uses_heap() {
                 return dataset.write(region, bytes, blocks, &session);
             }
             let mut bytes = bytes.to_vec();
-            let at = blocks.allocate(0)?;
+            let at = blocks.open_end()?;
             let mut heap = HeapWriter::new(at);
             store_values(&datatype, &mut bytes, resolve, &mut heap)?;
-            let heap = heap.finish();
-            // Aligned to 8 as `at` is, whatever its length.
-            blocks.end = at + heap.len() as u64;
-            blocks.output.write_at(at, &heap)?;
+            blocks.write_open(at, &heap.finish())?;
             dataset.write(region, &bytes, blocks, &session)
         };
         let written = write().map_err(|error| error.at_object(format!("/{path}")).in_file(file));
@@ -204,12 +224,27 @@ impl Subfile {
         dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.blocks)
     }
 
-    /// Paths of the datasets with the regions of each that were written.
-    pub(super) fn written(&self) -> impl Iterator<Item = (&str, &DatasetDefinition, &[Region])> {
-        self.objects.iter().filter_map(|(path, object)| {
-            let dataset = object.dataset.as_ref()?;
-            Some((path.as_str(), dataset.definition(), dataset.written()))
-        })
+    /// Writes the chunks that still wait for elements.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let session = self.session.clone();
+        for object in self.objects.values_mut() {
+            let Some(dataset) = &mut object.dataset else { continue };
+            match &mut self.shared {
+                Some(shared) if dataset.is_shared() => dataset.flush(shared, &session)?,
+                _ => dataset.flush(&mut self.blocks, &session)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the last byte ends that went into the file that others write too.
+    pub(super) fn shared_top(&self) -> u64 {
+        self.shared.as_ref().map_or(0, Blocks::top)
+    }
+
+    /// Paths of the datasets.
+    pub(super) fn datasets(&self) -> impl Iterator<Item = (&str, &DatasetWriter)> {
+        self.objects.iter().filter_map(|(path, object)| Some((path.as_str(), object.dataset.as_ref()?)))
     }
 
     /// Paths of all objects but links with their attributes; whether each is a group.
@@ -221,22 +256,66 @@ impl Subfile {
     /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
     /// one that a write met before, whoever caught it.
     pub fn finish(mut self, existing: Existing) -> Result<u64> {
+        let end = self.complete(|_| true)?;
+        let mut output = self.blocks.into_output()?;
+        if !self.durable {
+            output.without_sync();
+        }
+        output.publish(end, existing)?;
+        Ok(end)
+    }
+
+    /// Writes what is left and everything that describes it; where the file ends.
+    fn complete(&mut self, own: impl Fn(&DatasetWriter) -> bool) -> Result<u64> {
         if let Some(error) = self.broken.take() {
             return Err(error);
         }
-        let session = self.session.clone();
-        for object in self.objects.values_mut() {
-            if let Some(dataset) = &mut object.dataset {
-                dataset.flush(&mut self.blocks, &session)?;
-            }
-        }
-        let file = describe(&self.objects)?;
+        self.flush()?;
+        let file = describe(&self.objects, own)?;
         let at = self.blocks.allocate(0)?;
         let metadata = encode_metadata(&file, at).map_err(|error| error.in_file(self.target().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
-        self.blocks.output.write_at(at, &metadata.bytes)?;
-        self.blocks.output.write_at(0, &encode_superblock(metadata.root, end))?;
-        self.blocks.output.publish(end, existing)?;
+        self.blocks.write_at(at, &metadata.bytes)?;
+        self.blocks.write_at(0, &encode_superblock(metadata.root, end))?;
+        Ok(end)
+    }
+
+    /// Ends a task's part: what is in a file of its own becomes visible there, and nothing where there is none.
+    /// Gives that file's length.
+    pub(super) fn finish_part(mut self) -> Result<Option<u64>> {
+        let shared = match self.shared.take() {
+            None => return self.finish(Existing::Keep).map(Some),
+            Some(shared) => shared.into_shared()?,
+        };
+        if let Some(error) = self.broken.take() {
+            return Err(error);
+        }
+        if self.durable {
+            shared.sync()?;
+        }
+        let has_own = self.objects.values().any(|object| object.dataset.as_ref().is_some_and(|dataset| !dataset.is_shared()));
+        if !has_own && self.blocks.is_later() {
+            return Ok(None);
+        }
+        let end = self.complete(|dataset| !dataset.is_shared())?;
+        let mut output = self.blocks.into_output()?;
+        if !self.durable {
+            output.without_sync();
+        }
+        output.publish(end, Existing::Keep)?;
+        Ok(Some(end))
+    }
+
+    /// Makes a file that several tasks have filled an HDF5 file: all metadata from byte `at` on; its length.
+    pub(super) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
+        let metadata = encode_metadata(&describe(&self.objects, |_| true)?, at).map_err(|error| error.in_file(file.path().display().to_string()))?;
+        let end = at + metadata.bytes.len() as u64;
+        file.write_at(at, &metadata.bytes)?;
+        file.write_at(0, &encode_superblock(metadata.root, end))?;
+        file.end_at(end)?;
+        if self.durable {
+            file.sync()?;
+        }
         Ok(end)
     }
 }
@@ -246,10 +325,9 @@ fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
     if bytes != Some(value.value.bytes.len() as u64) {
         return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
     }
-    // An attribute stands in its object's header, as one message.
-    const MOST: u64 = 65_000;
+    const MOST: u64 = 64 << 20;
     if bytes.is_some_and(|bytes| bytes > MOST) {
-        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 KiB belongs into a dataset", value.value.bytes.len())));
+        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 MiB belongs into a dataset", value.value.bytes.len())));
     }
     Ok(())
 }
@@ -263,7 +341,10 @@ pub(super) fn normal(path: &str) -> Result<String> {
     Ok(parts.join("/"))
 }
 
-fn describe(objects: &BTreeMap<String, Object>) -> Result<NewFile> {
+/// The file of these objects, of whose datasets `own` chooses some.
+fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
+    let chosen = |object: &Object| object.dataset.as_ref().is_none_or(&own);
+    let objects: BTreeMap<&String, &Object> = objects.iter().filter(|(_, object)| chosen(object)).collect();
     // The empty path sorts first, so the root is number 0.
     let numbers: BTreeMap<&str, usize> =
         objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(number, (path, _))| (path.as_str(), number)).collect();
@@ -277,15 +358,18 @@ fn describe(objects: &BTreeMap<String, Object>) -> Result<NewFile> {
         };
         members.entry(above).or_default().push((name.to_owned(), link));
     }
+    let mut scales = dimension_scales(&objects, &numbers)?;
     let mut file = NewFile::default();
     for path in numbers.keys() {
-        let Some(object) = objects.get(*path) else { continue };
+        let Some(object) = objects.get(&(*path).to_owned()) else { continue };
         let attribute = |(name, value): (&String, &AttributeValue)| NewAttribute { name: name.clone(), dataspace: value.dataspace.clone(), value: value.value.clone() };
         let content = match &object.dataset {
             Some(dataset) => NewContent::Dataset(Box::new(dataset.description())),
             None => NewContent::Group(members.remove(path).unwrap_or_default()),
         };
-        file.objects.push(NewObject { attributes: object.attributes.iter().map(attribute).collect(), content });
+        let mut attributes: Vec<NewAttribute> = object.attributes.iter().map(attribute).collect();
+        attributes.extend(scales.remove(path).unwrap_or_default());
+        file.objects.push(NewObject { attributes, content });
     }
     Ok(file)
 }

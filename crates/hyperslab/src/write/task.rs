@@ -4,15 +4,23 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
-use hyperslab_storage::{Existing, sync_folder, unique_name};
+use hyperslab_storage::{SharedFile, sync_folder, unique_name};
 
 use super::boxes::Region;
+use super::checksum;
+use super::completion::claimed;
+use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
-use super::fragment::{DatasetFragment, Fragment, Kind};
+use super::fragment::{ChunkFragment, DatasetFragment, Fragment, Kind, SharedPart};
 use super::plan::WritePlan;
+use super::room::Blocks;
+use super::sharing::name_of;
 use super::state::SUBFILE_ATTRIBUTE;
 use super::subfile::{Subfile, normal};
 use crate::Session;
+
+/// Parts that a task may write of a dataset: readers look through all of them.
+const MOST_PARTS: usize = 1 << 16;
 
 /// Which part of a dataset a task may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +41,10 @@ pub struct Task {
     name: String,
     subfile: Subfile,
     datasets: BTreeMap<String, Local>,
+    /// The number of the subfile that other tasks write too.
+    group: Option<u64>,
+    checksums: bool,
+    durable: bool,
 }
 
 /// A dataset as the whole container has it, and what of it is here.
@@ -41,6 +53,8 @@ struct Local {
     extent: Extent,
     /// The value of a scalar.
     scalar: Option<Elements>,
+    /// The part of the dataset that is in the subfile which other tasks write too.
+    shared: Option<Region>,
 }
 
 impl Task {
@@ -49,9 +63,59 @@ impl Task {
         std::fs::create_dir_all(&folder).map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
         let attempt: String = unique_name().chars().take(8).collect();
         let name = format!("{number:04}-{attempt}.h5");
-        let mut subfile = Subfile::create(&folder.join(&name), plan.alignment, session)?;
-        subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {number}", plan.id)))?;
-        Ok(Self { write_id: plan.id.clone(), number, name, subfile, datasets: BTreeMap::new() })
+        let place = folder.join(&name);
+        let claimed = plan.sharing.as_ref().map(|sharing| Ok::<_, Error>((sharing, claimed(plan, sharing, number)?))).transpose()?;
+        let subfile = match &claimed {
+            Some((sharing, Some((group, layout)))) => {
+                let file = SharedFile::open(&folder.join(name_of(*group)))?;
+                let shared = Blocks::shared(file, sharing.segments(layout, number)?, sharing.alignment);
+                Subfile::beside(&place, Some(sharing.alignment), shared, session)?
+            }
+            _ => Subfile::create(&place, plan.alignment, session)?,
+        };
+        let mut task = Self {
+            write_id: plan.id.clone(),
+            number,
+            name,
+            subfile,
+            datasets: BTreeMap::new(),
+            group: None,
+            checksums: plan.checksums,
+            durable: plan.durable,
+        };
+        if !plan.durable {
+            task.subfile.without_sync();
+        }
+        task.subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {number}", plan.id)))?;
+        let Some((sharing, claimed)) = claimed else { return Ok(task) };
+        for definition in sharing.definitions() {
+            let (path, global) = definition?;
+            let region = sharing.region(path, number)?;
+            match claimed.as_ref().and_then(|(_, layout)| layout.datasets.get(path)) {
+                // Another attempt has the place in the shared file: what this one writes goes into a file of its own.
+                None => task.create_dataset(path, global, Extent::Region(region))?,
+                Some((whole, local, place)) => {
+                    task.subfile.create_shared(path, DatasetWriter::in_shared(local.clone(), place)?)?;
+                    task.datasets.insert(path.to_owned(), Local { global, extent: Extent::Region(region), scalar: None, shared: Some(whole.clone()) });
+                }
+            }
+        }
+        task.group = claimed.map(|(group, _)| group);
+        Ok(task)
+    }
+
+    /// Which part of a dataset of the plan this task writes.
+    pub fn region(&self, path: &str) -> Result<&Region> {
+        match self.datasets.get(&normal(path)?).map(|local| &local.extent) {
+            Some(Extent::Region(region)) => Ok(region),
+            _ => Err(Error::not_found("there is no dataset of which this task writes a region").at_object(path)),
+        }
+    }
+
+    /// What a dataset is in the whole container.
+    pub fn definition(&self, path: &str) -> Result<&DatasetDefinition> {
+        let local = self.datasets.get(&normal(path)?);
+        local.map(|local| &local.global).ok_or_else(|| Error::not_found("there is no such dataset in this task").at_object(path))
     }
 
     /// The task's number.
@@ -102,7 +166,7 @@ impl Task {
             }
         }
         self.subfile.create_dataset(&path, local)?;
-        self.datasets.insert(path, Local { global, extent, scalar: None });
+        self.datasets.insert(path, Local { global, extent, scalar: None, shared: None });
         Ok(())
     }
 
@@ -127,33 +191,42 @@ impl Task {
         }
         let Extent::Region(own) = &local.extent else { return self.subfile.write(&path, region, bytes, resolve) };
         let outside = || Error::invalid_input(format!("{:?} elements from {:?} on, outside of this task's region {own:?}", region.count, region.start)).at_object(format!("/{path}"));
-        let start: Option<Vec<u64>> = region.start.iter().zip(&own.start).map(|(start, own)| start.checked_sub(*own)).collect();
-        let inner = Region { start: start.ok_or_else(outside)?, count: region.count.clone() };
-        if !inner.fits(&own.count) {
-            return Err(outside());
-        }
+        let within = |origin: &Region| -> Option<Region> {
+            let start: Option<Vec<u64>> = region.start.iter().zip(&origin.start).map(|(start, origin)| start.checked_sub(*origin)).collect();
+            Some(Region { start: start?, count: region.count.clone() }).filter(|inner| inner.fits(&origin.count))
+        };
+        let inner = within(own).ok_or_else(outside)?;
+        // In a shared file are those of other tasks before.
+        let inner = local.shared.as_ref().map_or(Some(inner), within).ok_or_else(outside)?;
         self.subfile.write(&path, &inner, bytes, resolve)
     }
 
     /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet.
-    pub fn finish(self) -> Result<Fragment> {
+    pub fn finish(mut self) -> Result<Fragment> {
+        self.subfile.flush()?;
         let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
         for (path, is_group, attributes) in self.subfile.all_attributes() {
             let kind = if is_group { Kind::Group } else { Kind::Dataset };
             let attributes = attributes.iter().filter(|(name, _)| !path.is_empty() || name.as_str() != SUBFILE_ATTRIBUTE);
             fragment.add_object(path, kind, attributes)?;
         }
-        for (path, local, written) in self.subfile.written() {
+        for (path, writer) in self.subfile.datasets() {
+            let (local, written) = (writer.definition(), writer.written());
             let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task does not know")) };
-            let origin = match &known.extent {
-                Extent::Region(own) => own.start.clone(),
+            let origin = match (&known.shared, &known.extent) {
+                (Some(whole), _) => whole.start.clone(),
+                (None, Extent::Region(own)) => own.start.clone(),
                 _ => vec![0; local.dataspace.ndim()],
             };
             let moved = |region: &Region| {
                 let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
                 Region { start, count: region.count.clone() }
             };
-            let dataset = DatasetFragment::new(
+            if written.len() > MOST_PARTS {
+                let message = format!("{} separate parts of a dataset by one task: write boxes that lie side by side", written.len());
+                return Err(Error::unsupported(message).at_object(format!("/{path}")));
+            }
+            let mut dataset = DatasetFragment::new(
                 &known.global,
                 known.extent == Extent::Rows,
                 origin.clone(),
@@ -161,11 +234,19 @@ impl Task {
                 written.iter().map(moved).collect(),
                 known.scalar.as_ref(),
             )?;
+            dataset.shared = known.shared.is_some();
+            if dataset.shared {
+                dataset.chunks = writer.stored().map(ChunkFragment::from).collect();
+            }
             fragment.add_dataset(path, dataset);
         }
-        let folder = self.subfile.target().parent().map(std::path::Path::to_path_buf);
-        fragment.bytes = self.subfile.finish(Existing::Keep)?;
-        if let Some(container) = folder.as_deref().and_then(std::path::Path::parent) {
+        fragment.shared = self.group.map(|group| SharedPart { group, end: self.subfile.shared_top() });
+        let place = self.subfile.target().to_path_buf();
+        fragment.bytes = self.subfile.finish_part()?;
+        if self.checksums && fragment.bytes.is_some() {
+            fragment.checksums = Some(checksum::of_file(&place)?);
+        }
+        if let Some(container) = place.parent().and_then(std::path::Path::parent).filter(|_| self.durable) {
             sync_folder(container)?;
         }
         Ok(fragment)

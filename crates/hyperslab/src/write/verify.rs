@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use hyperslab_array::{Error, Result, StoredSelection};
+use hyperslab_array::{Axis, Dataspace, Error, Result, Selection, StoredSelection};
 use hyperslab_formats::Content;
 
+use super::checksum;
 use super::plan::container_of;
 use super::state::{COMMIT_ATTRIBUTE, SUBFILE_ATTRIBUTE, reading_session, records, root_text};
-use crate::File;
+use crate::{Cancellation, File, ObjectId};
 
 /// What there is to say of a container.
 #[derive(Debug, Clone, Default)]
@@ -23,9 +24,10 @@ pub struct Verification {
     pub subfile_bytes: u64,
 }
 
-/// Checks the master at `path`, every subfile that its commits name, and every source of its virtual datasets.
+/// Checks the master at `path`, every subfile that its commits name, and every source of its virtual datasets; with
+/// `values` also all bytes of the subfiles that have checksums, and all chunks of the others.
 /// Fails where `path` is no container; what is wrong inside of one is a problem.
-pub fn verify(path: &Path) -> Result<Verification> {
+pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let session = reading_session()?;
     let master = session.open(path)?;
     let shown = path.display().to_string();
@@ -58,10 +60,19 @@ pub fn verify(path: &Path) -> Result<Verification> {
                 match session.open(&place) {
                     Err(error) => problem(&name, &format!("cannot be read: {error}")),
                     Ok(file) => {
-                        if root_text(&file, SUBFILE_ATTRIBUTE) != Some(format!("{} {}", record.id, subfile.task)) {
+                        if root_text(&file, SUBFILE_ATTRIBUTE) != Some(subfile.label(&record.id)) {
                             problem(&name, &format!("is not the subfile that task {} wrote", subfile.task));
                         }
                         unreadable(&file, &name, &mut problem);
+                        if values {
+                            match &subfile.checksums {
+                                Some(expected) => match checksum::damaged(&place, expected) {
+                                    Ok(pieces) => pieces.iter().for_each(|at| problem(&name, &format!("the {} bytes from byte {at} on are not those that were written", checksum::PIECE_BYTES))),
+                                    Err(error) => problem(&name, &error.to_string()),
+                                },
+                                None => undecodable(&file, &name, &mut problem),
+                            }
+                        }
                         subfiles.insert(name, file);
                     }
                 }
@@ -80,6 +91,33 @@ fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
         }
         if let Some(error) = &object.attributes_error {
             problem(name, &format!("the attributes of {} cannot be read: {error}", object.path));
+        }
+    }
+}
+
+/// Reads all values, a slab at a time.
+fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
+    const SLAB_BYTES: u64 = 64 << 20;
+    for (number, object) in file.tree().objects.iter().enumerate() {
+        let Content::Dataset(dataset) = &object.content else { continue };
+        let shape = dataset.dataspace.shape();
+        if matches!(dataset.dataspace, Dataspace::Null) {
+            continue;
+        }
+        let row = shape.iter().skip(1).fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent)).max(1);
+        let chunk = dataset.chunk_shape.as_ref().and_then(|chunk| chunk.first().copied()).unwrap_or(1).max(1);
+        let step = (SLAB_BYTES / row).max(1).div_ceil(chunk).saturating_mul(chunk);
+        let rows = shape.first().copied().unwrap_or(1);
+        let mut first = 0;
+        while first < rows {
+            let count = step.min(rows - first);
+            let axis = |(number, extent): (usize, &u64)| if number == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } };
+            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(ObjectId(number), &selection, &Cancellation::new()));
+            if let Err(error) = read {
+                problem(name, &format!("the values of {} cannot be read: {error}", object.path));
+                break;
+            }
+            first += count;
         }
     }
 }

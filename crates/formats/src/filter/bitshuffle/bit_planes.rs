@@ -17,6 +17,30 @@ pub(in crate::filter) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
     if plane == 0 {
         return;
     }
+    // With the widest instructions that the processor has, not only those that all have.
+    pulp::Arch::new().dispatch(Undo { planes, plane, element, out });
+}
+
+/// [`undo`], compiled once for each kind of processor.
+struct Undo<'a> {
+    planes: &'a [u8],
+    /// Bytes of a plane.
+    plane: usize,
+    element: usize,
+    out: &'a mut [u8],
+}
+
+impl pulp::NullaryFnOnce for Undo<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        let Self { planes, plane, element, out } = self;
+        strips(planes, plane, element, out);
+    }
+}
+
+#[inline(always)]
+fn strips(planes: &[u8], plane: usize, element: usize, out: &mut [u8]) {
     let mut at = 0;
     let mut strips = out.chunks_exact_mut(ELEMENTS * element);
     for strip in &mut strips {
@@ -50,6 +74,7 @@ pub(in crate::filter) fn make(elements: &[u8], element: usize, planes: &mut [u8]
 }
 
 /// Elements whose bits begin at byte `at` of each plane, `N` bytes of them at a time.
+#[inline(always)]
 fn long_strip<const N: usize>(planes: &[u8], plane: usize, at: usize, element: usize, out: &mut [u8]) {
     let mut bytes = [[0; ELEMENTS]; N];
     for first in (0..element).step_by(N) {
@@ -68,7 +93,7 @@ fn long_strip<const N: usize>(planes: &[u8], plane: usize, at: usize, element: u
 
 /// The bytes of the first of eight elements, of the second of eight, …: a square of 8 by 8 bits for each byte
 /// of the rows. Swaps squares of 1, 2 and 4 bits.
-#[inline]
+#[inline(always)]
 fn turned(mut rows: [Plane; 8]) -> [Plane; 8] {
     let [a, b, c, d, e, f, g, h] = &mut rows;
     let all = a.iter_mut().zip(b).zip(c.iter_mut().zip(d)).zip(e.iter_mut().zip(f).zip(g.iter_mut().zip(h)));
@@ -87,7 +112,7 @@ fn turned(mut rows: [Plane; 8]) -> [Plane; 8] {
 }
 
 /// The high bits of one for the low bits of the other.
-#[inline]
+#[inline(always)]
 fn swap<const BITS: u32>(low: &mut u8, high: &mut u8, mask: u8) {
     let swapped = (*low >> BITS ^ *high) & mask;
     *high ^= swapped;

@@ -66,7 +66,8 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
             if level > 0 {
                 // Keys bound a subtree in row-major order, so the slowest dimension tells what to skip.
                 let slowest = |offsets: &[u64]| position(offsets).first().copied().unwrap_or(0);
-                let (low, high) = found.bounds.first().copied().unwrap_or((0, u64::MAX));
+                let wanted = found.wanted.first();
+                let (low, high) = wanted.and_then(|wanted| Some((*wanted.first()?, *wanted.last()?))).unwrap_or((0, u64::MAX));
                 if slowest(next) >= low && slowest(offsets) <= high {
                     let end = above.as_ref().map_or(next, |above| next.min(&above.end)).clone();
                     pending.push((child, Some(Above { level, first: offsets.clone(), end })));
@@ -77,7 +78,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
             if !aligned {
                 return Err(Error::corrupt(format!("a chunk at {offsets:?}, between the chunks")).at_offset(place));
             }
-            found.add(source, position(offsets), child, *length, *mask)?;
+            found.add(source, &position(offsets), child, *length, *mask)?;
         }
     }
     Ok(())

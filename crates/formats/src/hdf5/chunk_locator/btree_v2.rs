@@ -17,10 +17,11 @@ pub(super) fn locate(source: &Source, address: u64, found: &mut Found<'_>) -> Re
         if last.as_ref().is_some_and(|last| *last >= position) {
             return Err(Error::corrupt(format!("a chunk B-tree with the chunk {position:?} out of order")).at_offset(source.absolute(address)?));
         }
-        last = Some(position.clone());
-        match chunk {
-            Some((address, length, mask)) => found.add(source, position, address, length, mask),
+        let added = match chunk {
+            Some((address, length, mask)) => found.add(source, &position, address, length, mask),
             None => Ok(()),
-        }
+        };
+        last = Some(position);
+        added
     })
 }

@@ -76,7 +76,7 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
     let mut numbered = BTreeMap::new();
     for chunk in &ordered {
         let origin: Vec<u64> = chunk.position.iter().zip(&layout.chunk_shape).map(|(number, extent)| number.saturating_mul(*extent)).collect();
-        numbered.insert(numbering.number(&origin)?.0, *chunk);
+        numbered.insert(numbering.number(&origin)?, *chunk);
     }
     let enough = (chunks.len() as u64).saturating_mul(4).saturating_add(SPARE_ENTRIES);
     let last = numbered.last_key_value().map_or(0, |(last, _)| *last);

@@ -2,6 +2,8 @@
 //! for datasets with one unlimited dimension (VII.D).
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
@@ -14,10 +16,10 @@ use crate::hdf5::{Encoder, Source, checksum};
 pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found: &mut Found<'_>) -> Result<()> {
     let Some(mut array) = Array::open(source, address)? else { return Ok(()) };
     let numbering = Numbering::unlimited_first(found.layout)?;
-    for origin in touched {
-        let (number, position) = numbering.number(origin)?;
+    for (slot, origin) in touched.iter().enumerate() {
+        let number = numbering.number(origin)?;
         if let Some((address, length, mask)) = array.entry(number, found)? {
-            found.add(source, position, address, length, mask)?;
+            found.put(source, slot, address, length, mask)?;
         }
     }
     Ok(())
@@ -37,12 +39,21 @@ struct Array<'a> {
     index: Block,
     /// Blocks read so far, by address.
     blocks: HashMap<u64, Block>,
+    /// Where the entry before was: the next one is most often beside it.
+    recent: Option<Recent>,
+}
+
+/// Entries that lie side by side, in a block whose bytes are at hand.
+struct Recent {
+    numbers: Range<u64>,
+    block: Block,
 }
 
 /// A block's bytes and where its entries or addresses begin.
+#[derive(Clone)]
 struct Block {
     address: u64,
-    bytes: Vec<u8>,
+    bytes: Arc<[u8]>,
     start: u64,
 }
 
@@ -120,8 +131,9 @@ impl<'a> Array<'a> {
             least_pointers,
             page_entries: 1 << page_bits,
             most_set,
-            index: Block { address: index, bytes: bytes.into_owned(), start },
+            index: Block { address: index, bytes: bytes.into(), start },
             blocks: HashMap::new(),
+            recent: None,
         }))
     }
 
@@ -137,6 +149,10 @@ impl<'a> Array<'a> {
         if number < self.index_entries {
             return self.parse(&self.index, number, found);
         }
+        if let Some(recent) = self.recent.as_ref().filter(|recent| recent.numbers.contains(&number)) {
+            return self.parse(&recent.block, number - recent.numbers.start, found);
+        }
+        let asked = number;
         let number = number - self.index_entries;
         let super_number = (number / self.least_block + 1).ilog2();
         let level = level(super_number, self.least_block).ok_or_else(|| self.corrupt("a chunk number beyond its array"))?;
@@ -180,7 +196,8 @@ impl<'a> Array<'a> {
         if !paged {
             let length = start + level.block_entries * self.entry_bytes + 4;
             self.load(address, length, start, b"EADB", "an extensible array data block")?;
-            return self.parse(self.loaded(address)?, entry, found);
+            let block = self.loaded(address)?.clone();
+            return self.first_of(asked - entry..asked - entry + level.block_entries, block, entry, found);
         }
         let page = entry / self.page_entries;
         let page_bytes = self.page_entries * self.entry_bytes + 4;
@@ -189,9 +206,17 @@ impl<'a> Array<'a> {
         if !self.blocks.contains_key(&at) {
             let bytes = self.source.read(at, page_bytes)?;
             checksum::verify(&bytes, self.source.absolute(at)?, "an extensible array page")?;
-            self.blocks.insert(at, Block { address: at, bytes: bytes.into_owned(), start: 0 });
+            self.blocks.insert(at, Block { address: at, bytes: bytes.into(), start: 0 });
         }
-        self.parse(self.loaded(at)?, entry % self.page_entries, found)
+        let (block, entry) = (self.loaded(at)?.clone(), entry % self.page_entries);
+        self.first_of(asked - entry..asked - entry + self.page_entries, block, entry, found)
+    }
+
+    /// An entry of a block that the next ones will be looked for in.
+    fn first_of(&mut self, numbers: Range<u64>, block: Block, entry: u64, found: &Found<'_>) -> Result<Option<(u64, u64, u32)>> {
+        let parsed = self.parse(&block, entry, found);
+        self.recent = Some(Recent { numbers, block });
+        parsed
     }
 
     fn load(&mut self, address: u64, length: u64, start: u64, signature: &[u8; 4], what: &str) -> Result<()> {
@@ -201,7 +226,7 @@ impl<'a> Array<'a> {
         let bytes = self.source.read(address, length)?;
         self.source.cursor(&bytes, address).signature(signature)?;
         checksum::verify(&bytes, self.source.absolute(address)?, what)?;
-        self.blocks.insert(address, Block { address, bytes: bytes.into_owned(), start });
+        self.blocks.insert(address, Block { address, bytes: bytes.into(), start });
         Ok(())
     }
 

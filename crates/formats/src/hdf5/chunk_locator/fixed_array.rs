@@ -26,7 +26,8 @@ pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found:
     }
     let array = Array { source, block, entries, entry_bytes, page_entries: 1 << page_bits, filtered };
     let numbering = Numbering::row_major(found.layout)?;
-    let mut wanted = touched.iter().map(|origin| numbering.number(origin)).collect::<Result<Vec<_>>>()?;
+    let numbered = touched.iter().enumerate().map(|(slot, origin)| Ok((numbering.number(origin)?, slot)));
+    let mut wanted = numbered.collect::<Result<Vec<_>>>()?;
     wanted.sort_unstable();
     array.read(&wanted, found)
 }
@@ -41,7 +42,8 @@ struct Array<'a> {
 }
 
 impl Array<'_> {
-    fn read(&self, wanted: &[(u64, Vec<u64>)], found: &mut Found<'_>) -> Result<()> {
+    /// Reads the wanted entries, each a number and the slot that it fills.
+    fn read(&self, wanted: &[(u64, usize)], found: &mut Found<'_>) -> Result<()> {
         let (source, block) = (self.source, self.block);
         if wanted.last().is_some_and(|(number, _)| *number >= self.entries) {
             return Err(Error::corrupt(format!("a fixed array of {} chunks is too short for its dataset", self.entries))
@@ -84,13 +86,13 @@ impl Array<'_> {
     }
 
     /// Takes wanted entries from `bytes`, whose entry `first` begins at `start`.
-    fn take(&self, bytes: &[u8], at: u64, start: u64, first: u64, wanted: &[(u64, Vec<u64>)], found: &mut Found<'_>) -> Result<()> {
-        for (number, position) in wanted {
+    fn take(&self, bytes: &[u8], at: u64, start: u64, first: u64, wanted: &[(u64, usize)], found: &mut Found<'_>) -> Result<()> {
+        for (number, slot) in wanted {
             let mut cursor = self.source.cursor(bytes, at);
             cursor.take_u64(start + (number - first) * self.entry_bytes)?;
             let entry_bytes = usize::try_from(self.entry_bytes).unwrap_or(usize::MAX);
             if let Some((address, length, mask)) = parse_entry(&mut cursor, found.layout, self.filtered, entry_bytes)? {
-                found.add(self.source, position.clone(), address, length, mask)?;
+                found.put(self.source, *slot, address, length, mask)?;
             }
         }
         Ok(())

@@ -9,11 +9,11 @@ use crate::hdf5::Source;
 pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found: &mut Found<'_>) -> Result<()> {
     let numbering = Numbering::row_major(found.layout)?;
     let bytes = found.layout.chunk_bytes;
-    for origin in touched {
-        let (number, position) = numbering.number(origin)?;
+    for (slot, origin) in touched.iter().enumerate() {
+        let number = numbering.number(origin)?;
         let place = number.checked_mul(bytes).and_then(|n| n.checked_add(address));
         let place = place.ok_or_else(|| Error::corrupt("an implicit chunk beyond 64 bits"))?;
-        found.add(source, position, place, bytes, 0)?;
+        found.put(source, slot, place, bytes, 0)?;
     }
     Ok(())
 }

@@ -9,8 +9,6 @@ mod implicit;
 mod numbering;
 mod single;
 
-use std::collections::HashMap;
-
 use hyperslab_array::{ChunkGrid, Error, Result, Selection};
 
 pub(crate) use encode::encode;
@@ -23,18 +21,30 @@ use crate::{ChunkLocation, ChunkSource};
 /// Chunks that were never written and one read may ask for: each costs memory here and none in the file.
 const UNWRITTEN_CHUNKS: u64 = 1 << 24;
 
-/// Chunks found so far, by origin in chunk numbers along each dimension.
+/// Chunks found so far: a slot for each wanted one, in row-major order.
 struct Found<'a> {
     layout: &'a ChunkedLayout,
-    /// First and last wanted chunk number along each dimension.
-    bounds: Vec<(u64, u64)>,
-    chunks: HashMap<Vec<u64>, ChunkSource>,
+    /// The wanted chunk numbers along each dimension, increasing.
+    wanted: Vec<Vec<u64>>,
+    slots: Vec<Option<StoredAt>>,
+}
+
+/// Where a chunk's bytes are.
+#[derive(Clone, Copy)]
+struct StoredAt {
+    offset: u64,
+    length: u64,
+    filter_mask: u32,
 }
 
 /// The chunks of `layout` that `selection` touches, row-major by origin, each exactly once; a chunk
 /// without storage is `ChunkSource::Fill`. `selection` was checked against `layout.shape`.
 pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Selection) -> Result<Vec<ChunkLocation>> {
     let grid = ChunkGrid::new(layout.shape.clone(), layout.chunk_shape.clone())?;
+    // Nothing of one dimension may be asked for, and of the others more than can be listed.
+    if selection.is_empty() {
+        return Ok(Vec::new());
+    }
     let counts = selection.axes().iter().zip(grid.chunk_counts()).map(|(axis, chunks)| axis.count().min(chunks));
     let count = counts.fold(1u64, u64::saturating_mul);
     // A stored chunk takes some bytes of the file, so of more than these most were never written.
@@ -43,13 +53,8 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
         return Err(Error::limit_exceeded(format!("a read of {count} chunks, more than {most}: read in parts")));
     }
     let touched = grid.touched(selection);
-    let numbers = |axis: usize| {
-        let chunk = layout.chunk_shape.get(axis).copied().unwrap_or(1);
-        let along = touched.iter().filter_map(|origin| origin.get(axis)).map(|start| start / chunk);
-        along.fold((u64::MAX, 0), |(low, high), n| (low.min(n), high.max(n)))
-    };
-    let bounds = (0..layout.shape.len()).map(numbers).collect();
-    let mut found = Found { layout, bounds, chunks: HashMap::new() };
+    let wanted = selection.axes().iter().zip(&layout.chunk_shape).map(|(axis, &chunk)| axis.touched_chunks(chunk)).collect();
+    let mut found = Found { layout, wanted, slots: vec![None; touched.len()] };
     match &layout.locator {
         Locator::None => {}
         Locator::BtreeV1 { address } => btree_v1::locate(source, *address, &mut found)?,
@@ -59,10 +64,12 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
         Locator::ExtensibleArray { address } => extensible_array::locate(source, *address, &touched, &mut found)?,
         Locator::BtreeV2 { address } => btree_v2::locate(source, *address, &mut found)?,
     }
-    let locations = touched.into_iter().map(|origin| {
-        let number: Vec<u64> = origin.iter().zip(&layout.chunk_shape).map(|(start, chunk)| start / chunk).collect();
-        match found.chunks.remove(&number) {
-            Some(source) => ChunkLocation { origin, shape: layout.chunk_shape.clone(), source },
+    let locations = touched.into_iter().zip(found.slots).map(|(origin, slot)| {
+        match slot {
+            Some(StoredAt { offset, length, filter_mask }) => {
+                let source = ChunkSource::Stored { offset, length, filter_mask };
+                ChunkLocation { origin, shape: layout.chunk_shape.clone(), source }
+            }
             // What was never written is no larger than the dataset, whatever the chunk's shape says.
             None => {
                 let extents = layout.chunk_shape.iter().zip(&layout.shape).zip(&origin);
@@ -75,16 +82,33 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
 }
 
 impl Found<'_> {
-    /// Whether the chunk lies in the wanted box.
-    fn wants(&self, number: &[u64]) -> bool {
-        number.iter().zip(&self.bounds).all(|(n, (low, high))| low <= n && n <= high)
+    /// The slot of the chunk with these numbers, one along each dimension, if it is wanted.
+    fn slot(&self, number: &[u64]) -> Option<usize> {
+        let mut slot = 0usize;
+        for (number, wanted) in number.iter().zip(&self.wanted) {
+            let (first, last) = wanted.first().zip(wanted.last())?;
+            let within = number.checked_sub(*first).and_then(|n| usize::try_from(n).ok())?;
+            // Most often all between the first and the last are wanted.
+            let along = match wanted.get(within) {
+                Some(there) if there == number => within,
+                _ if number > last => return None,
+                _ => wanted.binary_search(number).ok()?,
+            };
+            slot = slot.checked_mul(wanted.len())?.checked_add(along)?;
+        }
+        Some(slot)
+    }
+
+    /// Keeps the chunk with these numbers, if it is wanted.
+    fn add(&mut self, source: &Source, number: &[u64], address: u64, length: u64, filter_mask: u32) -> Result<()> {
+        match self.slot(number) {
+            Some(slot) => self.put(source, slot, address, length, filter_mask),
+            None => Ok(()),
+        }
     }
 
     /// Keeps a chunk. Its bytes must lie in the file; an unfiltered one has the chunk's size.
-    fn add(&mut self, source: &Source, number: Vec<u64>, address: u64, length: u64, filter_mask: u32) -> Result<()> {
-        if !self.wants(&number) {
-            return Ok(());
-        }
+    fn put(&mut self, source: &Source, slot: usize, address: u64, length: u64, filter_mask: u32) -> Result<()> {
         let offset = source.absolute(address)?;
         if !offset.checked_add(length).is_some_and(|end| source.storage.reaches(end)) {
             return Err(Error::corrupt(format!(
@@ -96,7 +120,8 @@ impl Found<'_> {
         if length > source.limits.chunk_bytes {
             return Err(Error::limit_exceeded(format!("a chunk of {length} bytes")).at_offset(offset));
         }
-        if self.chunks.insert(number, ChunkSource::Stored { offset, length, filter_mask }).is_some() {
+        let place = self.slots.get_mut(slot).ok_or_else(|| Error::internal("a chunk without a slot"))?;
+        if place.replace(StoredAt { offset, length, filter_mask }).is_some() {
             return Err(Error::corrupt("one chunk is stored twice").at_offset(offset));
         }
         Ok(())

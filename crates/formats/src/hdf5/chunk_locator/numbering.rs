@@ -48,12 +48,12 @@ impl Numbering {
         Ok(Self { strides, first, chunk_shape: layout.chunk_shape.clone() })
     }
 
-    /// The number of the chunk at `origin` (element coordinates), and its position along each dimension.
-    pub fn number(&self, origin: &[u64]) -> Result<(u64, Vec<u64>)> {
-        let position: Vec<u64> = origin.iter().zip(&self.chunk_shape).map(|(start, chunk)| start / chunk).collect();
-        let number = position.iter().zip(&self.strides).try_fold(0u64, |n, (p, stride)| n.checked_add(p.checked_mul(*stride)?));
+    /// The number of the chunk at `origin` (element coordinates).
+    pub fn number(&self, origin: &[u64]) -> Result<u64> {
+        let position = origin.iter().zip(&self.chunk_shape).map(|(start, chunk)| start / chunk);
+        let number = position.zip(&self.strides).try_fold(0u64, |n, (p, stride)| n.checked_add(p.checked_mul(*stride)?));
         debug_assert!(self.first < self.strides.len().max(1));
-        Ok((number.ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))?, position))
+        number.ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))
     }
 }
 

@@ -49,6 +49,20 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec
     Ok(Some(links))
 }
 
+/// How many links a symbol table has, for fuzzing.
+pub(super) fn symbol_table_links(source: &Source, tree: u64, heap: u64) -> Result<usize> {
+    let mut links = Vec::new();
+    symbol_table::read(source, tree, heap, &mut links)?;
+    Ok(links.len())
+}
+
+/// How many links dense storage has, for fuzzing.
+pub(super) fn dense_links(source: &Source, heap: u64, tree: u64) -> Result<usize> {
+    let mut links = Vec::new();
+    dense::read(source, heap, tree, &mut links)?;
+    Ok(links.len())
+}
+
 /// Links up to this many stand in the group's header; more hard links stand in a symbol table, which has
 /// found names quickly since the first release of HDF5.
 const MOST_COMPACT: usize = 64;

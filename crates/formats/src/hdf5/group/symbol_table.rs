@@ -1,12 +1,11 @@
 //! Symbol table: an old group's links in a version-1 B-tree of type 0 (III.A.1, III.B, III.C).
 
-use std::collections::HashSet;
-
 use hyperslab_array::{Error, Result};
 
 use super::{add, check_count};
 use crate::hdf5::heap::{self, LocalHeap};
 use crate::hdf5::message::link::RawTarget;
+use crate::hdf5::visited::Visited;
 use crate::hdf5::writer::Space;
 use crate::hdf5::{Encoder, Source};
 
@@ -16,7 +15,7 @@ const SOFT: u32 = 2;
 pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<(String, RawTarget)>) -> Result<()> {
     let heap = LocalHeap::read(source, heap)?;
     // A node seen twice is a cycle: each address is read at most once.
-    let mut seen = HashSet::new();
+    let mut seen = Visited::default();
     let mut pending = vec![(tree, None::<u8>)];
     while let Some((address, parent_level)) = pending.pop() {
         if !seen.insert(address) {

@@ -1,6 +1,8 @@
 //! Fractal heap: the links and attributes of crowded objects (specification III.G).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
@@ -24,6 +26,8 @@ pub(crate) struct FractalHeap<'a> {
     root_rows: u16,
     filters: Option<HeapFilters>,
     blocks: HashMap<u64, Arc<[u8]>>,
+    /// The direct block that was used last and the heap offsets that it holds: the next object is often in it.
+    recent: Option<(Range<u64>, Arc<[u8]>)>,
     indirect: HashMap<u64, Arc<[Block]>>,
     huge: Option<HashMap<u64, Huge>>,
 }
@@ -128,6 +132,7 @@ impl<'a> FractalHeap<'a> {
             root_rows,
             filters,
             blocks: HashMap::new(),
+            recent: None,
             indirect: HashMap::new(),
             huge: None,
         })
@@ -139,14 +144,14 @@ impl<'a> FractalHeap<'a> {
     }
 
     /// The object with this heap ID.
-    pub fn object(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+    pub fn object<'b>(&'b mut self, id: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let bad = || Error::corrupt("a fractal heap ID that makes no sense");
         let first = *id.first().ok_or_else(bad)?;
         let place = self.source.absolute(self.address)?;
         let object = match (first >> 4) & 3 {
             _ if first >> 6 != 0 => Err(bad()),
             0 => self.managed(id),
-            1 => self.huge_object(id),
+            1 => self.huge_object(id).map(Cow::Owned),
             2 => {
                 let extended = self.id_bytes > 18;
                 let low = usize::from(first & 0x0f);
@@ -155,7 +160,7 @@ impl<'a> FractalHeap<'a> {
                 } else {
                     (low, 1)
                 };
-                id.get(start..start + length + 1).map(<[u8]>::to_vec).ok_or_else(bad)
+                id.get(start..start + length + 1).map(Cow::Borrowed).ok_or_else(bad)
             }
             _ => Err(bad()),
         };
@@ -166,12 +171,17 @@ impl<'a> FractalHeap<'a> {
         usize::from(self.heap_bits.div_ceil(8))
     }
 
-    fn managed(&mut self, id: &[u8]) -> Result<Vec<u8>> {
+    fn managed(&mut self, id: &[u8]) -> Result<Cow<'_, [u8]>> {
         let length_bytes = log2(self.most_direct).div_ceil(8).min(log2(u64::from(self.most_managed_bytes)) / 8 + 1);
         let mut cursor = Cursor::new(id, 0, 8, 8);
         cursor.skip(1)?;
         let offset = cursor.uint(self.offset_bytes())?;
         let length = cursor.uint(usize::try_from(length_bytes).unwrap_or(8))?;
+        self.managed_at(offset, length)
+    }
+
+    /// `length` bytes at `offset` of the heap, all in one block.
+    pub fn managed_at(&mut self, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let (start, bytes) = self.block_at(offset)?;
         let range = offset
             .checked_sub(start)
@@ -180,7 +190,7 @@ impl<'a> FractalHeap<'a> {
             .and_then(|(from, length)| Some(from..from.checked_add(length)?));
         range
             .and_then(|range| bytes.get(range))
-            .map(<[u8]>::to_vec)
+            .map(Cow::Borrowed)
             .ok_or_else(|| Error::corrupt(format!("a heap object of {length} bytes at {offset} exceeds its block")))
     }
 
@@ -201,13 +211,23 @@ impl<'a> FractalHeap<'a> {
     }
 
     /// The direct block that holds heap offset `offset`: where it starts, and its bytes.
-    fn block_at(&mut self, offset: u64) -> Result<(u64, Arc<[u8]>)> {
+    fn block_at(&mut self, offset: u64) -> Result<(u64, &[u8])> {
+        if !self.recent.as_ref().is_some_and(|(offsets, _)| offsets.contains(&offset)) {
+            let (start, size, bytes) = self.look_up(offset)?;
+            self.recent = Some((start..start.saturating_add(size), bytes));
+        }
+        let recent = self.recent.as_ref().map(|(offsets, bytes)| (offsets.start, bytes.as_ref()));
+        recent.ok_or_else(|| Error::internal("a heap block that was not kept"))
+    }
+
+    /// The same with the number of heap offsets that it holds, by way of the indirect blocks.
+    fn look_up(&mut self, offset: u64) -> Result<(u64, u64, Arc<[u8]>)> {
         let outside = || Error::corrupt(format!("heap offset {offset} lies outside of its fractal heap"));
         let root = self.root.ok_or_else(outside)?;
         if self.root_rows == 0 {
             let filtered = self.filters.as_ref().map(|f| (f.root_bytes, f.root_mask));
             let bytes = self.direct(root, self.start_block, filtered)?;
-            return Ok((0, bytes));
+            return Ok((0, self.start_block, bytes));
         }
         let direct_rows = log2(self.most_direct) - log2(self.start_block) + 2;
         let (mut address, mut rows, mut start) = (root, u32::from(self.root_rows), 0u64);
@@ -227,7 +247,7 @@ impl<'a> FractalHeap<'a> {
             start = start.checked_add(row_start + column * size).ok_or_else(outside)?;
             address = entry.address.ok_or_else(outside)?;
             if row < direct_rows {
-                return Ok((start, self.direct(address, size, entry.filtered)?));
+                return Ok((start, size, self.direct(address, size, entry.filtered)?));
             }
             rows = (log2(size) + 1)
                 .checked_sub(log2(self.start_block) + log2(self.width))

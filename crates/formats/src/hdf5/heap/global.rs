@@ -162,7 +162,7 @@ mod tests {
             offset_size: 8,
             length_size: 8,
             limits: Limits::default(),
-            shared_messages: Arc::new([]),
+            shared_messages: Arc::default(),
             budget: Arc::new(crate::hdf5::budget::Budget::new(40, 0)),
         };
         let result = GlobalHeap::fetch(&source, &[HeapReference { address: 0, index: 1 }], &mut HeapObjects::limited(1000));

@@ -49,9 +49,9 @@ fn value(
     let mut dataspace_cursor = part(dataspace_bytes)?;
     let datatype = if flags & 1 != 0 {
         let shared = shared_body(source, &mut datatype_cursor, kind::DATATYPE)?;
-        datatype::parse(&mut source.cursor(&shared.body, shared.address))?
+        datatype::parse(&mut source.cursor(&shared.body, shared.address), source.limits.depth)?
     } else {
-        datatype::parse(&mut datatype_cursor)?
+        datatype::parse(&mut datatype_cursor, source.limits.depth)?
     };
     let dataspace = if flags & 2 != 0 {
         let shared = shared_body(source, &mut dataspace_cursor, kind::DATASPACE)?;

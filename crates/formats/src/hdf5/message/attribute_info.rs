@@ -21,11 +21,12 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<AttributeInfo> {
     Ok(AttributeInfo { heap: cursor.address()?, name_tree: cursor.address()? })
 }
 
-/// The message of an object whose attributes are in its header. Without it the library counts none of them.
-pub(crate) fn encode_compact() -> Vec<u8> {
+/// The message of an object whose attributes are in its header, without which the library counts none of them; or in
+/// a heap with a tree of names.
+pub(crate) fn encode(dense: Option<(u64, u64)>) -> Vec<u8> {
     let mut encoder = Encoder::default();
     encoder.bytes(&[0, 0]);
-    encoder.address(None);
-    encoder.address(None);
+    encoder.address(dense.map(|(heap, _)| heap));
+    encoder.address(dense.map(|(_, name_tree)| name_tree));
     encoder.finish()
 }

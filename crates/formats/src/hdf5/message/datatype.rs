@@ -8,11 +8,12 @@ use hyperslab_array::{
 use crate::hdf5::encoder::width_of;
 use crate::hdf5::{Cursor, Encoder};
 
-/// Deepest nesting of datatypes that is followed.
-const DEPTH: u32 = 64;
+/// Deepest nesting of datatypes that is followed whatever the limit says: threads' stacks are not endless.
+const MOST_DEPTH: u32 = 256;
 
-pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Datatype> {
-    nested(cursor, DEPTH)
+/// A datatype in which no more than `depth` are nested (the limit of that name).
+pub(crate) fn parse(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
+    nested(cursor, depth.min(MOST_DEPTH))
 }
 
 fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
@@ -169,8 +170,8 @@ fn float(cursor: &mut Cursor<'_>, start: &Cursor<'_>, bits: u32, size: u64) -> R
     if ieee {
         return Ok(Datatype::float(size, order));
     }
-    let last = |location: u8, count: u8| u32::from(location) + u32::from(count);
-    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > 8 * u32::try_from(size).unwrap_or(0)
+    let last = |location: u8, count: u8| u64::from(location) + u64::from(count);
+    if last(exponent_location, exponent_size).max(last(mantissa_location, mantissa_size)) > size * 8
         || u64::from(sign_location) >= size * 8
     {
         return Err(start.corrupt("a floating-point number whose parts lie outside of it"));
@@ -201,7 +202,7 @@ fn name(cursor: &mut Cursor<'_>, version: u8) -> Result<String> {
 
 fn array(place: &Cursor<'_>, base: Datatype, shape: Vec<u64>, size: u64) -> Result<Datatype> {
     let bytes = shape.iter().try_fold(base.size(), |n, &extent| n.checked_mul(extent));
-    if bytes != Some(size) {
+    if bytes != Some(size) || shape.contains(&0) {
         return Err(place.corrupt(format!("an array of shape {shape:?} does not fill {size} bytes")));
     }
     Ok(Datatype::Array { base: Box::new(base), shape })
@@ -279,7 +280,7 @@ fn integer(place: &Cursor<'_>, bytes: &[u8], signed: bool, order: ByteOrder) -> 
 /// The message: version 3 of compound, enum, array and what is made of them, else version 1.
 pub(crate) fn encode(datatype: &Datatype) -> Result<Vec<u8>> {
     let mut encoder = Encoder::default();
-    put(datatype, &mut encoder, DEPTH)?;
+    put(datatype, &mut encoder, crate::Limits::default().depth)?;
     Ok(encoder.finish())
 }
 

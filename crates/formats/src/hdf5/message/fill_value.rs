@@ -16,9 +16,8 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
     let defined = match version {
         1 | 2 => {
             cursor.skip(2)?;
-            let defined = cursor.u8()? != 0;
-            // Version 1 writes a size even where nothing is defined.
-            defined || (version == 1 && cursor.remaining() >= 4)
+            // What version 1 writes behind it even where nothing is defined has no meaning.
+            cursor.u8()? != 0
         }
         3 => cursor.u8()? & (1 << 5) != 0,
         _ => return Err(cursor.corrupt(format!("version {version} of the fill value message"))),

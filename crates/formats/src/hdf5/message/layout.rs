@@ -10,6 +10,7 @@ use crate::hdf5::layout::Locator;
 use crate::hdf5::{Cursor, Encoder};
 
 /// What the message says, before the dataspace and datatype are known.
+#[derive(Debug)]
 pub(crate) enum LayoutMessage {
     Compact(Arc<[u8]>),
     /// `size` is `None` in versions 1 and 2, where it follows from shape and datatype.

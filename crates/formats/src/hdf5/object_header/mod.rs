@@ -5,8 +5,11 @@ mod version2;
 
 pub(crate) use version2::encode;
 
+use std::borrow::Cow;
+
 use hyperslab_array::{Error, Result};
 
+use super::visited::Visited;
 use super::{Cursor, Source, shared_messages};
 
 /// Numbers of the messages that we read (specification IV.A.2).
@@ -34,23 +37,26 @@ pub(crate) mod kind {
 
 /// What a message costs beside its body.
 const MESSAGE_COST: u64 = 48;
+/// Room for the messages of most objects.
+const MOST_USUAL: usize = 8;
 /// Flag: the message's body is a reference to a shared message.
 const SHARED: u8 = 1 << 1;
 /// Flag: a reader that does not know the message must not open the object.
 const FAIL_IF_UNKNOWN: u8 = 1 << 7;
 
 /// One message, body included.
-pub(crate) struct Message {
+pub(crate) struct Message<'a> {
     pub kind: u16,
     pub flags: u8,
-    pub body: Vec<u8>,
+    /// Borrowed where the block that it is in is kept in memory.
+    pub body: Cow<'a, [u8]>,
     /// Address of the body, relative to the base address.
     pub address: u64,
 }
 
 /// All messages of an object, continuations included, in order.
-pub(crate) struct ObjectHeader {
-    pub messages: Vec<Message>,
+pub(crate) struct ObjectHeader<'a> {
+    pub messages: Vec<Message<'a>>,
 }
 
 /// A block of messages that was not read yet.
@@ -59,9 +65,9 @@ struct Continuation {
     length: u64,
 }
 
-impl ObjectHeader {
+impl<'a> ObjectHeader<'a> {
     /// Reads the header at `address`.
-    pub fn read(source: &Source, address: u64) -> Result<Self> {
+    pub fn read(source: &'a Source, address: u64) -> Result<Self> {
         let start = source.read_up_to(address, 4)?;
         let messages = match start.as_ref() {
             b"OHDR" => version2::read(source, address)?,
@@ -81,17 +87,17 @@ impl ObjectHeader {
     }
 
     /// The first message of a kind.
-    pub fn find(&self, kind: u16) -> Option<&Message> {
+    pub fn find(&self, kind: u16) -> Option<&Message<'a>> {
         self.messages.iter().find(|message| message.kind == kind)
     }
 
     /// All messages of a kind.
-    pub fn all(&self, kind: u16) -> impl Iterator<Item = &Message> {
+    pub fn all(&self, kind: u16) -> impl Iterator<Item = &Message<'a>> {
         self.messages.iter().filter(move |message| message.kind == kind)
     }
 }
 
-impl Message {
+impl Message<'_> {
     /// Calls `parse` with a cursor over the body, that of the shared message where this one is a
     /// reference to it.
     pub fn parse<T>(&self, source: &Source, parse: impl FnOnce(&mut Cursor<'_>) -> Result<T>) -> Result<T> {
@@ -106,7 +112,7 @@ impl Message {
 
 /// The message that a shared-message reference at `cursor` leads to (specification IV.A.2, "Shared
 /// Message"): one in a committed datatype's object header, or in a heap of shared messages.
-pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -> Result<Message> {
+pub(crate) fn shared_body<'a>(source: &'a Source, cursor: &mut Cursor<'_>, kind: u16) -> Result<Message<'a>> {
     let version = cursor.u8()?;
     let class = cursor.u8()?;
     match version {
@@ -118,7 +124,7 @@ pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -
         2 => {}
         3 if class == 1 => {
             let address = cursor.offset_in_file().saturating_sub(source.base_address);
-            let body = shared_messages::body(source, kind, cursor.take(8)?)?;
+            let body = Cow::Owned(shared_messages::body(source, kind, cursor.take(8)?)?);
             return Ok(Message { kind, flags: 0, body, address });
         }
         3 => {}
@@ -130,23 +136,33 @@ pub(crate) fn shared_body(source: &Source, cursor: &mut Cursor<'_>, kind: u16) -
     message.ok_or_else(|| cursor.corrupt("a shared message that is not where it should be"))
 }
 
+/// The body that begins at `start` of a block.
+fn body<'a>(block: &Cow<'a, [u8]>, start: usize, length: usize) -> Option<Cow<'a, [u8]>> {
+    let range = start..start.checked_add(length)?;
+    Some(match block {
+        Cow::Borrowed(block) => Cow::Borrowed(block.get(range)?),
+        Cow::Owned(block) => Cow::Owned(block.get(range)?.to_vec()),
+    })
+}
+
 /// Reads continuation blocks one after the other; `read_block` parses one and returns more of them.
 /// Bounded by the number of messages and by refusing to read a block twice.
-fn read_blocks(
-    source: &Source,
-    first: Vec<Continuation>,
-    messages: &mut Vec<Message>,
-    read_block: &mut dyn FnMut(&Continuation, &mut Vec<Message>) -> Result<()>,
+fn read_blocks<'a>(
+    source: &'a Source,
+    mut pending: Vec<Continuation>,
+    messages: &mut Vec<Message<'a>>,
+    read_block: &mut dyn FnMut(&Continuation, &mut Vec<Message<'a>>) -> Result<()>,
 ) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
-    let mut pending: std::collections::VecDeque<Continuation> = first.into();
-    while let Some(block) = pending.pop_front() {
+    let mut seen = Visited::default();
+    let mut next = 0;
+    while let Some(block) = pending.get(next) {
+        next += 1;
         if !seen.insert(block.address) {
             return Err(Error::corrupt("an object header that continues in itself")
                 .at_offset(source.absolute(block.address)?));
         }
         let before = messages.len();
-        read_block(&block, messages)?;
+        read_block(block, messages)?;
         let cost = |message: &Message| (message.body.len() as u64).saturating_add(MESSAGE_COST);
         source.budget.charge(messages.get(before..).unwrap_or_default().iter().map(cost).sum())?;
         if messages.len() as u64 > source.limits.messages_per_object {
@@ -155,12 +171,12 @@ fn read_blocks(
                 source.limits.messages_per_object
             )));
         }
-        pending.extend(continuations(source, messages.get(before..).unwrap_or_default())?);
+        pending.append(&mut continuations(source, messages.get(before..).unwrap_or_default())?);
     }
     Ok(())
 }
 
-fn continuations(source: &Source, messages: &[Message]) -> Result<Vec<Continuation>> {
+fn continuations(source: &Source, messages: &[Message<'_>]) -> Result<Vec<Continuation>> {
     let found = messages.iter().filter(|message| message.kind == kind::CONTINUATION);
     found
         .map(|message| {

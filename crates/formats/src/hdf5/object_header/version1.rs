@@ -2,10 +2,10 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::{Continuation, Message, read_blocks};
+use super::{Continuation, MOST_USUAL, Message, body, read_blocks};
 use crate::hdf5::Source;
 
-pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
+pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'a>>> {
     let prefix = source.read(address, 16)?;
     let mut cursor = source.cursor(&prefix, address);
     cursor.skip(2)?;
@@ -13,8 +13,8 @@ pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
     cursor.skip(2 + 4)?;
     let length = u64::from(cursor.u32()?);
     let first = address.checked_add(16).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
-    let mut messages = Vec::new();
-    let mut read = |block: &Continuation, messages: &mut Vec<Message>| {
+    let mut messages = Vec::with_capacity(MOST_USUAL);
+    let mut read = |block: &Continuation, messages: &mut Vec<Message<'a>>| {
         let bytes = source.read(block.address, block.length)?;
         let mut cursor = source.cursor(&bytes, block.address);
         while cursor.remaining() >= 8 {
@@ -23,7 +23,9 @@ pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
             let flags = cursor.u8()?;
             cursor.skip(3)?;
             let address = block.address + cursor.position() as u64;
-            let body = cursor.take(usize::from(length))?.to_vec();
+            let start = cursor.position();
+            cursor.skip(length.into())?;
+            let body = body(&bytes, start, length.into()).ok_or_else(|| cursor.corrupt("a message beyond its block"))?;
             messages.push(Message { kind, flags, body, address });
         }
         Ok(())

@@ -1,8 +1,10 @@
 //! Version 2: packed messages in checksummed blocks.
 
+use std::borrow::Cow;
+
 use hyperslab_array::{Error, Result};
 
-use super::{Continuation, Message, continuations, read_blocks};
+use super::{Continuation, MOST_USUAL, Message, body, continuations, read_blocks};
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
 /// Flags of the prefix.
@@ -10,7 +12,7 @@ const CREATION_ORDER_TRACKED: u8 = 1 << 2;
 const ATTRIBUTE_PHASE_STORED: u8 = 1 << 4;
 const TIMES_STORED: u8 = 1 << 5;
 
-pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
+pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'a>>> {
     let prefix = source.read_up_to(address, 34)?;
     let mut cursor = source.cursor(&prefix, address);
     cursor.signature(b"OHDR")?;
@@ -32,16 +34,16 @@ pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
     let whole = whole.ok_or_else(|| cursor.corrupt("an object header beyond 64 bits"))?;
     let bytes = source.read(address, whole)?;
     checksum::verify(&bytes, source.absolute(address)?, "an object header")?;
-    let mut messages = Vec::new();
+    let mut messages = Vec::with_capacity(MOST_USUAL);
     let mut cursor = source.cursor(&bytes, address);
     cursor.take_u64(start)?;
-    block(&mut cursor, address, flags, &mut messages)?;
-    let mut read = |next: &Continuation, messages: &mut Vec<Message>| {
+    block(&bytes, &mut cursor, address, flags, &mut messages)?;
+    let mut read = |next: &Continuation, messages: &mut Vec<Message<'a>>| {
         let bytes = source.read(next.address, next.length)?;
         let mut cursor = source.cursor(&bytes, next.address);
         cursor.signature(b"OCHK")?;
         checksum::verify(&bytes, source.absolute(next.address)?, "an object header continuation")?;
-        block(&mut cursor, next.address, flags, messages)
+        block(&bytes, &mut cursor, next.address, flags, messages)
     };
     let more = continuations(source, &messages)?;
     read_blocks(source, more, &mut messages, &mut read)?;
@@ -49,7 +51,8 @@ pub(super) fn read(source: &Source, address: u64) -> Result<Vec<Message>> {
 }
 
 /// Messages up to the gap and the checksum that end a block.
-fn block(cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Vec<Message>) -> Result<()> {
+#[expect(clippy::ptr_arg, reason = "bodies of bytes that are kept for 'a are not copied")]
+fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Vec<Message<'a>>) -> Result<()> {
     let prefix = if flags & CREATION_ORDER_TRACKED != 0 { 6 } else { 4 };
     while cursor.remaining() >= prefix + 4 {
         let kind = u16::from(cursor.u8()?);
@@ -62,7 +65,9 @@ fn block(cursor: &mut Cursor<'_>, address: u64, flags: u8, messages: &mut Vec<Me
             return Err(cursor.corrupt("a header message is longer than its block"));
         }
         let place = address + cursor.position() as u64;
-        let body = cursor.take(usize::from(length))?.to_vec();
+        let start = cursor.position();
+        cursor.skip(length.into())?;
+        let body = body(bytes, start, length.into()).ok_or_else(|| cursor.corrupt("a message beyond its block"))?;
         messages.push(Message { kind, flags: message_flags, body, address: place });
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
+use super::dense::{self, DenseAttributes};
 use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
 use super::space::Space;
 use super::values::place_values;
@@ -16,6 +17,9 @@ use crate::hdf5::{chunk_locator, group, superblock, virtual_dataset};
 
 /// Bytes that the superblock takes at the beginning of the file.
 pub const SUPERBLOCK_BYTES: u64 = superblock::ENCODED_BYTES;
+
+/// Bytes of an attribute that stands in its object's header: a message has less than 64 KiB.
+const MOST_IN_HEADER: usize = 65_000;
 
 /// All metadata of a file but the superblock.
 pub struct EncodedMetadata {
@@ -71,11 +75,16 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
             }
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset)?,
         };
-        if !object.attributes.is_empty() {
-            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode_compact()));
-        }
+        let mut attributes = Vec::with_capacity(object.attributes.len());
         for new in &object.attributes {
-            messages.push((kind::ATTRIBUTE, 0, attribute_message(&mut space, new, pointed_at)?));
+            attributes.push((new.name.clone(), attribute_message(&mut space, new, pointed_at)?));
+        }
+        if attributes.iter().any(|(_, message)| message.len() > MOST_IN_HEADER) {
+            let DenseAttributes { heap, name_tree } = dense::encode(&mut space, &attributes)?;
+            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(Some((heap, name_tree)))));
+        } else if !attributes.is_empty() {
+            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(None)));
+            messages.extend(attributes.into_iter().map(|(_, message)| (kind::ATTRIBUTE, 0, message)));
         }
         let address = space.put(&object_header::encode(&messages)?);
         if let Some(place) = addresses.get_mut(number) {

@@ -5,6 +5,7 @@
 //! address of every structure and gives the bytes of all metadata, packed together, for one write behind the
 //! values. [`encode_superblock`] comes last: a file without it is no HDF5 file.
 
+mod dense;
 mod description;
 mod metadata;
 mod space;
@@ -25,7 +26,7 @@ pub fn encode_datatype(datatype: &Datatype) -> Result<Vec<u8>> {
 
 /// The datatype of [`encode_datatype`].
 pub fn parse_datatype(bytes: &[u8]) -> Result<Datatype> {
-    super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8))
+    super::message::datatype::parse(&mut super::Cursor::new(bytes, 0, 8, 8), crate::Limits::default().depth)
 }
 
 /// A dataspace as its header message.

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use arrow_schema::{DataType, Schema, TimeUnit};
 use hyperslab_array::{Error, Result};
 
+use super::constant::Constant;
 use super::literal::Place;
-use super::{Comparison, Literal, Predicate};
+use super::number::{Kind, Number, compared_exactly};
+use super::{Comparison, Literal, Predicate, Value};
 use crate::columns::ModelDates;
 
 /// A predicate whose columns exist and whose tests fit their types.
@@ -14,10 +16,15 @@ use crate::columns::ModelDates;
 pub(super) enum Bound {
     And(Vec<Bound>),
     Or(Vec<Bound>),
+    Xor(Vec<Bound>),
     Not(Box<Bound>),
     IsNull(Path),
     Test(Path, Test),
     Columns(Path, Comparison, Path),
+    /// A number that is computed, and a test of it.
+    Computed(Number, Test),
+    Numbers(Number, Comparison, Number),
+    Like(Path, String),
 }
 
 /// A column, and members of structs below it.
@@ -44,6 +51,7 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
     Ok(match predicate {
         Predicate::And(parts) => Bound::And(all(parts)?),
         Predicate::Or(parts) => Bound::Or(all(parts)?),
+        Predicate::Xor(parts) => Bound::Xor(all(parts)?),
         Predicate::Not(part) => Bound::Not(Box::new(bind(part, schema)?)),
         Predicate::IsNull { column } => Bound::IsNull(resolve(column, schema)?.0),
         Predicate::Compare { column, comparison, literal } => {
@@ -59,18 +67,45 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
         }
         Predicate::CompareColumns { left, comparison, right } => {
             let ((left_path, left_type), (right_path, right_type)) = (resolve(left, schema)?, resolve(right, schema)?);
+            if left_type.is_numeric() && right_type.is_numeric() && (left_type.is_floating() != right_type.is_floating()) {
+                let number = |name: &String| Number::bind(&Value::column(name.clone()), schema);
+                return Ok(Bound::Numbers(number(left)?, *comparison, number(right)?));
+            }
             if !comparable(left_type, right_type) {
                 return Err(Error::invalid_input(format!(
-                    "predicate: {left} ({left_type}) and {right} ({right_type}) cannot be compared exactly"
+                    "predicate: {left} ({left_type}) and {right} ({right_type}) cannot be compared"
                 )));
             }
             Bound::Columns(left_path, *comparison, right_path)
         }
+        Predicate::CompareValues { left, comparison, right } => match (left.as_constant(), right.as_constant()) {
+            (None, None) => Bound::Numbers(Number::bind(left, schema)?, *comparison, Number::bind(right, schema)?),
+            (None, Some(literal)) => computed(Number::bind(left, schema)?, *comparison, literal)?,
+            (Some(literal), None) => computed(Number::bind(right, schema)?, comparison.mirrored(), literal)?,
+            (Some(_), Some(_)) => return Err(Error::invalid_input("predicate: a comparison needs a column on one side")),
+        },
+        Predicate::Like { column, pattern } => {
+            let (path, data_type) = resolve(column, schema)?;
+            if !is_text(data_type) {
+                return Err(Error::invalid_input(format!("predicate: {column} is {data_type}; only text is like a pattern")));
+            }
+            Bound::Like(path, pattern.clone())
+        }
     })
 }
 
+/// A computed number beside a constant, which is not rounded.
+fn computed(number: Number, comparison: Comparison, literal: &Literal) -> Result<Bound> {
+    let misfit = || Error::invalid_input(format!("predicate: a number is compared with a number, not with {literal:?}"));
+    let test = match number.kind() {
+        Kind::Integer { .. } => integer_test(comparison, literal).ok_or_else(misfit)?,
+        Kind::Float => float_test(comparison, literal).ok_or_else(misfit)?,
+    };
+    Ok(Bound::Computed(number, test))
+}
+
 /// The column called `name`, or the struct member that a dotted name leads to.
-fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(Path, &'a DataType)> {
+pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(Path, &'a DataType)> {
     if let Ok(field) = schema.field_with_name(name) {
         return Ok((Path(vec![name.to_owned()]), field.data_type()));
     }
@@ -112,15 +147,8 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
             Literal::Number(text) if text == "0" || text == "1" => Test::Boolean(comparison, text == "1"),
             _ => return Err(misfit("true or false")),
         },
-        data_type if data_type.is_integer() => match literal.place() {
-            Some(place) => range(comparison, place),
-            // NaN is no integer, and not equal to any.
-            None if literal.to_f64().is_some() => never(comparison),
-            None => return Err(misfit("a number")),
-        },
-        data_type if data_type.is_floating() => {
-            Test::Float(comparison, literal.to_f64().ok_or_else(|| misfit("a number"))?)
-        }
+        data_type if data_type.is_integer() => integer_test(comparison, literal).ok_or_else(|| misfit("a number"))?,
+        data_type if data_type.is_floating() => float_test(comparison, literal).ok_or_else(|| misfit("a number"))?,
         DataType::Timestamp(unit, _) => {
             let nanoseconds = literal.nanoseconds().map_err(|error| misfit(error.message()))?;
             let unit = match unit {
@@ -184,12 +212,47 @@ fn range(comparison: Comparison, Place { floor, exact }: Place) -> Test {
     }
 }
 
+/// The test of an integer; `None` for what is no number.
+fn integer_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
+    match (literal.place(), literal.to_f64()) {
+        (Some(place), _) => Some(range(comparison, place)),
+        (None, Some(infinite)) if infinite == f64::INFINITY => Some(range(comparison, Place { floor: i128::MAX, exact: false })),
+        (None, Some(infinite)) if infinite == f64::NEG_INFINITY => Some(range(comparison, Place { floor: i128::MIN, exact: false })),
+        // NaN is no integer, and not equal to any.
+        (None, Some(_)) => Some(never(comparison)),
+        (None, None) => None,
+    }
+}
+
+/// The test of a float; `None` for what is no number. A constant with a point or an exponent is the nearest
+/// double. One of digits alone is that integer, also where no double is: then a float is on one side of it.
+fn float_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
+    let nearest = literal.to_f64()?;
+    let Some(Constant::Integer(exact)) = Constant::of(literal) else { return Some(Test::Float(comparison, nearest)) };
+    let test = match compared_exactly(exact, nearest) {
+        Some(std::cmp::Ordering::Equal) | None => return Some(Test::Float(comparison, nearest)),
+        // The constant lies above the nearest float, and no float is between the two.
+        Some(std::cmp::Ordering::Greater) => match comparison {
+            Comparison::Less | Comparison::LessOrEqual => Comparison::LessOrEqual,
+            Comparison::Greater | Comparison::GreaterOrEqual => Comparison::Greater,
+            same => return Some(Test::Float(same, f64::NAN)),
+        },
+        Some(std::cmp::Ordering::Less) => match comparison {
+            Comparison::Less | Comparison::LessOrEqual => Comparison::Less,
+            Comparison::Greater | Comparison::GreaterOrEqual => Comparison::GreaterOrEqual,
+            same => return Some(Test::Float(same, f64::NAN)),
+        },
+    };
+    Some(Test::Float(test, nearest))
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8) || matches!(data_type, DataType::Dictionary(_, value) if **value == DataType::Utf8)
+}
+
 fn comparable(left: &DataType, right: &DataType) -> bool {
-    let small = |t: &DataType| t.is_integer() && !matches!(t, DataType::Int64 | DataType::UInt64);
-    let texts = |t: &DataType| matches!(t, DataType::Utf8) || matches!(t, DataType::Dictionary(_, v) if **v == DataType::Utf8);
     (left.is_integer() && right.is_integer())
-        || (left.is_floating() && (right.is_floating() || small(right)))
-        || (right.is_floating() && small(left))
-        || (texts(left) && texts(right))
+        || (left.is_floating() && right.is_floating())
+        || (is_text(left) && is_text(right))
         || (left == right && matches!(left, DataType::Boolean | DataType::Timestamp(..)))
 }

@@ -17,6 +17,7 @@ use hyperslab_array::{Error, Result};
 use super::Comparison;
 use super::bits::bits;
 use super::bind::{Bound, Path, Test};
+use super::compute;
 
 pub(super) fn evaluate(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
     let mask = three_valued(bound, batch)?;
@@ -36,6 +37,10 @@ fn three_valued(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
         Bound::Or(parts) => parts.iter().try_fold(constant(false), |mask, part| {
             arrow_arith::boolean::or_kleene(&mask, &three_valued(part, batch)?).map_err(kernel)
         }),
+        Bound::Xor(parts) => parts.iter().try_fold(constant(false), |mask, part| {
+            let part = three_valued(part, batch)?;
+            Ok(BooleanArray::new(mask.values() ^ part.values(), NullBuffer::union(mask.nulls(), part.nulls())))
+        }),
         Bound::Not(part) => arrow_arith::boolean::not(&three_valued(part, batch)?).map_err(kernel),
         Bound::IsNull(path) => {
             let (column, nulls) = column(batch, path)?;
@@ -53,11 +58,19 @@ fn three_valued(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
             let values = compared(&left, *comparison, &right)?;
             Ok(BooleanArray::new(values, NullBuffer::union(left_nulls.as_ref(), right_nulls.as_ref())))
         }
+        Bound::Computed(number, test) => compute::tested(number, test, batch),
+        Bound::Numbers(left, comparison, right) => compute::compared(left, *comparison, right, batch),
+        Bound::Like(path, pattern) => {
+            let (column, nulls) = column(batch, path)?;
+            let pattern = arrow_array::Scalar::new(arrow_array::StringArray::from(vec![pattern.as_str()]));
+            let alike = arrow_string::like::like(&plain_text(&column)?, &pattern).map_err(kernel)?;
+            Ok(BooleanArray::new(alike.values().clone(), nulls))
+        }
     }
 }
 
 /// The column or struct member, and where it or a struct around it is null.
-fn column(batch: &RecordBatch, path: &Path) -> Result<(ArrayRef, Option<NullBuffer>)> {
+pub(super) fn column(batch: &RecordBatch, path: &Path) -> Result<(ArrayRef, Option<NullBuffer>)> {
     let missing = || Error::internal(format!("the batch has no column {}", path.0.join(".")));
     let (first, rest) = path.0.split_first().ok_or_else(missing)?;
     let mut array = batch.column_by_name(first).ok_or_else(missing)?.clone();

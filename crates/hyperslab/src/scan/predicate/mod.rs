@@ -1,23 +1,22 @@
 //! Predicate: which rows. Text or a Substrait expression, checked against a schema, evaluated on
 //! batches.
 //!
-//! ```text
-//! or         := and (("or" | "||") and)*
-//! and        := not (("and" | "&&") not)*
-//! not        := ("not" | "!") not | test
-//! test       := "(" or ")" | operand (comparison operand)+ | operand ["not"] "in" "(" literal, … ")"
-//!             | operand ["not"] "between" literal "and" literal | operand "is" ["not"] "null"
-//! operand    := name | "quoted name" | `quoted name` | number | 'text' | true | false
-//! comparison := "<" | "<=" | ">" | ">=" | "=" | "==" | "!=" | "<>"
-//! ```
+//!
+//! docs/queries.md has the grammar. Conditions join tests of columns, of constants, and of values that are
+//! computed from them (arithmetic: `value`, `number`, `compute`).
 
 mod bind;
 mod bits;
+mod compute;
+mod constant;
 mod evaluate;
 mod lex;
 mod literal;
+mod number;
 mod parse;
 mod substrait;
+mod value;
+mod value_set;
 
 use std::collections::BTreeSet;
 
@@ -27,6 +26,7 @@ use hyperslab_array::Result;
 use serde::{Deserialize, Serialize};
 
 pub use literal::Literal;
+pub use value::Value;
 
 /// How two values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +79,8 @@ pub enum Predicate {
     And(Vec<Predicate>),
     /// Any of them.
     Or(Vec<Predicate>),
+    /// An odd number of them.
+    Xor(Vec<Predicate>),
     /// Not.
     Not(Box<Predicate>),
     /// A column and a constant.
@@ -99,6 +101,22 @@ pub enum Predicate {
         /// Name.
         right: String,
     },
+    /// Two numbers of which one at least is computed.
+    CompareValues {
+        /// Left side.
+        left: Value,
+        /// Comparison.
+        comparison: Comparison,
+        /// Right side.
+        right: Value,
+    },
+    /// Text of a pattern: `%` is any text, `_` one character, `\\` takes the meaning of the next one away.
+    Like {
+        /// Name.
+        column: String,
+        /// The pattern.
+        pattern: String,
+    },
     /// One of several constants.
     In {
         /// Name.
@@ -117,6 +135,11 @@ impl Predicate {
     /// Parses text. `InvalidInput` points at the character.
     pub fn parse(text: &str) -> Result<Self> {
         parse::parse(text)
+    }
+    /// Where a name stands first in a text: the number of the character, from 0.
+    pub(crate) fn place_of(name: &str, text: &str) -> Option<usize> {
+        let words = lex::words(text).ok()?;
+        words.into_iter().find_map(|(place, word)| matches!(word, lex::Word::Name { text, .. } if text == name).then_some(place))
     }
     /// Decodes pyarrow's `Expression.to_substrait(schema)` (an ExtendedExpression). What it cannot
     /// express is widened: the result keeps every row that the expression keeps. `None`: no bound at all.
@@ -139,12 +162,28 @@ impl Predicate {
     /// Names of the columns used.
     pub fn columns(&self) -> BTreeSet<String> {
         match self {
-            Self::And(parts) | Self::Or(parts) => parts.iter().flat_map(Self::columns).collect(),
+            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().flat_map(Self::columns).collect(),
             Self::Not(part) => part.columns(),
-            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } => {
+            Self::Compare { column, .. } | Self::In { column, .. } | Self::IsNull { column } | Self::Like { column, .. } => {
                 BTreeSet::from([column.clone()])
             }
             Self::CompareColumns { left, right, .. } => BTreeSet::from([left.clone(), right.clone()]),
+            Self::CompareValues { left, right, .. } => left.columns().chain(right.columns()).map(str::to_owned).collect(),
+        }
+    }
+    /// The integers behind which the truth of a predicate on one column of integers may change, from the one to the
+    /// next: those at or below its constants. `None` where a constant is no number.
+    pub(super) fn integer_breaks(&self) -> Option<Vec<i128>> {
+        match self {
+            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => {
+                Some(parts.iter().map(Self::integer_breaks).collect::<Option<Vec<_>>>()?.concat())
+            }
+            Self::Not(part) => part.integer_breaks(),
+            Self::Compare { literal, .. } => Some(vec![literal.place()?.floor]),
+            Self::In { literals, .. } => literals.iter().map(|literal| Some(literal.place()?.floor)).collect(),
+            Self::IsNull { .. } => Some(Vec::new()),
+            // A computed value need not rise with the column.
+            Self::CompareColumns { .. } | Self::CompareValues { .. } | Self::Like { .. } => None,
         }
     }
     /// Looks names up and turns literals into tests in the columns' own types, without rounding
@@ -162,5 +201,13 @@ impl BoundPredicate {
     /// True for the rows to keep; null counts as false. `batch` has (at least) the columns used, by name.
     pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         evaluate::evaluate(&self.0, batch)
+    }
+    /// Whether only the column called `name` itself is tested, not others nor members below it.
+    pub fn is_of_column(&self, name: &str) -> bool {
+        value_set::is_of_column(&self.0, name)
+    }
+    /// The values of the one column in use that pass, by their keys; `None` where keys do not tell.
+    pub(crate) fn value_set(&self, key_type: super::pruner::KeyType) -> Option<super::pruner::ValueSet> {
+        value_set::value_set(&self.0, key_type)
     }
 }

@@ -1,19 +1,22 @@
 package io.hyperslab;
 
-/** Plans a table over files, from their metadata. Requests and answers are JSON, splits are bytes. */
-public final class NativePlan {
+/** The native methods behind {@link Planning}, which is what to use. */
+final class NativePlan {
   static {
     NativeLibrary.load();
   }
 
   private NativePlan() {}
 
-  /** {@code {"schema": …, "rows": …, "valueBytes": …, "exact": …, "skipped": […]}}. */
-  public static native String describe(String request);
+  static native long begin();
 
-  /** First how the splits make partitions (JSON in UTF-8), then the splits. */
-  public static native byte[][] split(String request);
+  static native void cancel(long planning);
 
-  /** The number of rows; reads values only where a predicate must be tested row by row. */
-  public static native long count(String request);
+  static native void end(long planning);
+
+  static native String describe(long planning, String request);
+
+  static native byte[][] split(long planning, String request);
+
+  static native long count(long planning, String request);
 }

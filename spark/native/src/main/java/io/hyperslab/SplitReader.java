@@ -43,7 +43,7 @@ public final class SplitReader implements AutoCloseable {
     return batch;
   }
 
-  /** Bytes read, chunks decoded, nanoseconds in filters. */
+  /** Bytes read, chunks decoded, nanoseconds in filters, chunks skipped. */
   public long[] counters() {
     return NativeReader.counters(reader);
   }

@@ -3,7 +3,6 @@ package io.hyperslab.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InvalidInputException;
-import io.hyperslab.NativePlan;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -65,7 +64,7 @@ public final class ArrayRows implements Serializable {
       request.put("partitions", partitions);
       request.put("targetBytes", Math.max(1, (planned.valueBytes + partitions - 1) / partitions));
     }
-    byte[][] answer = NativePlan.split(request.toString());
+    byte[][] answer = Watch.planning(planning -> planning.split(request.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
     List<byte[][]> parts = new ArrayList<>();
     for (JsonNode partition : header.get("partitions")) {

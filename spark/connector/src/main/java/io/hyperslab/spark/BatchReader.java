@@ -30,7 +30,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private Vectors vectors;
   private ColumnarBatch batch;
   /** Of the readers that are closed. */
-  private final long[] counters = new long[3];
+  private final long[] counters = new long[4];
   private long batches;
 
   BatchReader(byte[][] splits, StructType wanted, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
@@ -68,7 +68,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
 
   private void open(byte[] split) {
     SplitReader opened = new SplitReader(split, session, aggregates);
-    TaskWatch.add(opened, task);
+    Watch.add(opened, task);
     reader = opened;
     vectors = new Vectors(opened.schema(), wanted);
   }
@@ -91,7 +91,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     if (reader != null) {
       SplitReader closing = reader;
       reader = null;
-      TaskWatch.remove(closing);
+      Watch.remove(closing);
       try {
         add(closing.counters());
       } finally {
@@ -115,7 +115,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
         now[i] += running[i];
       }
     }
-    return Metrics.values(now[0], now[1], now[2], batches);
+    return Metrics.values(now, batches);
   }
 
   @Override

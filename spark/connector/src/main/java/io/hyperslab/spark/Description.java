@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InternalException;
-import io.hyperslab.NativePlan;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.slf4j.Logger;
@@ -21,16 +20,20 @@ final class Description {
   /** Whether {@link #rows} is the answer, no row being left to test. */
   final boolean exact;
 
+  /** Chunks of the columns to be read that the predicates leave out, whole hyperslabs of them. */
+  final long chunksSkipped;
+
   private Description(JsonNode answer) {
     schema = (StructType) DataType.fromJson(answer.get("schema").toString());
     rows = answer.get("rows").asLong();
     valueBytes = answer.get("valueBytes").asLong();
     exact = answer.get("exact").asBoolean();
+    chunksSkipped = answer.get("chunks").asLong() - answer.get("chunksLeft").asLong();
     warnOfSkipped(answer);
   }
 
   static Description of(ObjectNode request) {
-    return new Description(parse(NativePlan.describe(request.toString())));
+    return new Description(parse(Watch.planning(planning -> planning.describe(request.toString()))));
   }
 
   static JsonNode parse(String answer) {

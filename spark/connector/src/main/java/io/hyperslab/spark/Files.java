@@ -23,23 +23,49 @@ final class Files {
 
   private final boolean recursive;
   private final boolean ignoreMissing;
+  private final boolean columns;
   private final PathMatcher filter;
 
   private Files(ReadOptions options) {
     recursive = options.flag("recursivefilelookup", false);
     ignoreMissing = options.ignoreMissingFiles();
+    columns = options.flag("filecolumns", true);
     String glob = options.text("pathglobfilter");
     filter = glob == null ? null : FileSystems.getDefault().getPathMatcher("glob:" + glob);
   }
 
-  /** Absolute paths, each once. */
-  static List<String> of(ReadOptions options) {
+  /** Each file and dataset once. The wildcards of a glob become columns where it is the only path. */
+  static List<InputFile> of(ReadOptions options) {
     Files files = new Files(options);
-    List<String> found = new ArrayList<>();
-    for (String path : options.paths()) {
-      found.addAll(files.expand(local(path)));
+    List<InputFile> found = new ArrayList<>();
+    List<String> paths = options.paths();
+    for (String given : paths) {
+      Path path = local(given);
+      if (FileList.is(path)) {
+        for (FileList.Line line : FileList.read(path)) {
+          files.expand(local(line.file)).forEach(file -> found.add(new InputFile(file, line.dataset, null)));
+        }
+        continue;
+      }
+      String pattern = files.columns && paths.size() == 1 ? patternOf(path) : null;
+      for (String file : files.expand(path)) {
+        // A file of a folder that the glob found has no name that the glob describes.
+        boolean described = pattern != null && Paths.get(file).getNameCount() == path.getNameCount();
+        found.add(new InputFile(file, null, described ? pattern : null));
+      }
     }
     return found.stream().distinct().collect(Collectors.toList());
+  }
+
+  /** The path where it is a glob whose wildcards stand for something; with alternatives in braces it is not. */
+  private static String patternOf(Path path) {
+    String text = path.toString();
+    boolean plain = text.indexOf('{') < 0 && text.indexOf('\\') < 0;
+    return plain && WILDCARD.matcher(text).find() && !java.nio.file.Files.exists(path) ? text : null;
+  }
+
+  static boolean hasScheme(String path) {
+    return SCHEME.matcher(path).matches() || path.startsWith("/");
   }
 
   /** The local path of a path or a file URI. */

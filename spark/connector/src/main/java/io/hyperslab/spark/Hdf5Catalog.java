@@ -131,6 +131,9 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
   @Override
   public Table loadTable(Identifier table) throws NoSuchTableException {
     if (table.namespace().length == 0) {
+      if (table.name().equals(VirtualTable.FILES)) {
+        return VirtualTable.files(root, () -> Arrays.stream(listNamespaces()).map(file -> file[0]).collect(Collectors.toList()));
+      }
       throw new NoSuchTableException(table);
     }
     Map<String, String> properties = new HashMap<>(defaults);

@@ -1,18 +1,33 @@
 package io.hyperslab.spark;
 
+import io.hyperslab.spark.writing.SaveModes;
 import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.CreatableRelationProvider;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** {@code spark.read.format("hdf5")}: HDF5 and netCDF files as tables; the bytes tell which it is. */
-public class Hdf5DataSource implements TableProvider, DataSourceRegister {
+public class Hdf5DataSource implements TableProvider, DataSourceRegister, CreatableRelationProvider {
   @Override
   public String shortName() {
     return "hdf5";
+  }
+
+  /** Whether this, or the one for netCDF, is meant by what stands behind {@code USING}. */
+  static boolean isCalled(String provider) {
+    return provider.equalsIgnoreCase("hdf5")
+        || provider.equalsIgnoreCase("netcdf")
+        || provider.equals(Hdf5DataSource.class.getName())
+        || provider.equals(NetcdfDataSource.class.getName());
   }
 
   @Override
@@ -24,6 +39,13 @@ public class Hdf5DataSource implements TableProvider, DataSourceRegister {
   @Override
   public Table getTable(StructType schema, Transform[] partitioning, Map<String, String> properties) {
     return new Hdf5Table(schema, properties);
+  }
+
+  /** {@code df.write.format("hdf5").save("out.h5")}. */
+  @Override
+  public BaseRelation createRelation(
+      SQLContext context, SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
+    return SaveModes.save(context, mode, parameters, data);
   }
 
   /** A schema from elsewhere (a catalog, the user) is checked against the files before they are read. */

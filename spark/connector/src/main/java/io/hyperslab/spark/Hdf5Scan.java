@@ -3,29 +3,33 @@ package io.hyperslab.spark;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.hyperslab.NativePlan;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.SortDirection;
+import org.apache.spark.sql.connector.expressions.SortOrder;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.metric.CustomMetric;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsReportOrdering;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /** A planned read. The driver plans from metadata, tasks read the splits that they are given. */
-final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsRuntimeV2Filtering {
+final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsReportOrdering, SupportsRuntimeV2Filtering {
   /** Bytes of values of a partition, at most, where no option says otherwise. */
   private static final long TARGET_BYTES = 64L << 20;
 
@@ -33,6 +37,9 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   private static final long LEAST_TARGET_BYTES = 4L << 20;
 
   private final StructType wanted;
+  /** As it was pushed down; equal scans have equal ones. */
+  private final ObjectNode pushed;
+  /** With what runtime filters have added. */
   private final ObjectNode request;
   private final Description described;
   private final ReadOptions options;
@@ -42,6 +49,7 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
 
   Hdf5Scan(StructType wanted, ObjectNode request, Description described, ReadOptions options, PredicateText texts, Aggregates aggregates) {
     this.wanted = wanted;
+    this.pushed = request.deepCopy();
     this.request = request;
     this.described = described;
     this.options = options;
@@ -86,6 +94,16 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
     };
   }
 
+  /** Rows of a partition come in the order of their numbers, where the numbers are of one array. */
+  @Override
+  public SortOrder[] outputOrdering() {
+    boolean oneArray = request.get("files").size() == 1 && !request.get("dataset").asText().matches(".*[*?].*");
+    if (!oneArray || !aggregates.isEmpty() || !Arrays.asList(wanted.fieldNames()).contains("_row")) {
+      return new SortOrder[0];
+    }
+    return new SortOrder[] {Expressions.sort(Expressions.column("_row"), SortDirection.ASCENDING)};
+  }
+
   @Override
   public NamedReference[] filterAttributes() {
     // With columns that a file may lack, only Spark can test.
@@ -128,13 +146,16 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
       int cores = SparkSession.active().sparkContext().defaultParallelism();
       asked.put("targetBytes", Math.min(TARGET_BYTES, Math.max(LEAST_TARGET_BYTES, described.valueBytes / Math.max(1, cores))));
     }
-    byte[][] answer = NativePlan.split(asked.toString());
+    Placement placement = Placement.of(SparkSession.active().sparkContext().hadoopConfiguration());
+    asked.put("placement", placement != null);
+    byte[][] answer = Watch.planning(planning -> planning.split(asked.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
     Description.warnOfSkipped(header);
     List<InputPartition> planned = new ArrayList<>();
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
-      planned.add(new SplitPartition(Arrays.copyOfRange(answer, first, first + partition.get("count").asInt())));
+      String[] hosts = placement == null ? new String[0] : placement.hosts(partition.get("files"));
+      planned.add(new SplitPartition(Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()), hosts));
     }
     return planned.toArray(new InputPartition[0]);
   }
@@ -147,5 +168,32 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   @Override
   public CustomMetric[] supportedCustomMetrics() {
     return Metrics.all();
+  }
+
+  @Override
+  public CustomTaskMetric[] reportDriverMetrics() {
+    return Metrics.ofPlanning(described.chunksSkipped);
+  }
+
+  /**
+   * Scans that read the same rows and columns of the same files are equal, so that Spark reads once what a query names
+   * twice. Spark compares runtime filters itself.
+   */
+  @Override
+  public boolean equals(Object other) {
+    if (!(other instanceof Hdf5Scan)) {
+      return false;
+    }
+    Hdf5Scan scan = (Hdf5Scan) other;
+    return wanted.equals(scan.wanted)
+        && pushed.equals(scan.pushed)
+        && aggregates.request().equals(scan.aggregates.request())
+        && options.equals(scan.options)
+        && described.rows == scan.described.rows;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(wanted, pushed, aggregates.request());
   }
 }

@@ -34,7 +34,7 @@ final class Hdf5ScanBuilder
 
   private final StructType table;
   private final ReadOptions options;
-  private final List<String> files;
+  private final List<InputFile> files;
   private final PredicateText texts;
   private final Map<String, DataType> types = new HashMap<>();
   private StructType wanted;

@@ -9,16 +9,23 @@ public final class Metrics {
   private Metrics() {}
 
   static CustomMetric[] all() {
-    return new CustomMetric[] {new BytesRead(), new ChunksDecoded(), new DecodeTime(), new Batches()};
+    return new CustomMetric[] {new BytesRead(), new ChunksDecoded(), new ChunksSkipped(), new DecodeTime(), new Batches()};
   }
 
-  static CustomTaskMetric[] values(long bytesRead, long chunksDecoded, long decodeNanoseconds, long batches) {
+  /** @param counters as {@link io.hyperslab.SplitReader#counters} has them */
+  static CustomTaskMetric[] values(long[] counters, long batches) {
     return new CustomTaskMetric[] {
-      value("bytesRead", bytesRead),
-      value("chunksDecoded", chunksDecoded),
-      value("decodeTime", decodeNanoseconds / 1_000_000),
+      value("bytesRead", counters[0]),
+      value("chunksDecoded", counters[1]),
+      value("decodeTime", counters[2] / 1_000_000),
+      value("chunksSkipped", counters[3]),
       value("batches", batches),
     };
+  }
+
+  /** What the driver knows: chunks that no task is given. */
+  static CustomTaskMetric[] ofPlanning(long chunksSkipped) {
+    return new CustomTaskMetric[] {value("chunksSkipped", chunksSkipped)};
   }
 
   private static CustomTaskMetric value(String name, long value) {
@@ -58,6 +65,19 @@ public final class Metrics {
     @Override
     public String description() {
       return "chunks decoded";
+    }
+  }
+
+  /** Chunks that predicates spare: outside of their hyperslabs, or of columns that a test leaves no row of. */
+  public static final class ChunksSkipped extends CustomSumMetric {
+    @Override
+    public String name() {
+      return "chunksSkipped";
+    }
+
+    @Override
+    public String description() {
+      return "chunks skipped";
     }
   }
 

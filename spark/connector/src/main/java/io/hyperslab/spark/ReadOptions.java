@@ -24,10 +24,13 @@ final class ReadOptions {
       Arrays.asList(
           "path", "paths", "dataset", "layout", "where", "decode", "partitions", "targetpartitionbytes", "batchrows",
           "recursivefilelookup", "pathglobfilter", "nonconforming", "ignorecorruptfiles", "ignoremissingfiles",
-          "links", "missingsources", "format", "limits", "readthreads", "sumfloats");
+          "links", "missingsources", "format", "limits", "readthreads", "sumfloats", "filecolumns");
+
+  /** {@code limits.heap_bytes} is one of {@code limits}. */
+  private static final String LIMIT = "limits.";
 
   /** What Spark itself puts among a table's properties. */
-  private static final List<String> SPARKS = Arrays.asList("provider", "owner", "location", "external", "is_managed_location", "comment", "collation");
+  private static final List<String> SPARKS = Arrays.asList("provider", "owner", "location", "external", "is_managed_location", "comment", "collation", "transient_lastddltime");
 
   private final Map<String, String> values = new TreeMap<>();
 
@@ -47,6 +50,16 @@ final class ReadOptions {
         throw new InvalidInputException("there is no option " + name + "; there are: " + String.join(", ", KNOWN));
       }
     }
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof ReadOptions && values.equals(((ReadOptions) other).values);
+  }
+
+  @Override
+  public int hashCode() {
+    return values.hashCode();
   }
 
   String text(String name) {
@@ -135,9 +148,14 @@ final class ReadOptions {
     }
     if (text("limits") != null) {
       try {
-        session.set("limits", JSON.readTree(text("limits")));
+        session.set("limits", JSON.readTree(text("limits").toLowerCase(Locale.ROOT)));
       } catch (JsonProcessingException error) {
         throw new InvalidInputException("option limits is no JSON object of numbers: " + text("limits"));
+      }
+    }
+    for (String name : values.keySet()) {
+      if (name.startsWith(LIMIT)) {
+        session.withObject("/limits").put(name.substring(LIMIT.length()), number(name));
       }
     }
     return session;
@@ -150,10 +168,10 @@ final class ReadOptions {
   }
 
   /** A table over {@code files}, as the native library reads it, without columns and push-downs. */
-  ObjectNode request(Collection<String> files) {
+  ObjectNode request(Collection<InputFile> files) {
     ObjectNode request = JSON.createObjectNode();
     ArrayNode names = request.putArray("files");
-    files.forEach(names::add);
+    files.forEach(file -> file.addTo(names));
     request.put("dataset", text("dataset") == null ? "/" : text("dataset"));
     if (text("layout") != null) {
       request.put("layout", text("layout"));

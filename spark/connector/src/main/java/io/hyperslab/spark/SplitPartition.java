@@ -7,8 +7,15 @@ final class SplitPartition implements InputPartition {
   private static final long serialVersionUID = 1L;
 
   final byte[][] splits;
+  private final String[] hosts;
 
-  SplitPartition(byte[][] splits) {
+  SplitPartition(byte[][] splits, String[] hosts) {
     this.splits = splits;
+    this.hosts = hosts;
+  }
+
+  @Override
+  public String[] preferredLocations() {
+    return hosts;
   }
 }

@@ -1,11 +1,15 @@
 package io.hyperslab.spark;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.hyperslab.IoException;
 import io.hyperslab.NativeFile;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -19,10 +23,11 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** What is inside of a file, as a table: its objects, or their attributes. Read on the driver, from metadata. */
+/** What is there, as a table: files of a folder, objects of a file, attributes. Read on the driver, from metadata. */
 final class VirtualTable implements SupportsRead {
   static final String OBJECTS = "_objects";
   static final String ATTRIBUTES = "_attributes";
+  static final String FILES = "_files";
 
   private final String name;
   private final StructType schema;
@@ -50,6 +55,32 @@ final class VirtualTable implements SupportsRead {
           List<InternalRow> rows = new ArrayList<>();
           for (JsonNode object : Description.parse(NativeFile.objects(file, session))) {
             rows.add(row(text(object.get("path")), text(object.get("kind")), shape(object.get("shape")), text(object.get("type")), text(object.get("refusal"))));
+          }
+          return rows;
+        });
+  }
+
+  /** Name, path, length and time of the last change of each file. */
+  static VirtualTable files(Path folder, Supplier<List<String>> names) {
+    StructType schema =
+        new StructType()
+            .add("name", DataTypes.StringType, false)
+            .add("path", DataTypes.StringType, false)
+            .add("bytes", DataTypes.LongType, false)
+            .add("modified", DataTypes.TimestampType, false);
+    return new VirtualTable(
+        FILES,
+        schema,
+        () -> {
+          List<InternalRow> rows = new ArrayList<>();
+          for (String name : names.get()) {
+            Path path = folder.resolve(name);
+            try {
+              long modified = java.nio.file.Files.getLastModifiedTime(path).to(TimeUnit.MICROSECONDS);
+              rows.add(row(UTF8String.fromString(name), UTF8String.fromString(path.toString()), java.nio.file.Files.size(path), modified));
+            } catch (IOException error) {
+              throw new IoException(String.valueOf(error.getMessage()), path.toString(), null, null);
+            }
           }
           return rows;
         });

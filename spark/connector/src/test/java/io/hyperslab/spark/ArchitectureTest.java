@@ -52,7 +52,7 @@ public class ArchitectureTest {
   public void connectorKnowsNativeAndSpark() throws IOException {
     assertEquals(
         Collections.emptySet(),
-        importsThatAreNot("connector", "java.", "io.hyperslab.", "org.apache.spark.", "org.slf4j.", "com.fasterxml.jackson."));
+        importsThatAreNot("connector", "java.", "io.hyperslab.", "org.apache.spark.", "org.apache.hadoop.", "org.slf4j.", "scala.", "com.fasterxml.jackson."));
   }
 
   @Test
@@ -69,8 +69,11 @@ public class ArchitectureTest {
   }
 
   @Test
-  public void connectorUsesNoScalaInItsSignatures() throws IOException {
-    assertEquals(Collections.emptySet(), importsOf("connector", "scala."));
+  public void connectorUsesNoScalaBesideWhatSavingNeeds() throws IOException {
+    // One jar runs with Scala 2.12 and 2.13, so what it touches must be the same in both.
+    TreeSet<String> used = importsOf("connector", "scala.");
+    used.removeIf(name -> name.equals("SaveModes.java: scala.Tuple2") || name.equals("SaveModes.java: scala.collection.Iterator"));
+    assertEquals(Collections.emptySet(), used);
   }
 
   private static TreeSet<String> importsOf(String module, String prefix) throws IOException {

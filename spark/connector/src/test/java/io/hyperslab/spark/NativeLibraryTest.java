@@ -6,7 +6,7 @@ import static org.junit.Assert.assertThrows;
 import io.hyperslab.CorruptException;
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.NativeBatch;
-import io.hyperslab.NativePlan;
+import io.hyperslab.Planning;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.SplitReader;
 import java.io.File;
@@ -20,6 +20,12 @@ import org.junit.rules.TemporaryFolder;
 
 public class NativeLibraryTest {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
+
+  private static String describe(String request) {
+    try (Planning planning = new Planning()) {
+      return planning.describe(request);
+    }
+  }
 
   @Test
   public void eachClassLoaderHasItsOwnCopyAndNoneIsLeft() throws Exception {
@@ -43,21 +49,21 @@ public class NativeLibraryTest {
   public void whatIsNoAddressNoSplitAndNoRequestIsAnException() {
     assertThrows(InvalidInputException.class, () -> NativeBatch.release(12345));
     assertThrows(InvalidInputException.class, () -> new SplitReader(new byte[] {1, 2}, "{}", "[]"));
-    assertThrows(InvalidInputException.class, () -> NativePlan.describe("{\"files\": []}"));
+    assertThrows(InvalidInputException.class, () -> describe("{\"files\": []}"));
     assertEquals(0, NativeBatch.live());
   }
 
   @Test
   public void errorsTellTheirPlace() throws IOException {
     String missing = new File(folder.getRoot(), "missing.h5").getPath();
-    NotFoundException error = assertThrows(NotFoundException.class, () -> NativePlan.describe("{\"files\": [\"" + missing + "\"], \"dataset\": \"/\"}"));
+    NotFoundException error = assertThrows(NotFoundException.class, () -> describe("{\"files\": [\"" + missing + "\"], \"dataset\": \"/\"}"));
     assertEquals(missing, error.file());
     Path broken = folder.newFile("broken.h5").toPath();
     byte[] bytes = new byte[600];
     System.arraycopy(new byte[] {(byte) 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'}, 0, bytes, 0, 8);
     java.nio.file.Files.write(broken, bytes);
     CorruptException corrupt =
-        assertThrows(CorruptException.class, () -> NativePlan.describe("{\"files\": [\"" + broken + "\"], \"dataset\": \"/\"}"));
+        assertThrows(CorruptException.class, () -> describe("{\"files\": [\"" + broken + "\"], \"dataset\": \"/\"}"));
     assertEquals(broken.toString(), corrupt.file());
   }
 }

@@ -1,0 +1,193 @@
+"""VPIC-IO and BD-CATS-IO: Hyperslab beside parallel HDF5, its subfiling driver, a file a process, and h5py.
+
+    run.py --vpic PROGRAM --mpi FOLDER [--particles 1048576] [--repeats 10] [--json OUT]
+
+Contestants take turns in every round, each writes files that are not there yet, and medians and ratios are printed as
+tables. Seconds are from a barrier of all processes to a barrier: making the plan and the commit are in, starting
+processes is not, and each process has written once before, to files that are gone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import h5py
+import numpy as np
+
+import hyperslab as hs
+
+PARTICLES_PY = pathlib.Path(__file__).with_name("particles.py")
+
+
+class Bench:
+    """Where programs are and files go."""
+
+    def __init__(self, given: argparse.Namespace, folder: pathlib.Path) -> None:
+        self.given, self.folder = given, folder
+        self.tables: list[tuple[str, list[str], list[list[Any]]]] = []
+
+    def mpi(self, count: int, *command: Any) -> float:
+        mpi = self.given.mpi
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(mpi / "lib"), "PYTHONPATH": str(pathlib.Path(hs.__file__).parent.parent)}
+        run = subprocess.run([mpi / "bin/mpiexec", "-n", str(count), *map(str, command)], capture_output=True, text=True, env=environment, timeout=120)
+        if run.returncode != 0:
+            raise RuntimeError(f"{command}: {run.stdout}{run.stderr}")
+        return float(run.stdout.strip().splitlines()[-1])
+
+    def python(self, count: int, *arguments: Any) -> float:
+        return self.mpi(count, self.given.mpi / "bin/python", PARTICLES_PY, *arguments)
+
+    def write(self, way: str, count: int, sync: bool, factor: int = 0, alignment: int = 0) -> float:
+        """Seconds of one way to write, into files that are new."""
+        path = self.folder / "write" / "out.h5"
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.mkdir()
+        # What earlier files left to be written does not count.
+        os.sync()
+        n = self.given.particles
+        if way == "hyperslab":
+            # One task a subfile is the rule on a local disk; the sweep has others.
+            return self.python(count, "write", "hyperslab", path, n, int(sync), factor, alignment)
+        if way == "h5py, one process":
+            return self.python(count, "write", "h5py", path, n, int(sync))
+        if way == "own, by h5py":
+            return self.python(count, "write", "h5py-own", path, n, int(sync))
+        return self.mpi(count, self.given.vpic, "write", way, path, n, int(sync), alignment)
+
+    def race(self, title: str, contestants: dict[str, Callable[[], float]], against: list[str], repeats: int) -> None:
+        """Each contestant once a round; medians, quartiles, and how many times as long as those of `against`."""
+        times: dict[str, list[float]] = {name: [] for name in contestants}
+        for _ in range(repeats):
+            for name, work in contestants.items():
+                times[name].append(work())
+        rows = []
+        for name, seconds in times.items():
+            middle = statistics.median(seconds)
+            quartiles = statistics.quantiles(seconds, n=4) if len(seconds) > 1 else [middle] * 3
+            # Ratios within a round: what the machine did meanwhile, it did to both.
+            ratios = [statistics.median(a / b for a, b in zip(seconds, times[other])) for other in against]
+            rows.append([name, round(middle, 4), f"{quartiles[0]:.4f} to {quartiles[2]:.4f}", *(round(ratio, 2) for ratio in ratios)])
+        head = ["", "seconds", "quartiles", *(f"times {other}" for other in against)]
+        self.tables.append((title, head, rows))
+        print(f"\n{title}\n\n{table(head, rows)}", flush=True)
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
+
+
+def vpic(bench: Bench) -> None:
+    ways = ["hyperslab", "own", "own, by h5py", "independent", "collective", "subfiling", "h5py, one process"]
+    for sync in (False, True):
+        count = bench.given.processes
+        total = 8 * 4 * bench.given.particles * count >> 20
+        bench.race(f"VPIC-IO: {count} processes write {total} MiB, " + ("on the disk (fsync)" if sync else "in the page cache"),
+                   {way: (lambda way=way: bench.write(way, count, sync)) for way in ways}, ["own", "own, by h5py", "independent"], bench.given.repeats)
+
+
+def sweep(bench: Bench) -> None:
+    count = bench.given.processes
+    cases = {f"{factor} to a subfile, alignment {alignment >> 10 or 4} KiB": (factor, alignment)
+             for factor in (1, 2, 4) if factor <= count for alignment in (0, 1 << 20, 8 << 20)}
+    contestants = {"own": lambda: bench.write("own", count, False),
+                   **{name: (lambda case=case: bench.write("hyperslab", count, False, *case)) for name, case in cases.items()}}
+    bench.race(f"Subfiling factor and alignment: {count} processes, in the page cache", contestants, ["own"], max(3, bench.given.repeats // 2))
+
+
+def bdcats(bench: Bench) -> None:
+    n, writers = bench.given.particles, bench.given.processes
+    master, shared, single = (bench.folder / name for name in ("master.h5", "shared.h5", "single.h5"))
+    bench.python(writers, "write", "hyperslab", master, n, 0, 1, 0)
+    bench.mpi(writers, bench.given.vpic, "write", "independent", shared, n, 0, 0)
+    hs.fuse(master, single)
+    for readers in sorted({1, writers - 1, 2 * writers}):
+        for part in ("whole", "random"):
+            contestants = {
+                "hyperslab, one file": lambda: bench.python(readers, "read", "hyperslab", single, n, writers, part),
+                "hyperslab, master": lambda: bench.python(readers, "read", "hyperslab", master, n, writers, part),
+                "h5py, one file": lambda: bench.python(readers, "read", "h5py", single, n, writers, part),
+                "h5py, master": lambda: bench.python(readers, "read", "h5py", master, n, writers, part),
+                "parallel HDF5, one file": lambda: bench.mpi(readers, bench.given.vpic, "read", "independent", shared, n, writers, part),
+            }
+            what = "all" if part == "whole" else "a tenth, at random places"
+            bench.race(f"BD-CATS-IO: {readers} processes read {what} of what {writers} wrote", contestants, ["hyperslab, one file", "h5py, one file"], max(3, bench.given.repeats // 3))
+
+
+def many(bench: Bench) -> None:
+    """A master over 1,024 subfiles, read from the beginning to the end by a process that opens it anew."""
+    writers, n = 1024, 1 << 17
+    master, single = bench.folder / "many.h5", bench.folder / "many-single.h5"
+    plan = hs.WritePlan(master, writers=writers, factor=1, durable=False)
+    plan.create_dataset("x", (writers * n,), "f4")
+    fragments = []
+    for number in range(writers):
+        with plan.task(number, threads=1) as task:
+            task.write("x", np.full(n, number, "f4"))
+            fragments.append(task.finish())
+    assert len(plan.commit(fragments).subfiles) == writers
+    hs.fuse(master, single)
+    out = np.empty(writers * n, "f4")
+
+    def ours(path: pathlib.Path) -> float:
+        begun = time.perf_counter()
+        hs.open(path)["x"].read_direct(out)
+        seconds = time.perf_counter() - begun
+        assert (out[::n] == np.arange(writers)).all()
+        return seconds
+
+    def theirs(path: pathlib.Path) -> float:
+        begun = time.perf_counter()
+        with h5py.File(path) as f:
+            f["x"].read_direct(out)
+        seconds = time.perf_counter() - begun
+        assert (out[::n] == np.arange(writers)).all()
+        return seconds
+
+    contestants = {"hyperslab, one file": lambda: ours(single), "hyperslab, master": lambda: ours(master),
+                   "h5py, one file": lambda: theirs(single), "h5py, master": lambda: theirs(master)}
+    bench.race(f"Reading {writers} subfiles through the master: {writers * n * 4 >> 20} MiB, two threads", contestants,
+               ["hyperslab, one file", "h5py, one file"], bench.given.repeats)
+
+
+PARTS = {"vpic": vpic, "sweep": sweep, "bdcats": bdcats, "many": many}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
+    arguments.add_argument("--vpic", required=True)
+    arguments.add_argument("--mpi", type=pathlib.Path, required=True)
+    arguments.add_argument("--particles", type=int, default=1 << 20, help="of each process")
+    arguments.add_argument("--processes", type=int, default=4)
+    arguments.add_argument("--repeats", type=int, default=10)
+    arguments.add_argument("--json", type=pathlib.Path)
+    given = arguments.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-write-", dir=os.environ.get("HYPERSLAB_BENCH_FOLDER")))
+    bench = Bench(given, folder)
+    begun = time.time()
+    try:
+        for name in given.parts or list(PARTS):
+            PARTS[name](bench)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"\n{time.time() - begun:.0f} seconds in all", file=sys.stderr)
+    if given.json:
+        given.json.parent.mkdir(parents=True, exist_ok=True)
+        old = json.loads(given.json.read_text()) if given.json.exists() else []
+        titles = [title for title, _, _ in bench.tables]
+        given.json.write_text(json.dumps([t for t in old if t[0] not in titles] + bench.tables, indent=1))
+
+
+if __name__ == "__main__":
+    main()

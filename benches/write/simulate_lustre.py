@@ -1,0 +1,59 @@
+"""SIMULATION, no measurement: what subfiling does on Lustre, where one disk cannot show it.
+
+Model: a file of `stripes` stripes lies on as many object storage targets (OSTs), each of which writes `OST_BYTES` a
+second. A stripe's extent lock belongs to one client at a time; when another client writes to the same object of an OST,
+the lock moves, which costs `LOCK_SECONDS` and flushes what the first had written of it (Lustre Operations Manual, chapter
+on the distributed lock manager; the netCDF-4/Lustre study, 2015, names the same effect). Making a file costs the one
+metadata server `CREATE_SECONDS`. From the subfiling study (2017) are the targets, the stripes and the peak of Edison's
+scratch3: 36 OSTs, 32 MiB, 75 GB/s. **The cost of a lock's move and of making a file are assumptions**, not measured here
+or there; so the table compares subfiling factors under the model and says nothing of any machine.
+
+    simulate_lustre.py [--writers 4096] [--mebibytes 256]"""
+
+from __future__ import annotations
+
+import argparse
+
+OSTS = 36
+OST_BYTES = 75e9 / OSTS
+LOCK_SECONDS = 2e-3  # assumed
+CREATE_SECONDS = 5e-4  # assumed
+STRIPE_BYTES = 32 << 20
+TRANSFER_BYTES = 4 << 20
+
+
+def seconds(writers: int, bytes_each: int, factor: int, stripes: int, aligned: bool) -> float:
+    """Until the last of `writers` has written its part, `factor` of them to a subfile."""
+    files = -(-writers // factor)
+    stripes = min(stripes, OSTS)
+    # Objects of all files are dealt out over the OSTs in turn.
+    objects = files * stripes
+    busiest = -(-objects // OSTS)
+    bytes_of_object = factor * bytes_each / stripes
+    # Clients that meet on an object: those of its file that write at one time, unless each has stripes of its own.
+    transfers = bytes_of_object / TRANSFER_BYTES
+    sharers = min(factor, max(1, factor * bytes_each // (stripes * STRIPE_BYTES)))
+    moves = transfers * (1 - 1 / sharers) if sharers > 1 else 0.0
+    if not aligned:
+        # Each part begins and ends inside of a stripe that is the neighbour's too.
+        moves += 2 * factor * max(1.0, STRIPE_BYTES / TRANSFER_BYTES / 2) / stripes * (factor > 1)
+    return files * CREATE_SECONDS + busiest * (bytes_of_object / OST_BYTES + moves * LOCK_SECONDS)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--writers", type=int, default=4096)
+    arguments.add_argument("--mebibytes", type=int, default=256)
+    given = arguments.parse_args()
+    each = given.mebibytes << 20
+    print(f"SIMULATED: {given.writers} writers, {given.mebibytes} MiB each, {OSTS} OSTs, stripes of {STRIPE_BYTES >> 20} MiB\n")
+    print("| writers of a subfile | subfiles | GB/s aligned | GB/s not aligned |\n|---:|---:|---:|---:|")
+    factor = 1
+    while factor <= given.writers:
+        rates = [given.writers * each / seconds(given.writers, each, factor, 1 if factor == 1 else 8 if factor < given.writers else OSTS, aligned) / 1e9 for aligned in (True, False)]
+        print(f"| {factor} | {-(-given.writers // factor)} | {rates[0]:.1f} | {rates[1]:.1f} |")
+        factor *= 4 if factor >= 32 else 2
+
+
+if __name__ == "__main__":
+    main()

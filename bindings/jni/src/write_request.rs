@@ -1,0 +1,178 @@
+//! Write request: which objects a Spark write makes, one JSON text.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use hyperslab::columns::datatype_of;
+use hyperslab::filter::{Filter, Pipeline};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Extent, Task};
+use hyperslab::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::written_type::{compound, datatype, units};
+
+/// Bytes that a chunk holds where nothing else is said.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Attributes of columns that say the same of the written values.
+const KEPT: [&str; 4] = ["long_name", "standard_name", "units", "description"];
+
+/// Columns as datasets of a group, or rows as elements of one dataset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Layout {
+    Columns,
+    Records,
+}
+
+/// A table to be written.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct WriteRequest {
+    dataset: String,
+    layout: Option<Layout>,
+    /// Spark's JSON of a `StructType`.
+    schema: Value,
+    compression: Option<String>,
+    level: Option<u32>,
+    #[serde(default)]
+    shuffle: bool,
+    chunk_rows: Option<u64>,
+}
+
+/// A dataset that takes rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    pub path: String,
+    pub definition: DatasetDefinition,
+    attributes: Vec<(String, String)>,
+}
+
+impl WriteRequest {
+    pub fn parse(json: &str) -> Result<Self> {
+        serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("this write is not understood: {e}")))
+    }
+
+    /// The datasets, in the order of the columns; all columns are members of the only one in the records layout.
+    pub fn datasets(&self) -> Result<Vec<Written>> {
+        let fields = self.schema.get("fields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let path = self.dataset.trim_matches('/');
+        if fields.is_empty() {
+            return Err(Error::invalid_input("a table without columns"));
+        }
+        if self.layout == Some(Layout::Records) {
+            let path = if path.is_empty() { "table" } else { path };
+            return Ok(vec![self.written(path.to_owned(), compound(fields)?, Vec::new())?]);
+        }
+        if let ([only], false, None) = (fields, path.is_empty(), self.layout) {
+            return Ok(vec![self.column(path.to_owned(), only)?]);
+        }
+        let columns = fields.iter().map(|field| {
+            let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
+            if name.is_empty() || name.contains('/') || name == "." {
+                return Err(Error::invalid_input(format!("a column called {name:?}: a dataset has a name without / in it")));
+            }
+            self.column(if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }, field)
+        });
+        columns.collect()
+    }
+
+    fn column(&self, path: String, field: &Value) -> Result<Written> {
+        let spark_type = field.get("type").unwrap_or(&Value::Null);
+        let datatype = datatype(spark_type).map_err(|error| Error::new(error.kind(), format!("column {path}: {}", error.message())))?;
+        let mut attributes: Vec<(String, String)> = Vec::new();
+        if let Some(units) = units(spark_type) {
+            attributes.push(("units".to_owned(), units.to_owned()));
+            attributes.push(("calendar".to_owned(), "proleptic_gregorian".to_owned()));
+        }
+        for name in KEPT {
+            let text = field.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str);
+            // What a reader of ours made of an attribute is JSON, with quotes.
+            let text = text.map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.to_owned()));
+            if let Some(text) = text.filter(|text: &String| !text.is_empty() && !attributes.iter().any(|(known, _)| known == name)) {
+                attributes.push((name.to_owned(), text));
+            }
+        }
+        self.written(path, datatype, attributes)
+    }
+
+    fn written(&self, path: String, datatype: Datatype, attributes: Vec<(String, String)>) -> Result<Written> {
+        let rows = self.chunk_rows.unwrap_or_else(|| CHUNK_BYTES / datatype.size().max(1)).max(1);
+        let dataspace = Dataspace::Simple { shape: vec![0], max_shape: vec![None] };
+        let definition = DatasetDefinition { datatype, dataspace, chunk_shape: Some(vec![rows]), filters: self.filters()?, fill_value: None };
+        Ok(Written { path, definition, attributes })
+    }
+
+    fn filters(&self) -> Result<Pipeline> {
+        let filter = |id: u16, name: Option<&str>, parameters: Vec<u32>| Filter { id, name: name.map(str::to_owned), optional: true, parameters };
+        let mut filters = Vec::new();
+        if self.shuffle {
+            filters.push(filter(2, None, Vec::new()));
+        }
+        match self.compression.as_deref() {
+            None | Some("none") => {
+                if self.level.is_some() {
+                    return Err(Error::invalid_input("a level without compression"));
+                }
+            }
+            Some("gzip") => filters.push(filter(1, None, vec![self.level.unwrap_or(4)])),
+            Some("zstd") => filters.push(filter(32015, Some("zstd"), vec![self.level.unwrap_or(3)])),
+            Some("lz4") if self.level.is_none() => filters.push(filter(32004, Some("lz4"), Vec::new())),
+            Some("lz4") => return Err(Error::invalid_input("lz4 has no level")),
+            Some(other) => return Err(Error::unsupported(format!("compression {other:?}: give gzip, zstd, lz4 or none"))),
+        }
+        Ok(Pipeline { filters })
+    }
+}
+
+impl Written {
+    /// Defines it in a task, where it takes rows.
+    pub fn define(&self, task: &mut Task) -> Result<()> {
+        task.create_dataset(&self.path, self.definition.clone(), Extent::Rows)?;
+        self.attributes.iter().try_for_each(|(name, value)| task.set_attribute(&self.path, name, text(value)?))
+    }
+}
+
+/// Of variable length, as h5py writes a `str`.
+fn text(value: &str) -> Result<AttributeValue> {
+    let reference = HeapReference { address: 1, index: 1 };
+    let length = u32::try_from(value.len()).map_err(|_| Error::unsupported("an attribute of 4 GiB"))?;
+    let bytes = [length.to_le_bytes().as_slice(), &reference.address.to_le_bytes(), &reference.index.to_le_bytes()].concat();
+    let mut heap = HeapObjects::default();
+    heap.insert(reference, Arc::from(value.as_bytes()));
+    let value = Elements { datatype: datatype_of(&DataType::Utf8)?, bytes, heap };
+    Ok(AttributeValue { dataspace: Dataspace::Scalar, value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(json: &str) -> Result<Vec<String>> {
+        Ok(WriteRequest::parse(json)?.datasets()?.into_iter().map(|written| written.path).collect())
+    }
+
+    #[test]
+    fn columns_are_datasets_and_one_alone_is_the_dataset() -> Result<()> {
+        let two = r#""schema": {"fields": [{"name": "a", "type": "long"}, {"name": "b", "type": "string"}]}"#;
+        let one = r#""schema": {"fields": [{"name": "a", "type": "long"}]}"#;
+        assert_eq!(paths(&format!(r#"{{"dataset": "/g", {two}}}"#))?, ["g/a", "g/b"]);
+        assert_eq!(paths(&format!(r#"{{"dataset": "/", {two}}}"#))?, ["a", "b"]);
+        assert_eq!(paths(&format!(r#"{{"dataset": "/g/t", {one}}}"#))?, ["g/t"]);
+        assert_eq!(paths(&format!(r#"{{"dataset": "/g", "layout": "columns", {one}}}"#))?, ["g/a"]);
+        assert_eq!(paths(&format!(r#"{{"dataset": "/g", "layout": "records", {two}}}"#))?, ["g"]);
+        Ok(())
+    }
+
+    #[test]
+    fn compression_is_known_or_refused() -> Result<()> {
+        let ask = |more: &str| {
+            let json = format!(r#"{{"dataset": "/x", "schema": {{"fields": [{{"name": "a", "type": "long"}}]}}, {more}}}"#);
+            Ok::<_, Error>(WriteRequest::parse(&json)?.datasets()?.remove(0).definition.filters.filters.len())
+        };
+        assert_eq!(ask(r#""compression": "gzip", "shuffle": true"#)?, 2);
+        assert!(ask(r#""compression": "brotli""#).is_err() && ask(r#""level": 3"#).is_err() && ask(r#""compresion": "gzip""#).is_err());
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+"""Arrays: whatever has a shape, a dtype and `__getitem__` as a file that the core reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from . import _native, layouts
+from .errors import InvalidInputError, UnsupportedError
+
+#: Bytes of a block of an array that has no chunks of its own.
+_BLOCK_BYTES = 1 << 20
+
+
+@runtime_checkable
+class Array(Protocol):
+    """What an array must have to be asked: numpy arrays and memory maps, h5py and Zarr datasets have it. `chunks`, where it
+    has them, say which parts are read at once. `__getitem__` gets a tuple of slices and gives their values; it may be called
+    from any thread, one at a time."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+    def __getitem__(self, key: Any) -> Any: ...
+
+
+def of_arrays(session: _native.Session, arrays: Any) -> _native.File:
+    """A file of these arrays: a mapping of names, an Arrow table, or a Parquet file."""
+    if isinstance(arrays, (str, os.PathLike)):
+        name, members = os.fspath(arrays), _parquet(os.fspath(arrays))
+    elif isinstance(arrays, (pa.Table, pa.RecordBatch)):
+        name, members = "arrow", {field.name: _ArrowColumn(arrays.column(field.name)) for field in arrays.schema}
+    else:
+        name, members = "arrays", dict(arrays)
+    described = [(str(key), *_described(str(key), value)) for key, value in members.items()]
+    return session.arrays(name, described)
+
+
+def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[int], bytes | None, Callable[[list[int], list[int]], bytes]]:
+    """Datatype, shape, shape of a block, fill value, and what reads a block."""
+    if isinstance(array, (pa.Array, pa.ChunkedArray)):
+        array = _ArrowColumn(array)
+    if isinstance(array, (list, tuple)):
+        array = np.asarray(array)
+    if not isinstance(array, Array):
+        raise InvalidInputError(f"{name} is {type(array).__name__}, which has no shape, dtype and values by index", "InvalidInput")
+    dtype, fill = np.dtype(array.dtype), getattr(array, "null_value", None)
+    if isinstance(array, np.ma.MaskedArray):
+        raise UnsupportedError(f"{name} is a masked array: give an Arrow array, which has nulls", "Unsupported")
+    if dtype.kind == "U":
+        stored = np.dtype(f"S{max(1, dtype.itemsize)}")  # UTF-8 takes as many bytes at most
+    elif dtype.kind in "iufbS":
+        stored = dtype
+    else:
+        raise UnsupportedError(f"{name} is of {dtype}: only numbers, truth values and text of fixed length can be asked", "Unsupported")
+    datatype = layouts.of_dtype(stored)
+    if dtype.kind == "U":
+        datatype = {**datatype, "utf8": True}
+    shape = [int(extent) for extent in array.shape]
+
+    def block(start: list[int], count: list[int]) -> bytes:
+        values = np.asarray(array[tuple(slice(a, a + n) for a, n in zip(start, count))])
+        if values.shape != tuple(count):
+            raise InvalidInputError(f"{name} gave values of shape {values.shape} where {tuple(count)} were asked for", "InvalidInput")
+        if dtype.kind == "U":
+            values = np.char.encode(values, "utf-8")
+        elif values.dtype != stored and not np.can_cast(values.dtype, stored, "safe"):
+            raise InvalidInputError(f"{name} gave values of {values.dtype}, not of {stored}", "InvalidInput")
+        return np.ascontiguousarray(values, dtype=stored).tobytes()
+
+    return datatype, shape, _blocks(array, shape, stored.itemsize), None if fill is None else np.asarray(fill, stored).tobytes(), block
+
+
+def _blocks(array: Any, shape: list[int], size: int) -> list[int]:
+    chunks = getattr(array, "chunks", None)
+    if isinstance(chunks, tuple) and len(chunks) == len(shape):
+        # Dask has the extents of all chunks of a dimension.
+        chunks = tuple(chunk[0] if isinstance(chunk, tuple) and chunk else chunk for chunk in chunks)
+        if all(isinstance(chunk, (int, np.integer)) and chunk > 0 for chunk in chunks):
+            return [int(chunk) for chunk in chunks]
+    blocks, below = [max(1, extent) for extent in shape], max(1, size)
+    for dimension in reversed(range(len(shape))):
+        if below * blocks[dimension] > _BLOCK_BYTES:
+            blocks[dimension] = max(1, _BLOCK_BYTES // below)
+            blocks[:dimension] = [1] * dimension
+            break
+        below *= blocks[dimension]
+    return blocks
+
+
+class _ArrowColumn:
+    """An Arrow column as an array. Nulls are a value that it does not have."""
+
+    def __init__(self, column: Any) -> None:
+        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        self.shape = (len(column),)
+        self.null_value: Any = None
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            if column.null_count:
+                raise UnsupportedError("text with nulls cannot be asked", "Unsupported")
+            self._values = np.asarray(column.to_pylist(), dtype=str)
+        elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
+            raise UnsupportedError(f"Arrow columns of {column.type} cannot be asked: only numbers, truth values and text", "Unsupported")
+        elif column.null_count == 0:
+            self._values = column.to_numpy()
+        elif pa.types.is_boolean(column.type):
+            raise UnsupportedError("truth values with nulls cannot be asked: cast them to int8", "Unsupported")
+        else:
+            self._values, self.null_value = _without_nulls(column)
+        self.dtype = self._values.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._values[key]
+
+
+def _without_nulls(column: Any) -> tuple[Any, Any]:
+    """The values, and the one among them that stands for null."""
+    import pyarrow.compute as pc
+
+    present = set(column.drop_null().unique().to_pylist()) if column.type.bit_width < 32 else None
+    dtype = np.dtype(column.type.to_pandas_dtype())
+    if dtype.kind == "f":
+        found = pc.unique(column.drop_null()).to_numpy()
+        # A float between 1 and 2 that is not there; of a 16-bit float there may be none.
+        value = next((v for v in (np.nextafter(dtype.type(1), dtype.type(2)) * dtype.type(1 + k / 2048) for k in range(2048)) if v not in found), None)
+    else:
+        info = np.iinfo(dtype)
+        known = present if present is not None else set()
+        candidates = [info.min, info.max, *range(info.max, max(info.min, info.max - 70_000), -1)]
+        if present is None:
+            known = set(pc.unique(column.drop_null().filter(pc.greater_equal(column.drop_null(), pa.scalar(max(info.min, info.max - 70_000), column.type)))).to_pylist())
+            known |= {info.min} if pc.any(pc.equal(column, pa.scalar(info.min, column.type))).as_py() else set()
+        value = next((v for v in candidates if v not in known), None)
+    if value is None:
+        wider = {"f": pa.float32(), "i": pa.int32(), "u": pa.uint32()}.get(dtype.kind)
+        if wider is None or column.type.bit_width >= 32:
+            raise UnsupportedError("a column with nulls that has every other value, too", "Unsupported")
+        return _without_nulls(column.cast(wider))
+    return pc.fill_null(column, pa.scalar(value, column.type)).to_numpy(), value
+
+
+class _ParquetColumn:
+    """A column of a Parquet file, a row group at a time."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file, self._name = file, name
+        groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+        self._starts = np.concatenate([[0], np.cumsum(groups, dtype=np.int64)])
+        self.shape = (int(self._starts[-1]),)
+        self.chunks = (max(1, groups[0]),) if groups else None
+        self.dtype = np.dtype(file.schema_arrow.field(name).type.to_pandas_dtype())
+
+    def __getitem__(self, key: Any) -> Any:
+        (wanted,) = key
+        first = int(np.searchsorted(self._starts, wanted.start, "right")) - 1
+        last = int(np.searchsorted(self._starts, wanted.stop, "left"))
+        table = self._file.read_row_groups(list(range(first, last)), columns=[self._name], use_threads=False)
+        offset = wanted.start - int(self._starts[first])
+        return table.column(0).slice(offset, wanted.stop - wanted.start).to_numpy()
+
+
+def _parquet(path: str) -> dict[str, Any]:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path)
+    columns: dict[str, Any] = {}
+    for field in file.schema_arrow:
+        plain = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        number = file.schema_arrow.names.index(field.name)
+        statistics = [file.metadata.row_group(g).column(number).statistics for g in range(file.metadata.num_row_groups)] if len(file.schema) == len(file.schema_arrow) else [None]
+        whole = all(s is not None and s.null_count == 0 for s in statistics)
+        if plain and (not field.nullable or whole):
+            columns[field.name] = _ParquetColumn(file, field.name)
+        elif plain or pa.types.is_boolean(field.type) or pa.types.is_string(field.type):
+            columns[field.name] = _ArrowColumn(file.read([field.name]).column(0))
+    return columns

@@ -1,0 +1,130 @@
+"""Indexing: value indexes of arrays, built beside their files and used without being asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from . import _native
+from .errors import InvalidInputError, UnsupportedError
+
+
+class PlannedIndex(NamedTuple):
+    """One dataset: what is to be built, and why so."""
+
+    file: str
+    path: str
+    level: str
+    reason: str
+    elements: int
+    value_bytes: int
+    index_bytes: int
+    needed: bool
+
+
+class Indexed(NamedTuple):
+    """What a commit did: datasets, blocks that were built, blocks of an older index that were kept."""
+
+    datasets: int
+    built_blocks: int
+    kept_blocks: int
+
+
+class IndexPlan:
+    """A build of indexes, planned from metadata and a few values. `run()` builds everything here; `tasks()` are for
+    other processes or machines."""
+
+    def __init__(self, files: list[_native.File], datasets: Sequence[str], *, level: str | None = None, decode: bool = True,
+                 together: bool = False, anew: bool = False) -> None:
+        self._native = _native.IndexPlan(files, list(datasets), level, not decode, together, anew)
+
+    @property
+    def datasets(self) -> list[PlannedIndex]:
+        """What will be built, and what is there already."""
+        return [PlannedIndex(*planned) for planned in self._native.datasets()]
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of values that will be read, decoded."""
+        return self._native.value_bytes
+
+    def explain(self) -> str:
+        """The plan for people, a line a dataset."""
+        lines = []
+        for planned in self.datasets:
+            if planned.elements == 0 and not planned.needed:
+                what = planned.reason
+            elif planned.needed:
+                what = f"level {planned.level} ({planned.reason}), {planned.value_bytes} bytes of values, about {planned.index_bytes} of index"
+            else:
+                what = f"level {planned.level}, {planned.reason}"
+            lines.append(f"{planned.file} {planned.path}: {what}")
+        return "\n".join(lines)
+
+    def run(self, progress: Callable[[int], object] | None = None) -> int:
+        """Builds and publishes; the number of datasets. `progress` hears bytes of values that are done more."""
+        return self._native.run(progress)
+
+    def tasks(self, count: int) -> list[bytes]:
+        """About `count` units of building, as bytes: run each with `index_task`, anywhere that the files are, and give
+        what comes back to `index_commit`."""
+        if count < 1:
+            raise InvalidInputError(f"count is {count}: give 1 or more", "InvalidInput")
+        return self._native.tasks(count)
+
+    def __repr__(self) -> str:
+        return f"<IndexPlan>\n{self.explain()}"
+
+
+def plan_index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
+               anew: bool = False) -> IndexPlan:
+    """Plans what `index` builds."""
+    from .file import File, open as open_files
+
+    opened = files if isinstance(files, File) else open_files(files)
+    names = [datasets] if isinstance(datasets, str) else list(datasets)
+    return IndexPlan(opened._natives, names, level=level, decode=decode, together=together, anew=anew)
+
+
+def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
+          anew: bool = False, embedded: bool = False, progress: Callable[[int, int], object] | None = None) -> IndexPlan:
+    """Builds value indexes of datasets (paths, wildcards, or groups for all that is in them) beside their files, and
+    brings those up to date that are stale. Tables with `where=`, SQL and Spark use them from then on.
+
+    `level` is Z (zones), K (every 64th value), P (positions in order), X (and the values) or B (bitmaps of distinct
+    values); each dataset gets one that suits it where none is given. `decode=False` indexes values as stored.
+    `together=True` makes one index of all files of a folder. `progress` hears bytes of values done and in all."""
+    if embedded:
+        raise UnsupportedError("an index embedded in the HDF5 file: it goes into a folder beside it", "Unsupported")
+    plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew)
+    total, done = plan.value_bytes, 0
+
+    def hear(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(done, total)
+
+    plan.run(hear if progress is not None else None)
+    return plan
+
+
+def index_task(task: bytes, *, threads: int | None = None) -> bytes:
+    """Builds one task of a plan; the fragment that `index_commit` takes."""
+    return _native.index_task(bytes(task), threads)
+
+
+def index_commit(fragments: Iterable[bytes]) -> Indexed:
+    """Makes what tasks have built visible, for each folder at once."""
+    return Indexed(*_native.index_commit([bytes(fragment) for fragment in fragments]))
+
+
+def index_remarks(files: Any) -> list[str]:
+    """Why indexes that are there are not used, or only in part: stale, damaged, of another version."""
+    from .file import File, open as open_files
+
+    opened = files if isinstance(files, File) else open_files(files)
+    return [remark for native in opened._natives for remark in _native.index_remarks(native)]
+
+
+__all__ = ["IndexPlan", "Indexed", "PlannedIndex", "index", "index_commit", "index_remarks", "index_task", "plan_index"]

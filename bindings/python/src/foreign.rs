@@ -1,0 +1,52 @@
+//! Foreign: Python objects with a shape, a dtype and `__getitem__` as arrays of a file.
+
+use hyperslab::foreign::ForeignArray;
+use hyperslab::{Datatype, Error, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::definition;
+
+/// An array whose blocks a Python function reads: `read(start, count) -> bytes`.
+pub(crate) struct PythonArray {
+    name: String,
+    datatype: Datatype,
+    shape: Vec<u64>,
+    block_shape: Vec<u64>,
+    null_value: Option<Vec<u8>>,
+    read: Py<PyAny>,
+}
+
+/// Name, datatype, shape, shape of a block, the value that is null, and what reads a block.
+pub(crate) type Described<'py> = (String, Bound<'py, PyDict>, Vec<u64>, Vec<u64>, Option<Vec<u8>>, Py<PyAny>);
+
+impl PythonArray {
+    pub(crate) fn new((name, datatype, shape, block_shape, null_value, read): Described<'_>) -> PyResult<Self> {
+        Ok(Self { name, datatype: definition::datatype(&datatype)?, shape, block_shape, null_value, read })
+    }
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl ForeignArray for PythonArray {
+    fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+    fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+    fn block_shape(&self) -> &[u64] {
+        &self.block_shape
+    }
+    fn null_value(&self) -> Option<&[u8]> {
+        self.null_value.as_deref()
+    }
+    fn read(&self, start: &[u64], count: &[u64]) -> Result<Vec<u8>> {
+        let called = Python::attach(|py| {
+            let values = self.read.call1(py, (start.to_vec(), count.to_vec()))?;
+            Ok::<_, PyErr>(values.bind(py).cast::<PyBytes>()?.as_bytes().to_vec())
+        });
+        called.map_err(|error| Error::invalid_input(format!("the array {} says: {error}", self.name)))
+    }
+}

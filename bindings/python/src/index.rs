@@ -1,0 +1,249 @@
+//! Index: plans, tasks, fragments and the commit of value indexes, and one index that is asked.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_array::ffi::to_ffi;
+use hyperslab::columns::{Column, Decoding};
+use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, IndexTask};
+use hyperslab::scan::predicate::Predicate;
+use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Condition, Level, RowSet};
+use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule};
+
+use crate::error::raise;
+use crate::file::{File, PyAxis, selection};
+use crate::wait::{run, wait};
+
+/// A planned build of indexes.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct IndexPlan {
+    plan: Arc<CorePlan>,
+    session: Session,
+}
+
+/// File, path, level, reason, elements, bytes of values, bytes of the index, whether it is to be built.
+type Planned = (String, String, String, String, u64, u64, u64, bool);
+
+#[pymethods]
+impl IndexPlan {
+    #[new]
+    #[pyo3(signature = (files, datasets, level=None, raw=false, together=false, anew=false))]
+    fn new(
+        py: Python<'_>,
+        files: Vec<PyRef<'_, File>>,
+        datasets: Vec<String>,
+        level: Option<&str>,
+        raw: bool,
+        together: bool,
+        anew: bool,
+    ) -> PyResult<Self> {
+        let level = level.map(str::parse::<Level>).transpose().map_err(|error| raise(py, &error))?;
+        let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
+        let session = files.first().map(|file| file.session().clone());
+        let session = session.ok_or_else(|| raise(py, &Error::invalid_input("an index needs at least one file")))?;
+        let request = IndexRequest { datasets, level, raw, together, anew };
+        let cancellation = Cancellation::new();
+        let shared = cancellation.clone();
+        let plan = wait(py, &cancellation, move || CorePlan::new(&files, &request, &shared))?;
+        Ok(Self { plan: Arc::new(plan), session })
+    }
+
+    /// What is to be indexed, and how.
+    fn datasets(&self) -> Vec<Planned> {
+        let of = |planned: &hyperslab::index::PlannedIndex| {
+            let level = planned.level.letter().to_string();
+            (planned.file.clone(), planned.path.clone(), level, planned.reason.clone(), planned.elements, planned.value_bytes, planned.index_bytes, planned.needed)
+        };
+        self.plan.datasets().iter().map(of).collect()
+    }
+
+    /// Bytes of values to be read.
+    #[getter]
+    fn value_bytes(&self) -> u64 {
+        self.plan.value_bytes()
+    }
+
+    /// Builds everything here and commits it; the number of datasets. `progress` hears bytes of values.
+    #[pyo3(signature = (progress=None))]
+    fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<u64> {
+        let (plan, session, cancellation) = (self.plan.clone(), self.session.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        wait(py, &cancellation, move || {
+            plan.run(&session, &shared, &|bytes| {
+                if let Some(progress) = &progress {
+                    // Who listens to progress does not stop the work.
+                    let _ = Python::attach(|py| progress.call1(py, (bytes,)).map(|_| ()));
+                }
+            })
+        })
+    }
+
+    /// Tasks as bytes, about `count` of them.
+    fn tasks<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let tasks: Result<Vec<Vec<u8>>> = self.plan.tasks(count).iter().map(IndexTask::encode).collect();
+        Ok(tasks.map_err(|error| raise(py, &error))?.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+    }
+}
+
+/// Runs a task; its fragment as bytes.
+#[pyfunction]
+#[pyo3(signature = (task, threads=None))]
+pub(crate) fn index_task<'py>(py: Python<'py>, task: &[u8], threads: Option<usize>) -> PyResult<Bound<'py, PyBytes>> {
+    let (task, cancellation) = (task.to_vec(), Cancellation::new());
+    let shared = cancellation.clone();
+    let bytes = wait(py, &cancellation, move || {
+        let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
+        IndexTask::decode(&task)?.run(&session, &shared, &|_| ())?.encode()
+    })?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// Makes fragments visible; `(datasets, blocks built, blocks kept)`.
+#[pyfunction]
+pub(crate) fn index_commit(py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<(u64, u64, u64)> {
+    run(py, move || {
+        let fragments = fragments.iter().map(|bytes| IndexFragment::decode(bytes)).collect::<Result<Vec<_>>>()?;
+        let datasets = hyperslab::index::commit(&fragments)?;
+        let blocks = fragments.iter().map(IndexFragment::blocks);
+        let (built, kept) = blocks.fold((0, 0), |(built, kept), (more, same)| (built + more, kept + same));
+        Ok((datasets, built, kept))
+    })
+}
+
+/// Why indexes beside a file are not used, or only in part.
+#[pyfunction]
+pub(crate) fn index_remarks(file: PyRef<'_, File>) -> Vec<String> {
+    file.0.session().pruner().remarks(&file.0)
+}
+
+/// The index of one dataset.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct ColumnIndex {
+    index: Arc<dyn CoreIndex>,
+    file: hyperslab::File,
+    dataset: ObjectId,
+    column: Column,
+}
+
+impl ColumnIndex {
+    fn ask<T: Send + 'static>(&self, py: Python<'_>, axes: Option<Vec<PyAxis>>, work: impl FnOnce(&dyn CoreIndex, &Selection, &Cancellation) -> Result<T> + Send + 'static) -> PyResult<T> {
+        let (index, cancellation) = (self.index.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        let chosen = match axes {
+            Some(axes) => selection(&self.file, self.dataset, axes),
+            None => self.file.dataset(self.dataset).map(|dataset| Selection::all(dataset.dataspace.shape())),
+        };
+        let chosen = chosen.map_err(|error| raise(py, &error))?;
+        wait(py, &cancellation, move || work(index.as_ref(), &chosen, &shared))
+    }
+
+    fn condition(&self, py: Python<'_>, text: &str) -> PyResult<Condition> {
+        let condition = (|| {
+            let field = self.column.field();
+            let schema = arrow_schema::Schema::new(vec![field.clone()]);
+            let bound = Predicate::parse(text)?.bind(&schema)?;
+            Condition::new(&bound, field).ok_or_else(|| Error::invalid_input("a condition on this dataset alone"))
+        })();
+        condition.map_err(|error| raise(py, &error))
+    }
+}
+
+fn numbers<'py>(py: Python<'py>, rows: &RowSet) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = rows.iter().flat_map(u64::to_le_bytes).collect();
+    PyBytes::new(py, &bytes)
+}
+
+#[pymethods]
+impl ColumnIndex {
+    /// The valid index of a dataset; `None` where there is none.
+    #[staticmethod]
+    #[pyo3(signature = (file, dataset, raw=false))]
+    fn find(py: Python<'_>, file: PyRef<'_, File>, dataset: usize, raw: bool) -> PyResult<Option<Self>> {
+        let file = file.0.clone();
+        run(py, move || {
+            let dataset = ObjectId(dataset);
+            let object = file.object(dataset)?;
+            let decoding = match (raw, file.format()) {
+                (true, _) => Decoding::Raw,
+                (false, Format::Hdf5) => Decoding::Attributes,
+                (false, _) => Decoding::Netcdf,
+            };
+            let name = object.path.rsplit('/').next().unwrap_or("value");
+            let column = Column::new(name, &file.dataset(dataset)?.datatype, &object.attributes, decoding)?;
+            let index = file.session().pruner().column(&file, dataset, &column);
+            Ok(index.map(|index| Self { index, file: file.clone(), dataset, column }))
+        })
+    }
+
+    /// Its level's letter.
+    #[getter]
+    fn level(&self) -> String {
+        self.index.level().letter().to_string()
+    }
+
+    /// Row-major numbers in the selection (64-bit integers): where a condition holds, and where it may.
+    #[pyo3(signature = (condition, axes=None))]
+    fn rows<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let condition = self.condition(py, condition)?;
+        let known = self.ask(py, axes, move |index, selection, cancellation| index.rows(selection, &condition, cancellation))?;
+        Ok((numbers(py, &known.hits), numbers(py, &known.candidates)))
+    }
+
+    /// How many rows a condition holds for, and how many more it may hold for, by way of bitmaps of them.
+    #[pyo3(signature = (condition, axes=None))]
+    fn bitmap(&self, py: Python<'_>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(u64, u64)> {
+        let condition = self.condition(py, condition)?;
+        let known = self.ask(py, axes, move |index, selection, cancellation| index.rows(selection, &condition, cancellation))?;
+        Ok((known.hits.len(), known.candidates.len()))
+    }
+
+    /// At least and at most so many rows.
+    #[pyo3(signature = (condition, axes=None))]
+    fn count(&self, py: Python<'_>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(u64, u64)> {
+        let condition = self.condition(py, condition)?;
+        let bounds = self.ask(py, axes, move |index, selection, cancellation| index.count(selection, &condition, cancellation))?;
+        Ok((bounds.least, bounds.most))
+    }
+
+    /// At least and at most so many values below each edge.
+    fn below(&self, py: Python<'_>, edges: Vec<f64>) -> PyResult<Option<Vec<(u64, u64)>>> {
+        let key_type = self.index.key_type().ok_or_else(|| raise(py, &Error::unsupported("an order of text")))?;
+        let keys: Vec<u64> = edges.into_iter().map(|edge| key_type.at_least(edge).unwrap_or(key_type.range().1 + 1)).collect();
+        let bounds = self.ask(py, None, move |index, selection, cancellation| index.below(selection, &keys, cancellation))?;
+        Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.least, bounds.most)).collect()))
+    }
+
+    /// The value with this number in order.
+    fn ranked(&self, py: Python<'_>, number: u64) -> PyResult<Option<f64>> {
+        let key_type = self.index.key_type().ok_or_else(|| raise(py, &Error::unsupported("an order of text")))?;
+        let key = self.ask(py, None, move |index, selection, cancellation| index.ranked(selection, number, cancellation))?;
+        Ok(key.map(|key| key_type.float(key)))
+    }
+
+    /// How many values are numbers, NaN, and null.
+    fn counts(&self, py: Python<'_>) -> PyResult<Option<(u64, u64, u64)>> {
+        self.ask(py, None, |index, selection, _| index.counts(selection))
+    }
+
+    /// The values of rows that a condition holds for, as Arrow capsules; `None` where the index has none.
+    #[pyo3(signature = (condition, axes=None))]
+    fn values<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<Option<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)>> {
+        let condition = self.condition(py, condition)?;
+        let array: Option<ArrayRef> = self.ask(py, axes, move |index, selection, cancellation| {
+            let known = index.rows(selection, &condition, cancellation)?;
+            if known.candidates.is_empty() { index.values(selection, &known.hits, cancellation) } else { Ok(None) }
+        })?;
+        let Some(array) = array else { return Ok(None) };
+        let (array, schema) = to_ffi(&array.to_data()).map_err(|e| raise(py, &Error::internal(format!("an array cannot leave Rust: {e}"))))?;
+        Ok(Some((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?)))
+    }
+
+    /// Blocks, and how many of them have no row that a condition may hold for.
+    fn blocks(&self, py: Python<'_>, condition: &str) -> PyResult<(u64, u64)> {
+        let condition = self.condition(py, condition)?;
+        let blocks = self.ask(py, None, move |index, selection, _| index.blocks(selection, &condition))?;
+        Ok((blocks.all, blocks.pruned))
+    }
+}

@@ -1,0 +1,169 @@
+//! Query: which elements of arrays satisfy a condition.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array};
+use arrow_array::ffi::to_ffi;
+use arrow_schema::{Field, Schema};
+use hyperslab::query::{Bins, Origin, QueryRequest};
+use hyperslab::scan::Extremes;
+use hyperslab::{Cancellation, Error, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule, PyTuple};
+
+use crate::error::raise;
+use crate::file::File;
+use crate::plan::Plan;
+use crate::wait::{run, wait};
+
+/// A question asked of arrays.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct Query(Arc<hyperslab::query::Query>);
+
+/// A column: its schema and its values (the Arrow PyCapsule interface).
+type Column<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+impl Query {
+    /// Runs `work` on another thread; Ctrl-C cancels it.
+    fn ask<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&hyperslab::query::Query, &Cancellation) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let (query, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        wait(py, &cancellation, move || work(&query, &shared))
+    }
+}
+
+#[pymethods]
+impl Query {
+    /// `variables` are names with the file and path of the array that they stand for.
+    #[new]
+    #[pyo3(signature = (files, group, text=None, *, rows=None, variables=Vec::new(), file_pattern=None, file_captures=Vec::new(), decode=true))]
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of a query")]
+    fn new(
+        py: Python<'_>,
+        files: Vec<PyRef<'_, File>>,
+        group: String,
+        text: Option<String>,
+        rows: Option<String>,
+        variables: Vec<(String, PyRef<'_, File>, String)>,
+        file_pattern: Option<String>,
+        file_captures: Vec<(String, Vec<String>)>,
+        decode: bool,
+    ) -> PyResult<Self> {
+        let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
+        let variables = variables.into_iter().map(|(name, file, path)| (name, Origin { file: file.0.clone(), path }));
+        let request = QueryRequest { rows, variables: variables.collect(), file_pattern, file_captures, decode, ..QueryRequest::new(group, text) };
+        let cancellation = Cancellation::new();
+        let query = wait(py, &cancellation, move || hyperslab::query::Query::new(&files, &request))?;
+        Ok(Self(Arc::new(query)))
+    }
+
+    /// File, group and shape of each step.
+    fn steps(&self, py: Python<'_>) -> PyResult<Vec<(String, String, Vec<u64>)>> {
+        let query = self.0.clone();
+        let steps = run(py, move || query.steps())?;
+        Ok(steps.into_iter().map(|step| (step.file, step.group, step.shape)).collect())
+    }
+
+    /// The same question of one step.
+    fn step(&self, py: Python<'_>, number: usize) -> PyResult<Self> {
+        self.0.step(number).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
+    }
+
+    /// The question with one more condition.
+    fn and_also(&self, py: Python<'_>, text: &str) -> PyResult<Self> {
+        self.0.and(text).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
+    }
+
+    /// The variables that the condition speaks of.
+    fn names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let query = self.0.clone();
+        run(py, move || query.names())
+    }
+
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |query, cancellation| query.count(cancellation))
+    }
+
+    /// How many rows of each step.
+    fn counts(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        self.ask(py, |query, cancellation| query.counts(cancellation))
+    }
+
+    /// The rows of each step, as Arrow columns of unsigned 64-bit integers.
+    fn positions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Column<'py>>> {
+        let positions = self.ask(py, |query, cancellation| query.positions(cancellation))?;
+        positions.into_iter().map(|rows| capsules(py, Arc::new(UInt64Array::from(rows)))).collect()
+    }
+
+    /// The scan of some columns of the rows.
+    #[pyo3(signature = (columns, batch_rows=65536))]
+    fn table(&self, py: Python<'_>, columns: Vec<String>, batch_rows: usize) -> PyResult<Plan> {
+        let query = self.0.clone();
+        run(py, move || query.table(&columns, batch_rows)).map(Plan::of)
+    }
+
+    /// `(count, nulls, nans, (least, greatest, sum) or None)` of a numeric variable.
+    fn summary<'py>(&self, py: Python<'py>, variable: String) -> PyResult<(u64, u64, u64, Option<Bound<'py, PyTuple>>)> {
+        let summary = self.ask(py, move |query, cancellation| query.summary(&variable, cancellation))?;
+        let extremes = match summary.extremes {
+            None => None,
+            Some(Extremes::Integer { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
+            Some(Extremes::Float { minimum, maximum, sum }) => Some((minimum, maximum, sum).into_pyobject(py)?),
+        };
+        Ok((summary.count, summary.nulls, summary.nans, extremes))
+    }
+
+    /// Least and greatest value of a variable, as an Arrow column; empty where there is none.
+    fn extremes<'py>(&self, py: Python<'py>, variable: String) -> PyResult<Column<'py>> {
+        let found = self.ask(py, move |query, cancellation| query.extremes(&variable, cancellation))?;
+        capsules(py, found)
+    }
+
+    /// Rows in bins, as native 64-bit integers, or sums of weights, as doubles; row-major over the axes.
+    #[pyo3(signature = (axes, weights=None))]
+    fn histogram<'py>(&self, py: Python<'py>, axes: Vec<(String, Vec<f64>)>, weights: Option<String>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.ask(py, move |query, cancellation| {
+            let axes = axes.into_iter().map(|(name, edges)| Ok((name, Bins::new(edges)?))).collect::<Result<Vec<_>>>()?;
+            Ok(match weights {
+                None => query.histogram(&axes, cancellation)?.into_iter().flat_map(u64::to_ne_bytes).collect::<Vec<u8>>(),
+                Some(weights) => query.weighted_histogram(&axes, &weights, cancellation)?.into_iter().flat_map(f64::to_ne_bytes).collect(),
+            })
+        })?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// How many values a variable has, and those around each of `fractions` of the way through them in order: two
+    /// a fraction, as an Arrow column.
+    fn order_statistics<'py>(&self, py: Python<'py>, variable: String, fractions: Vec<f64>) -> PyResult<(u64, Column<'py>)> {
+        let found = self.ask(py, move |query, cancellation| {
+            let places = |count: u64| -> Vec<u64> {
+                let last = count.saturating_sub(1);
+                let around = fractions.iter().flat_map(|fraction| {
+                    let below = ((fraction * last as f64).floor() as u64).min(last);
+                    [below, (below + 1).min(last)]
+                });
+                if count == 0 { Vec::new() } else { around.collect() }
+            };
+            query.order_statistics(&variable, places, cancellation)
+        })?;
+        Ok((found.count, capsules(py, found.values)?))
+    }
+
+    /// How the query will run.
+    fn explain(&self, py: Python<'_>) -> PyResult<String> {
+        let query = self.0.clone();
+        run(py, move || query.explain())
+    }
+}
+
+/// A column as a batch that has no other.
+fn capsules(py: Python<'_>, values: ArrayRef) -> PyResult<Column<'_>> {
+    let schema = Schema::new(vec![Field::new("value", values.data_type().clone(), true)]);
+    let made = RecordBatch::try_new(Arc::new(schema), vec![values]).and_then(|batch| to_ffi(&StructArray::from(batch).to_data()));
+    let (array, schema) = made.map_err(|e| raise(py, &Error::internal(format!("a column cannot leave Rust: {e}"))))?;
+    Ok((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
+}

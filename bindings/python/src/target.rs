@@ -1,0 +1,112 @@
+//! Target: what values are written into, a file of its own or a task of a parallel write.
+
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile, Task};
+use hyperslab::{Error, HeapReference, Result};
+
+/// What the end of a target gives.
+pub(crate) enum Ended {
+    /// The length of the file.
+    Length(u64),
+    /// The bytes of the fragment.
+    Fragment(Vec<u8>),
+}
+
+/// What heap references of values lead to.
+pub(crate) type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
+
+/// What both have in common, as Python calls it.
+pub(crate) trait Target: Send {
+    fn create_group(&mut self, path: &str) -> Result<()>;
+    /// Gives the chunk shape.
+    fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>>;
+    fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()>;
+    fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()>;
+    fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
+    fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
+    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()>;
+    /// What a dataset is, and the part of it that may be written where that is not all.
+    fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)>;
+    fn finish(self: Box<Self>, existing: Existing) -> Result<Ended>;
+}
+
+impl Target for Subfile {
+    fn create_group(&mut self, path: &str) -> Result<()> {
+        Subfile::create_group(self, path)
+    }
+
+    fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>> {
+        if extent.is_some() {
+            return Err(Error::invalid_input("regions and rows of tasks, in a file of its own"));
+        }
+        Subfile::create_dataset(self, path, definition)?;
+        Ok(Subfile::definition(self, path)?.chunk_shape)
+    }
+
+    fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
+        Subfile::create_link(self, path, file, target)
+    }
+
+    fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
+        Subfile::set_attribute(self, path, name, value)
+    }
+
+    fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        Subfile::attach_scale(self, path, dimension, scale)
+    }
+
+    fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
+        Subfile::grow(self, path, shape)
+    }
+
+    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
+        Subfile::write(self, path, region, bytes, resolve)
+    }
+
+    fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)> {
+        Ok((Subfile::definition(self, path)?, None))
+    }
+
+    fn finish(self: Box<Self>, existing: Existing) -> Result<Ended> {
+        Subfile::finish(*self, existing).map(Ended::Length)
+    }
+}
+
+impl Target for Task {
+    fn create_group(&mut self, path: &str) -> Result<()> {
+        Task::create_group(self, path)
+    }
+
+    fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>> {
+        let chunk_shape = definition.chunk_shape.clone();
+        Task::create_dataset(self, path, definition, extent.unwrap_or(Extent::Any))?;
+        Ok(chunk_shape)
+    }
+
+    fn create_link(&mut self, path: &str, _: Option<&str>, _: &str) -> Result<()> {
+        Err(Error::unsupported("links in a parallel write").at_object(path))
+    }
+
+    fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
+        Task::set_attribute(self, path, name, value)
+    }
+
+    fn attach_scale(&mut self, path: &str, _: u32, _: &str) -> Result<()> {
+        Err(Error::unsupported("dimension scales in a parallel write").at_object(path))
+    }
+
+    fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
+        Task::grow(self, path, shape)
+    }
+
+    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
+        Task::write(self, path, region, bytes, resolve)
+    }
+
+    fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)> {
+        Ok((Task::definition(self, path)?.clone(), Task::region(self, path).ok().cloned()))
+    }
+
+    fn finish(self: Box<Self>, _: Existing) -> Result<Ended> {
+        Ok(Ended::Fragment(Task::finish(*self)?.encode()?))
+    }
+}

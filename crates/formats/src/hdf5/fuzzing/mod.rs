@@ -1,0 +1,30 @@
+//! Doors to single parsers, for the fuzz targets of testing/fuzz and for nobody else.
+//!
+//! What breaks a promise comes back as an `Internal` error, which every fuzz target takes for a finding.
+
+mod messages;
+mod structures;
+
+pub use messages::message;
+pub use structures::Structures;
+
+use std::sync::Arc;
+
+use hyperslab_storage::Memory;
+
+use super::Source;
+use super::budget::Budget;
+use crate::Limits;
+
+/// `bytes` as a file whose addresses begin at 0 and have 8 bytes, as lengths have.
+fn source(bytes: &[u8], limits: &Limits) -> Source {
+    Source {
+        storage: Arc::new(Memory::new("input", bytes.to_vec())),
+        base_address: 0,
+        offset_size: 8,
+        length_size: 8,
+        limits: limits.clone(),
+        shared_messages: Arc::new([]),
+        budget: Arc::new(Budget::new(bytes.len() as u64, limits.metadata_bytes)),
+    }
+}

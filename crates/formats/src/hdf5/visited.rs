@@ -1,0 +1,48 @@
+//! Visited: the addresses that a walk through the file has been at, so that none is walked twice.
+
+use std::collections::HashSet;
+
+/// As many are remembered without any memory of their own: most walks are short.
+const FEW: usize = 8;
+
+/// A set of addresses.
+#[derive(Default)]
+pub(crate) struct Visited {
+    few: [u64; FEW],
+    count: usize,
+    more: HashSet<u64>,
+}
+
+impl Visited {
+    /// Remembers `address`; whether it is a new one.
+    pub fn insert(&mut self, address: u64) -> bool {
+        if self.few.iter().take(self.count).any(|&known| known == address) {
+            return false;
+        }
+        match self.few.get_mut(self.count) {
+            Some(place) => {
+                *place = address;
+                self.count += 1;
+                true
+            }
+            None => self.more.insert(address),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_address_is_new_once() {
+        let mut visited = Visited::default();
+        for address in 0..100 {
+            assert!(visited.insert(address * 7));
+        }
+        for address in 0..100 {
+            assert!(!visited.insert(address * 7), "{address}");
+        }
+        assert!(visited.insert(1));
+    }
+}

@@ -1,0 +1,329 @@
+//! Task and fragment: a part of a build as plain data, and what it leaves behind.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::{Array, ArrayRef};
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::ObjectId;
+use hyperslab_storage::unique_name;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::block::{Block, Builder, Zone};
+use super::grid::{BlockBox, BlockGrid};
+use super::manifest::{SegmentName, VERSION};
+use super::opened::Segment;
+use super::plan::column_of;
+use super::rows::each_run;
+use super::segment::{BATCH_BLOCKS, Row, SegmentWriter};
+use super::source::{self, Stamp};
+use super::table::Table;
+use crate::columns::Column;
+use crate::scan::pruner::Level;
+use crate::{Cancellation, File, Session, read};
+
+/// A file that was changed so lately that it may be changed again within the same tick of its clock.
+const TICK: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// A unit of building: some of the blocks of one dataset. Self-sufficient plain data.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct IndexTask {
+    version: u32,
+    /// Path of the file.
+    pub(super) file: String,
+    /// Path of the dataset.
+    pub(super) path: String,
+    /// The sidecar.
+    pub(super) folder: PathBuf,
+    /// The file's name in it.
+    pub(super) name: String,
+    pub(super) stamp: Stamp,
+    pub(super) identity: String,
+    pub(super) data_type: String,
+    raw: bool,
+    pub(super) level: Level,
+    pub(super) shape: Vec<u64>,
+    pub(super) grid: BlockGrid,
+    pub(super) fingerprint: String,
+    /// Segments of an index that may be valid in parts.
+    previous: Vec<SegmentName>,
+    /// Which of the tasks of its dataset, and of how many.
+    pub(super) part: u64,
+    pub(super) parts: u64,
+}
+
+/// What a task has built.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct IndexFragment {
+    version: u32,
+    pub(super) task: IndexTask,
+    /// The new segment, unless nothing was to be built.
+    pub(super) segment: Option<SegmentName>,
+    /// Those of the previous segments of which blocks were kept.
+    pub(super) kept: Vec<SegmentName>,
+    /// Blocks that were built, and kept.
+    pub(super) built_blocks: u64,
+    pub(super) kept_blocks: u64,
+}
+
+/// Decodes versioned JSON.
+fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8], what: &str) -> Result<T> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let bad = |error: serde_json::Error| Error::invalid_input(format!("these bytes are no {what}: {error}"));
+    let Version { version } = serde_json::from_slice(bytes).map_err(bad)?;
+    if version != VERSION {
+        return Err(Error::invalid_input(format!("this {what} has version {version}, this release knows {VERSION}")));
+    }
+    serde_json::from_slice(bytes).map_err(bad)
+}
+
+impl IndexFragment {
+    /// As bytes.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::internal(format!("cannot encode a fragment: {error}")))
+    }
+    /// The fragment of these bytes; `InvalidInput` for others.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        decode(bytes, "fragment of an index")
+    }
+    /// Blocks that were built, and blocks that were valid and kept.
+    pub fn blocks(&self) -> (u64, u64) {
+        (self.built_blocks, self.kept_blocks)
+    }
+}
+
+impl IndexTask {
+    #[expect(clippy::too_many_arguments, reason = "one for each field")]
+    pub(super) fn new(
+        file: String,
+        path: String,
+        folder: PathBuf,
+        name: String,
+        stamp: Stamp,
+        identity: String,
+        data_type: String,
+        raw: bool,
+        level: Level,
+        shape: Vec<u64>,
+        grid: BlockGrid,
+        fingerprint: String,
+        previous: Vec<SegmentName>,
+    ) -> Self {
+        Self { version: VERSION, file, path, folder, name, stamp, identity, data_type, raw, level, shape, grid, fingerprint, previous, part: 0, parts: 1 }
+    }
+
+    /// As bytes.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::internal(format!("cannot encode a task: {error}")))
+    }
+    /// The task of these bytes; `InvalidInput` for others.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        decode(bytes, "task of an index")
+    }
+
+    pub(super) fn elements(&self) -> u64 {
+        self.shape.iter().fold(1, |n, extent| n.saturating_mul(*extent))
+    }
+
+    /// The same in `parts`, where there are so many whole chunks.
+    pub(super) fn cut(&self, parts: u64) -> Vec<Self> {
+        let parts = parts.min(self.grid.outer_count(&self.shape)).max(1);
+        (0..parts).map(|part| Self { part, parts, ..self.clone() }).collect()
+    }
+
+    /// Builds its blocks in the session's threads, into a segment that nobody sees before the commit.
+    /// `progress` hears bytes of values. `Conflict` when the file is not the one that was planned, or changes.
+    pub fn run(&self, session: &Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<IndexFragment> {
+        let file = session.open(&self.file)?;
+        self.check(&file)?;
+        let found = file.find(&self.path)?;
+        let column = column_of(&file, found.object, self.raw)?;
+        let build = Build { task: self, file: &file, dataset: found.object, column: &column, cancellation, progress };
+        let fragment = build.run(session)?;
+        self.check(&file)?;
+        Ok(fragment)
+    }
+
+    fn check(&self, file: &File) -> Result<()> {
+        if let Some(age) = std::fs::metadata(file.path()).ok().and_then(|m| m.modified().ok()).and_then(|at| at.elapsed().ok()).filter(|age| *age < TICK) {
+            std::thread::sleep(TICK - age);
+        }
+        let planned = Some(self.stamp);
+        if Stamp::of(file) != planned || Stamp::now(file.path()) != planned {
+            return Err(Error::new(ErrorKind::Conflict, "the file has changed since its index was planned: plan again").in_file(file.name()));
+        }
+        Ok(())
+    }
+}
+
+struct Build<'a> {
+    task: &'a IndexTask,
+    file: &'a File,
+    dataset: ObjectId,
+    column: &'a Column,
+    cancellation: &'a Cancellation,
+    progress: &'a (dyn Fn(u64) + Sync),
+}
+
+/// The blocks of some whole chunks, and what the index had for them.
+struct Unit {
+    around: BlockBox,
+    blocks: Vec<BlockBox>,
+}
+
+/// What became of a unit.
+enum Outcome {
+    Built(Vec<Row>),
+    /// So many blocks; they are in the previous segments.
+    Kept(u64),
+}
+
+impl Build<'_> {
+    fn run(&self, session: &Session) -> Result<IndexFragment> {
+        let task = self.task;
+        let blocks = task.grid.all(&task.shape)?;
+        let mut units: Vec<Unit> = Vec::new();
+        for block in blocks {
+            let around = task.grid.around(&block, &task.shape);
+            match units.last_mut().filter(|unit| unit.around == around) {
+                Some(unit) => unit.blocks.push(block),
+                None => units.push(Unit { around, blocks: vec![block] }),
+            }
+        }
+        let count = units.len() as u64;
+        let mine = |part: u64| usize::try_from(u128::from(count) * u128::from(part) / u128::from(task.parts)).unwrap_or(usize::MAX);
+        let units = units.get(mine(task.part)..mine(task.part + 1)).unwrap_or_default();
+        let segments = task.previous.iter().filter_map(|segment| Segment::open(&task.folder.join(&segment.name), segment.bytes, task.shape.len()).ok());
+        let previous = Table::new(task.grid.clone(), task.shape.clone(), task.level, segments.map(Arc::new).collect())?;
+        std::fs::create_dir_all(&task.folder).map_err(|error| Error::from(error).in_file(task.folder.display().to_string()))?;
+        let name = format!("{}.arrow", unique_name());
+        let mut writer = SegmentWriter::create(&task.folder.join(&name), task.shape.len())?;
+        let (mut built, kept) = (0u64, AtomicU64::new(0));
+        // So many units are about a batch; one batch is written while the next is built.
+        let blocks_of_unit = units.first().map_or(1, |unit| unit.blocks.len()).max(1);
+        let group = (2 * BATCH_BLOCKS / blocks_of_unit).max(1);
+        session.compute(|| {
+            let mut rows: Vec<Row> = Vec::new();
+            let mut ready: Vec<Row> = Vec::new();
+            for units in units.chunks(group).map(Some).chain([None]) {
+                let (writer_now, built_now) = (&mut writer, &mut built);
+                let batches = std::mem::take(&mut ready);
+                let (written, outcomes) = rayon::join(
+                    || batches.chunks(BATCH_BLOCKS).try_for_each(|batch| {
+                        *built_now += batch.len() as u64;
+                        writer_now.write(&writer_now.batch(batch)?)
+                    }),
+                    || units.unwrap_or_default().par_iter().map_init(Builder::default, |builder, unit| self.unit(builder, unit, &previous)).collect::<Result<Vec<_>>>(),
+                );
+                written?;
+                for outcome in outcomes? {
+                    match outcome {
+                        Outcome::Built(more) => rows.extend(more),
+                        Outcome::Kept(blocks) => {
+                            kept.fetch_add(blocks, Ordering::Relaxed);
+                        }
+                    }
+                }
+                let whole = if units.is_none() { rows.len() } else { rows.len() / BATCH_BLOCKS * BATCH_BLOCKS };
+                ready.extend(rows.drain(..whole));
+            }
+            for batch in ready.chunks(BATCH_BLOCKS) {
+                built += batch.len() as u64;
+                writer.write(&writer.batch(batch)?)?;
+            }
+            Ok(())
+        })?;
+        let kept_blocks = kept.load(Ordering::Relaxed);
+        let segment = match built {
+            0 => None,
+            blocks => Some(SegmentName { bytes: writer.finish()?, name, blocks }),
+        };
+        let kept = if kept_blocks > 0 { task.previous.clone() } else { Vec::new() };
+        Ok(IndexFragment { version: VERSION, task: task.clone(), segment, kept, built_blocks: built, kept_blocks })
+    }
+
+    /// Builds the blocks of a unit, unless the previous index has them and nothing has changed.
+    fn unit(&self, builder: &mut Builder, unit: &Unit, previous: &Table) -> Result<Outcome> {
+        self.cancellation.check()?;
+        let source = source::chunks(self.file, self.dataset, &unit.around, self.cancellation)?;
+        let filtered = !self.file.dataset(self.dataset)?.filters.is_empty();
+        let before: Option<Vec<Zone>> = unit
+            .blocks
+            .iter()
+            .map(|block| previous.at(block).filter(|row| row.source == source).map(|row| row.zone))
+            .collect();
+        let elements: u64 = unit.around.elements();
+        let width = self.file.dataset(self.dataset)?.datatype.size();
+        if before.is_some() && filtered {
+            (self.progress)(elements * width);
+            return Ok(Outcome::Kept(unit.blocks.len() as u64));
+        }
+        let whole = self.read(&unit.around)?;
+        let parts = unit.blocks.iter().map(|block| part(&whole, &unit.around, block)).collect::<Result<Vec<_>>>()?;
+        if let Some(zones) = before {
+            // Plain values may have been written over in their place.
+            let mut same = true;
+            for (part, zone) in parts.iter().zip(&zones) {
+                same &= builder.build(part, Level::Zone)?.zone.hash == zone.hash;
+            }
+            if same {
+                (self.progress)(elements * width);
+                return Ok(Outcome::Kept(unit.blocks.len() as u64));
+            }
+        }
+        let rows = unit.blocks.iter().zip(&parts).map(|(place, part)| {
+            let block: Block = builder.build(part, self.task.level)?;
+            Ok(Row { place: place.clone(), block, source })
+        });
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        (self.progress)(elements * width);
+        Ok(Outcome::Built(rows))
+    }
+
+    fn read(&self, place: &BlockBox) -> Result<ArrayRef> {
+        let selection = place.selection(&self.task.shape)?;
+        let inner = || {
+            let bytes = read::read_values(self.file, self.dataset, &selection, self.cancellation)?;
+            let mut heap = read::heap(self.file, self.dataset, self.column.datatype(), &bytes)?;
+            self.file.name_references(self.column.datatype(), &bytes, &mut heap)?;
+            self.column.take_arrow(bytes.into_buffer(), &heap)
+        };
+        inner().map_err(|error| self.file.place(self.dataset, error))
+    }
+}
+
+/// The values of `block` among those `around` it.
+fn part(whole: &ArrayRef, around: &BlockBox, block: &BlockBox) -> Result<ArrayRef> {
+    if around == block {
+        return Ok(whole.clone());
+    }
+    // The block as a selection of the box around it.
+    let axes = block.origin.iter().zip(&around.origin).zip(&block.shape).map(|((start, base), count)| hyperslab_array::Axis::range(start - base, start - base + count));
+    let selection = hyperslab_array::Selection::new(axes.collect(), &around.shape)?;
+    let origin = BlockBox { origin: vec![0; around.shape.len()], shape: around.shape.clone() };
+    let mut slices: Vec<(usize, usize)> = Vec::new();
+    let index = |n: u64| usize::try_from(n).map_err(|_| Error::limit_exceeded("a chunk exceeds memory"));
+    let mut outcome = Ok(());
+    each_run(&origin, &selection, &mut |source, _, count| match (index(source), index(count)) {
+        (Ok(start), Ok(count)) => match slices.last_mut() {
+            Some((first, length)) if *first + *length == start => *length += count,
+            _ => slices.push((start, count)),
+        },
+        (Err(error), _) | (_, Err(error)) => outcome = Err(error),
+    });
+    outcome?;
+    if slices.iter().any(|(start, count)| start + count > whole.len()) {
+        return Err(Error::internal("a block beyond its chunks"));
+    }
+    if let [(start, count)] = slices.as_slice() {
+        return Ok(whole.slice(*start, *count));
+    }
+    let parts: Vec<ArrayRef> = slices.iter().map(|(start, count)| whole.slice(*start, *count)).collect();
+    let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+    arrow_select::concat::concat(&parts).map_err(|error| Error::internal(error.to_string()))
+}

@@ -1,0 +1,43 @@
+//! Value indexes: where in an array values are, without reading the array.
+//!
+//! ```text
+//! let plan = IndexPlan::new(&files, &request, &cancellation)?;   // metadata, and samples of values
+//! let fragment = plan.tasks(8)[0].run(&session, …)?;             // plain data both ways; a segment on the disk
+//! commit(&fragments)?;                                           // the manifest is replaced: visible
+//! ```
+//!
+//! An index is of blocks of 65,536 elements that follow the chunks (`grid`). A block is sorted by value
+//! (`sort`), and knows what its level asks for (`block`): least and greatest, every 64th value, the
+//! positions in order, the values in order (`packed`), or a bitmap for each distinct value (`bitmaps`).
+//! Blocks lie in immutable `segment`s in a folder beside the file, and a `manifest` says what is in them.
+//! `indexes` finds the index of an open file and makes sure that it is of just this file (`source`); it is
+//! the session's `Pruner`. `column` answers from a `table` of blocks.
+
+mod bitmaps;
+mod block;
+mod column;
+mod commit;
+mod data;
+mod fragment;
+mod grid;
+mod hash;
+mod indexes;
+mod keys;
+mod manifest;
+mod opened;
+mod packed;
+mod plan;
+mod quantile;
+mod request;
+mod rows;
+mod segment;
+mod sort;
+mod source;
+mod table;
+mod values;
+
+pub use commit::commit;
+pub use fragment::{IndexFragment, IndexTask};
+pub(crate) use indexes::Indexes;
+pub use plan::{IndexPlan, PlannedIndex};
+pub use request::IndexRequest;

@@ -1,0 +1,197 @@
+//! Room: where in a file the next bytes of a writer go.
+
+use std::path::{Path, PathBuf};
+
+use hyperslab_array::{Error, Result};
+use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
+use hyperslab_storage::{Output, SharedFile, block_bytes_in, folder_of};
+
+/// A file under way and where its next bytes go.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    file: Place,
+    room: Room,
+    alignment: u64,
+    /// Where the last byte ends that was written.
+    top: u64,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// A file that is made when there is something to write into it.
+    Later(PathBuf),
+    /// A file of the writer's own.
+    Own(Output),
+    /// A file that others write too.
+    Shared(SharedFile),
+}
+
+#[derive(Debug)]
+enum Room {
+    /// All from here on.
+    Behind(u64),
+    /// Segments, one after the other, between which are those of the other writers.
+    Segments(Segments),
+}
+
+/// The segments of one writer: the first begins at `first`, the others `step` bytes after each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Segments {
+    pub first: u64,
+    pub step: u64,
+    /// Length of a segment.
+    pub bytes: u64,
+    /// How many bytes of the present segment are used, and which it is.
+    pub used: u64,
+    pub number: u64,
+}
+
+impl Blocks {
+    /// A file of the writer's own that will be called `target`.
+    pub fn own(target: &Path, alignment: Option<u64>) -> Result<Self> {
+        let output = Output::create(target)?;
+        let alignment = alignment.unwrap_or_else(|| output.block_bytes());
+        Ok(Self { file: Place::Own(output), room: Room::Behind(SUPERBLOCK_BYTES), alignment, top: 0 })
+    }
+
+    /// The same, made with the first bytes that are written.
+    pub fn later(target: &Path, alignment: Option<u64>) -> Result<Self> {
+        let alignment = match alignment {
+            Some(alignment) => alignment,
+            None => block_bytes_in(&folder_of(target))?,
+        };
+        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind(SUPERBLOCK_BYTES), alignment, top: 0 })
+    }
+
+    /// A writer's part of a file that others write too.
+    pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
+        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0 }
+    }
+
+    /// The name that the file will have, or has.
+    pub fn target(&self) -> &Path {
+        match &self.file {
+            Place::Later(target) => target,
+            Place::Own(output) => output.target(),
+            Place::Shared(file) => file.path(),
+        }
+    }
+
+    /// Where the last byte ends that was written.
+    pub fn top(&self) -> u64 {
+        self.top
+    }
+
+    /// Whether nothing was written yet, so that there is no file.
+    pub fn is_later(&self) -> bool {
+        matches!(self.file, Place::Later(_))
+    }
+
+    /// The file of the writer's own, made now if it was not yet.
+    pub fn into_output(self) -> Result<Output> {
+        match self.file {
+            Place::Later(target) => Output::create(target),
+            Place::Own(output) => Ok(output),
+            Place::Shared(_) => Err(Error::internal("a shared file has no end of its own")),
+        }
+    }
+
+    /// The file that others write too.
+    pub fn into_shared(self) -> Result<SharedFile> {
+        match self.file {
+            Place::Shared(file) => Ok(file),
+            _ => Err(Error::internal("a file of its own is not shared")),
+        }
+    }
+
+    /// Room for `length` bytes; what fills a block of the file system begins on one.
+    pub fn allocate(&mut self, length: u64) -> Result<u64> {
+        let alignment = if length >= self.alignment { self.alignment } else { 8 };
+        let too_large = || Error::unsupported("a file of 8 EiB or more");
+        match &mut self.room {
+            Room::Behind(next) => {
+                let start = next.checked_next_multiple_of(alignment);
+                let end = start.and_then(|start| start.checked_add(length)).filter(|end| i64::try_from(*end).is_ok());
+                let (start, end) = start.zip(end).ok_or_else(too_large)?;
+                *next = end;
+                Ok(start)
+            }
+            Room::Segments(segments) => {
+                let mut within = segments.used.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
+                if length > segments.bytes {
+                    return Err(Error::unsupported(format!("{length} bytes at once in a shared subfile whose segments have {}", segments.bytes)));
+                }
+                if within.saturating_add(length) > segments.bytes {
+                    segments.number += 1;
+                    within = 0;
+                }
+                segments.used = within + length;
+                let start = segments.number.checked_mul(segments.step).and_then(|at| at.checked_add(segments.first)?.checked_add(within));
+                start.filter(|start| start.checked_add(length).is_some_and(|end| i64::try_from(end).is_ok())).ok_or_else(too_large)
+            }
+        }
+    }
+
+    /// Room for bytes whose number is known when they are there: where they begin, a multiple of 8. They are
+    /// taken with [`Blocks::write_open`].
+    pub fn open_end(&mut self) -> Result<u64> {
+        match self.room {
+            Room::Behind(_) => self.allocate(0),
+            Room::Segments(_) => Err(Error::unsupported("values of variable length in a shared subfile")),
+        }
+    }
+
+    /// Writes what belongs at the address of [`Blocks::open_end`].
+    pub fn write_open(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        if let Room::Behind(next) = &mut self.room {
+            *next = at + bytes.len() as u64;
+        }
+        self.write_at(at, bytes)
+    }
+
+    pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if let Place::Later(target) = &self.file {
+            self.file = Place::Own(Output::create(target)?);
+        }
+        self.top = self.top.max(offset.saturating_add(bytes.len() as u64));
+        match &self.file {
+            Place::Own(output) => output.write_at(offset, bytes),
+            Place::Shared(file) => file.write_at(offset, bytes),
+            Place::Later(_) => Err(Error::internal("a file that was not made")),
+        }
+    }
+
+    pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        match &self.file {
+            Place::Own(output) => output.read_at(offset, bytes),
+            Place::Shared(file) => file.read_at(offset, bytes),
+            Place::Later(_) => Err(Error::internal("reading back what was not written")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_of_one_file_take_turns_in_its_space() -> std::result::Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let mut taken: Vec<(u64, u64)> = Vec::new();
+        for slot in 0..3u64 {
+            let segments = Segments { first: 4096 + slot * 1000, step: 3000, bytes: 1000, used: 0, number: 0 };
+            let mut blocks = Blocks::shared(SharedFile::open(&folder.path().join("x"))?, segments, 512);
+            for length in [1, 300, 600, 520, 10, 1000, 999, 7] {
+                let at = blocks.allocate(length)?;
+                let segment = (at - 4096) / 1000;
+                assert_eq!(segment % 3, slot);
+                assert_eq!((at + length - 1 - 4096) / 1000, segment, "a block within a segment");
+                taken.push((at, length));
+            }
+            assert!(blocks.allocate(1001).is_err() && blocks.open_end().is_err());
+        }
+        taken.sort_unstable();
+        assert!(taken.windows(2).all(|pair| matches!(pair, [(a, n), (b, _)] if a + n <= *b)));
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! A file that several writers fill side by side, each its own bytes, without a lock; and who may.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use hyperslab_array::{Error, ErrorKind, Result};
+
+/// A file that others write too. Dropping it leaves it as it is.
+#[derive(Debug)]
+pub struct SharedFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl SharedFile {
+    /// Opens the file, which the first writer makes; its folder must exist.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| Error::from(error).in_file(path.display().to_string()))?;
+        Ok(Self { file, path: path.to_path_buf() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn failed(&self, error: std::io::Error, doing: &str) -> Error {
+        Error::new(ErrorKind::Io, format!("{doing}: {error}")).in_file(self.path.display().to_string())
+    }
+
+    /// Its length in bytes, as far as anybody has written.
+    pub fn length(&self) -> Result<u64> {
+        Ok(self.file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len())
+    }
+
+    /// Writes `bytes` from `offset` on.
+    pub fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write_all_at(bytes, offset).map_err(|error| self.failed(error, "cannot write").at_offset(offset))
+    }
+
+    /// Reads what was written.
+    pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        self.file.read_exact_at(bytes, offset).map_err(|error| self.failed(error, "cannot read back").at_offset(offset))
+    }
+
+    /// Waits until the bytes are on the disk, those of others too.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))
+    }
+
+    /// Ends the file at `length` bytes.
+    pub fn end_at(&self, length: u64) -> Result<()> {
+        self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))
+    }
+}
+
+/// Whether this call is the first that claims `mark`: makes that file, if there is none.
+pub fn claim(mark: &Path) -> Result<bool> {
+    match OpenOptions::new().write(true).create_new(true).open(mark) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(Error::from(error).in_file(mark.display().to_string())),
+    }
+}
+
+/// The block that a new file in `folder` likes to be written in, in bytes; the stripe where it has some. Nothing
+/// becomes visible: the file that is asked has no name.
+pub fn block_bytes_in(folder: &Path) -> Result<u64> {
+    use rustix::fs::{Mode, OFlags};
+    let unnamed = rustix::fs::open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+    let metadata = match unnamed {
+        Ok(file) => File::from(file).metadata(),
+        // A file system without unnamed files: its folders know the block too.
+        Err(_) => std::fs::metadata(folder),
+    };
+    let metadata = metadata.map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
+    Ok(block_of(metadata.blksize()))
+}
+
+/// A block of the size that a file system says, where that is one.
+pub(crate) fn block_of(said: u64) -> u64 {
+    if said.is_power_of_two() { said.clamp(512, 64 << 20) } else { 4096 }
+}
+
+/// Whether many machines write to this file system at once, over many servers.
+pub fn is_parallel_file_system(folder: &Path) -> bool {
+    /// Lustre, GPFS, BeeGFS, CephFS, OrangeFS, PanFS, WekaFS (the numbers of `statfs`).
+    const PARALLEL: [u64; 7] = [0x0bd0_0bd0, 0x4750_4653, 0x1983_0326, 0x00c3_6400, 0x2003_0528, 0xaad7_aaea, 0x1901_1911];
+    let kind = rustix::fs::statfs(folder).ok().and_then(|found| u64::try_from(found.f_type).ok());
+    kind.is_some_and(|kind| PARALLEL.contains(&(kind & 0xffff_ffff)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn writers_fill_one_file_and_one_of_them_claims_a_mark() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let place = folder.path().join("x");
+        let (a, b) = (SharedFile::open(&place)?, SharedFile::open(&place)?);
+        b.write_at(2, b"cd")?;
+        a.write_at(0, b"ab")?;
+        a.sync()?;
+        assert_eq!(std::fs::read(&place)?, b"abcd");
+        assert_eq!((a.length()?, b.length()?), (4, 4));
+        let mark = folder.path().join("mark");
+        assert!(claim(&mark)? && !claim(&mark)?);
+        assert!(claim(&folder.path().join("nowhere/mark")).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn the_block_is_that_of_a_file_and_asking_leaves_nothing() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let block = block_bytes_in(folder.path())?;
+        assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+        std::fs::write(folder.path().join("x"), b"")?;
+        assert_eq!(block, block_of(std::fs::metadata(folder.path().join("x"))?.blksize()));
+        assert_eq!([block_of(0), block_of(1 << 20), block_of(1 << 40), block_of(3000)], [4096, 1 << 20, 64 << 20, 4096]);
+        assert!(!is_parallel_file_system(folder.path()));
+        Ok(())
+    }
+}

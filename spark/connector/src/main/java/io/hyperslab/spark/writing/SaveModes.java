@@ -1,0 +1,58 @@
+package io.hyperslab.spark.writing;
+
+import io.hyperslab.ConflictException;
+import java.nio.file.LinkOption;
+import java.nio.file.Paths;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.sql.DataFrameWriter;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.types.StructType;
+import scala.Tuple2;
+import scala.collection.Iterator;
+
+/**
+ * Where {@code df.write.format("hdf5").mode(…).save(path)} arrives. Spark's newer interface for writing knows two of the
+ * four modes, so all of them come by the older one, and go on from here by the newer.
+ */
+public final class SaveModes {
+  private SaveModes() {}
+
+  /** Writes, or does not where the mode and what is there already say so. */
+  public static BaseRelation save(SQLContext context, SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
+    Map<String, String> given = new HashMap<>();
+    Iterator<Tuple2<String, String>> all = parameters.iterator();
+    while (all.hasNext()) {
+      Tuple2<String, String> parameter = all.next();
+      given.put(parameter._1(), parameter._2());
+    }
+    WriteOptions options = new WriteOptions(given);
+    String path = options.path();
+    boolean there = java.nio.file.Files.exists(Paths.get(path), LinkOption.NOFOLLOW_LINKS);
+    StructType schema = data.schema();
+    if (mode == SaveMode.ErrorIfExists && there) {
+      throw new ConflictException("there is a file of this name already: give mode(\"overwrite\") or mode(\"append\")", path, null, null);
+    }
+    if (mode != SaveMode.Ignore || !there) {
+      DataFrameWriter<Row> writer = data.write().format(WriteSource.class.getName()).mode("append");
+      options.all().forEach(writer::option);
+      String plan = mode == SaveMode.Append ? "append" : mode == SaveMode.Overwrite ? "overwrite" : "create";
+      writer.option(WriteOptions.MODE, plan).save();
+    }
+    return new BaseRelation() {
+      @Override
+      public SQLContext sqlContext() {
+        return context;
+      }
+
+      @Override
+      public StructType schema() {
+        return schema;
+      }
+    };
+  }
+}

@@ -1,0 +1,46 @@
+package io.hyperslab;
+
+/**
+ * A file that many tasks write: planned and committed in one place. Until the commit, readers see what was there before;
+ * after it, all of the new.
+ */
+public final class FileWrite {
+  private static final long COMMIT_MILLISECONDS = 60_000;
+  private static final long BETWEEN_MILLISECONDS = 100;
+
+  private final byte[] plan;
+
+  /** @param mode {@code create} (there must be no file), {@code overwrite} or {@code append} */
+  public FileWrite(String path, String mode) {
+    plan = NativeWrite.plan(path, mode);
+  }
+
+  /** Refuses what cannot be written; touches nothing. */
+  public static void check(String request) {
+    NativeWrite.check(request);
+  }
+
+  /** Plain data, for {@link TaskWriter}s in other processes. */
+  public byte[] plan() {
+    return plan;
+  }
+
+  /**
+   * Makes visible what the tasks have written, of each task one attempt. Waits for a commit of somebody else's that is
+   * under way; a {@link ConflictException} where that has changed the file.
+   */
+  public void commit(byte[][] fragments) throws InterruptedException {
+    long deadline = System.currentTimeMillis() + COMMIT_MILLISECONDS;
+    while (!NativeWrite.commit(plan, fragments)) {
+      if (System.currentTimeMillis() > deadline) {
+        throw new ConflictException("somebody else has been committing to this file for a minute", null, null, null);
+      }
+      Thread.sleep(BETWEEN_MILLISECONDS);
+    }
+  }
+
+  /** Removes what the tasks have written. What was committed is refused. */
+  public void abort() {
+    NativeWrite.abort(plan);
+  }
+}

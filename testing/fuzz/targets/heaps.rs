@@ -1,0 +1,6 @@
+//! Each kind of heap by itself.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| hyperslab_fuzz::parsers::heap(data));

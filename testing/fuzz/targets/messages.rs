@@ -1,0 +1,6 @@
+//! Each header message by itself.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| hyperslab_fuzz::parsers::message(data));

@@ -1,0 +1,79 @@
+"""What the tests run under mpiexec: `program.py CASE FOLDER`."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import hyperslab as hs
+import hyperslab.mpi
+
+comm = MPI.COMM_WORLD
+rank, size = comm.Get_rank(), comm.Get_size()
+case, path = sys.argv[1], pathlib.Path(sys.argv[2]) / "out.h5"
+ROWS = 1000
+
+
+def define(plan: hs.WritePlan) -> None:
+    plan.create_dataset("run", (ROWS * size, 3), "f8")
+    plan.create_dataset("packed", (ROWS * size,), "i4", chunks=(100,), compression="gzip", shuffle=True)
+    plan.create_dataset("odd", (sum(7 + n for n in range(size)),), "i2", regions=[np.s_[7 * n + n * (n - 1) // 2:7 * (n + 1) + n * (n + 1) // 2] for n in range(size)])
+
+
+def body(task: hs.Task) -> None:
+    for name in ("run", "packed", "odd"):
+        task.write(name, rank + 1)
+    task.create_dataset("rows", data=np.full(rank + 1, rank), rows=True)
+    task.attrs["processes"] = size
+
+
+def refused(error: type[Exception], words: str, work) -> None:
+    try:
+        work()
+    except error as caught:
+        assert words in str(caught), caught
+        return
+    raise AssertionError(f"no {error.__name__} on process {rank}")
+
+
+if case == "write":
+    with hyperslab.mpi.write(comm, path, define=define, factor=2) as task:
+        body(task)
+    assert path.exists() or comm.Get_rank() != 0
+elif case == "append":
+    with hyperslab.mpi.write(comm, path, "append") as task:
+        task.create_dataset("rows", data=np.full(2, 100 + rank), rows=True)
+elif case == "one fails":
+    def work() -> None:
+        with hyperslab.mpi.write(comm, path, "overwrite", define=define) as task:
+            body(task)
+            if rank == size - 1:
+                raise ZeroDivisionError("mine")
+
+    refused(ZeroDivisionError if rank == size - 1 else hs.Error, "mine" if rank == size - 1 else f"[{size - 1}]", work)
+elif case == "plan fails":
+    def work() -> None:
+        with hyperslab.mpi.write(comm, path, "create", define=define):
+            raise AssertionError("a plan for a file that is there")
+
+    refused(hs.ConflictError, "already", work)
+elif case == "conflict":
+    def work() -> None:
+        with hyperslab.mpi.write(comm, path, "overwrite") as task:
+            task.attrs["whose"] = rank
+
+    refused(hs.ConflictError, "different values", work)
+elif case == "killed":
+    plan = hyperslab.mpi.plan(comm, path, "overwrite", define=define)
+    task = plan.task(rank)
+    body(task)
+    if rank == size - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    hyperslab.mpi.commit(comm, plan, task.finish())
+else:
+    raise SystemExit(case)

@@ -1,0 +1,67 @@
+"""hyperslab.mpi with real processes: mpiexec of the wheel mpich, 2 to 4 of them."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import hyperslab as hs
+
+PROGRAM = pathlib.Path(__file__).with_name("program.py")
+ROWS = 1000
+
+
+def mpiexec(count: int, case: str, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    program = pathlib.Path(sys.executable).with_name("mpiexec")
+    return subprocess.run([program, "-n", str(count), sys.executable, PROGRAM, case, folder], capture_output=True, text=True, timeout=120)
+
+
+def check(path: pathlib.Path, count: int) -> None:
+    expected = np.repeat(np.arange(1, count + 1), ROWS)
+    rows = np.concatenate([np.full(n + 1, n) for n in range(count)])
+    with h5py.File(path) as f:
+        for opened in (f, hs.open(path)):
+            assert (opened["run"][:] == expected[:, None]).all() and (opened["packed"][:] == expected).all()
+            assert (opened["odd"][:] == np.concatenate([np.full(7 + n, n + 1) for n in range(count)])).all()
+            assert opened["rows"][:len(rows)].tolist() == rows.tolist() and opened.attrs["processes"] == count
+    assert hs.verify(path, values=True).problems == []
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_processes_write_one_file(tmp_path: pathlib.Path, count: int) -> None:
+    path = tmp_path / "out.h5"
+    run = mpiexec(count, "write", tmp_path)
+    assert run.returncode == 0, run.stderr
+    check(path, count)
+    # Two of them share a subfile; each has one of its own for its rows.
+    assert sum(p.name.startswith("shared") for p in tmp_path.rglob("*.h5")) == -(-count // 2)
+    before = sorted(tmp_path.rglob("*"))
+    for case in ("one fails", "plan fails", "conflict"):
+        run = mpiexec(count, case, tmp_path)
+        assert run.returncode == 0, (case, run.stderr)
+        check(path, count)
+    hs.tidy(path, hours=0)
+    assert sorted(tmp_path.rglob("*")) == before
+    run = mpiexec(count, "append", tmp_path)
+    assert run.returncode == 0, run.stderr
+    check(path, count)
+    assert hs.open(path)["rows"][-2 * count:].tolist() == [100 + n for n in range(count) for _ in range(2)]
+
+
+def test_a_process_that_is_killed_leaves_the_old_file(tmp_path: pathlib.Path) -> None:
+    assert mpiexec(3, "write", tmp_path).returncode == 0
+    assert mpiexec(3, "killed", tmp_path).returncode != 0
+    check(tmp_path / "out.h5", 3)
+    assert len(hs.tidy(tmp_path / "out.h5", hours=0).removed) == 1
+
+
+def test_the_example_runs(tmp_path: pathlib.Path) -> None:
+    bin = pathlib.Path(sys.executable).parent
+    example = PROGRAM.parent.parent.parent / "examples" / "write_mpi.py"
+    run = subprocess.run([bin / "mpiexec", "-n", "2", sys.executable, example, tmp_path / "out.h5"], capture_output=True, text=True, timeout=120)
+    assert run.stdout.strip() == "(20000,) True", run.stderr

@@ -1,0 +1,208 @@
+"""Writing with Spark: whole or not at all, whatever tasks do; h5py reads what was written."""
+
+from __future__ import annotations
+
+import datetime
+import pathlib
+from decimal import Decimal
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+
+def litter(path: pathlib.Path) -> list[str]:
+    """What lies beside a file that is not part of it, and files of its container that are no subfile."""
+    beside = [p.name for p in path.parent.iterdir() if p.name not in (path.name, path.name + ".d")]
+    folder = path.with_name(path.name + ".d")
+    inside = [p.name for p in folder.rglob("*") if p.is_file()] if folder.exists() else []
+    return beside + [name for name in inside if name.endswith((".tmp", ".part"))]
+
+
+def subfiles(path: pathlib.Path) -> int:
+    return len(list(path.with_name(path.name + ".d").rglob("*-*.h5")))
+
+
+def test_every_type_comes_back(spark: Any, tmp_path: pathlib.Path) -> None:
+    moment = datetime.datetime(2001, 2, 3, 4, 5, 6, 7)
+    rows = [(n % 3 == 0, n - 50, n * 100, n * 10**6, n * 10**15, n / 8, n / 3, f"täxt {n}" if n % 5 else "", bytes(range(n % 4)),
+             list(range(n % 4)), [f"a{k}" for k in range(n % 3)], [[n, n + 1], [], [n]][: n % 4], (n, f"s{n}", [n / 2] * (n % 2)),
+             moment + datetime.timedelta(seconds=n), moment + datetime.timedelta(days=n), (moment + datetime.timedelta(days=n)).date(),
+             Decimal(2**64 - 1 - n)) for n in range(100)]
+    schema = ("flag boolean, i1 tinyint, i2 smallint, i4 int, i8 bigint, f4 float, f8 double, text string, raw binary, list array<int>, "
+              "texts array<string>, nested array<array<int>>, struct struct<a: int, b: string, c: array<double>>, "
+              "ntz timestamp_ntz, utc timestamp, day date, u8 decimal(20,0)")
+    frame = spark.createDataFrame(rows, schema).repartition(3, "i8").sortWithinPartitions("i8")
+    path = tmp_path / "out.h5"
+    frame.write.format("hdf5").option("dataset", "/deep/table").option("compression", "gzip").option("shuffle", "true").save(str(path))
+    with h5py.File(path) as f:
+        table = f["deep/table"]
+        order = np.argsort(table["i8"][:])
+        column = {name: list(table[name][:][order]) for name in table}
+        assert table["i1"].dtype == "i1" and table["f4"].dtype == "f4" and table["flag"].dtype == bool and table["u8"].dtype == "u8"
+        assert table["i8"].is_virtual and table["ntz"].attrs["units"] == "microseconds since 1970-01-01 00:00:00"
+        assert table["day"].attrs["units"].startswith("days since") and h5py.check_string_dtype(table["text"].dtype).encoding == "utf-8"
+    for place, name in enumerate(("flag", "i1", "i2", "i4", "i8", "f4", "f8")):
+        np.testing.assert_array_equal(column[name], np.array([row[place] for row in rows]).astype(column[name][0].dtype), name)
+    assert [text.decode() for text in column["text"]] == [row[7] for row in rows]
+    assert [bytes(raw) for raw in column["raw"]] == [row[8] for row in rows]
+    assert [items.tolist() for items in column["list"]] == [row[9] for row in rows]
+    assert [[text.decode() for text in texts] for texts in column["texts"]] == [row[10] for row in rows]
+    assert [[inner.tolist() for inner in outer] for outer in column["nested"]] == [row[11] for row in rows]
+    assert [(int(s["a"]), s["b"].decode(), s["c"].tolist()) for s in column["struct"]] == [(n, f"s{n}", [n / 2] * (n % 2)) for n in range(100)]
+    assert [datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=int(n)) for n in column["ntz"]] == [row[13] for row in rows]
+    assert [int(n) for n in column["day"]] == [(row[15] - datetime.date(1970, 1, 1)).days for row in rows]
+    assert [int(n) for n in column["u8"]] == [int(row[16]) for row in rows]
+    # What we read ourselves is what was written, but for types that are read as wider ones.
+    back = spark.read.format("hdf5").option("dataset", "/deep/table").load(str(path)).orderBy("i8")
+    ours = ["flag", "i1", "i8", "f8", "text", "list", "texts", "nested", "struct", "ntz", "u8"]
+    assert [row.asDict(True) for row in back.select(*ours).collect()] == [row.asDict(True) for row in frame.select(*ours).orderBy("i8").collect()]
+    micros = [row[0] for row in frame.orderBy("i8").selectExpr("unix_micros(utc)").collect()]
+    assert [int(n) for n in column["utc"]] == micros
+    assert dict(back.dtypes)["day"].startswith("timestamp") and litter(path) == []
+
+
+def test_layouts_and_units(spark: Any, tmp_path: pathlib.Path) -> None:
+    frame = spark.range(1000).selectExpr("id", "id / 4 as x").coalesce(1)
+    frame.write.format("hdf5").option("dataset", "/t").option("layout", "records").option("chunkRows", 100).save(str(tmp_path / "records.h5"))
+    with h5py.File(tmp_path / "records.h5") as f:
+        assert f["t"].dtype.names == ("id", "x") and f["t"][999].tolist() == (999, 249.75)
+    one = frame.select(frame.x.alias("x", metadata={"units": "K", "long_name": "temperature"}))
+    one.write.format("hdf5").option("dataset", "/deep/t2m").save(str(tmp_path / "one.h5"))
+    with h5py.File(tmp_path / "one.h5") as f:
+        np.testing.assert_array_equal(f["deep/t2m"][:], np.arange(1000) / 4)
+        assert dict(f["deep/t2m"].attrs) == {"units": "K", "long_name": "temperature"}
+    read = spark.read.format("hdf5").option("dataset", "/deep/t2m").load(str(tmp_path / "one.h5"))
+    read.select("t2m").write.format("hdf5").option("dataset", "/t2m").save(str(tmp_path / "again.h5"))
+    with h5py.File(tmp_path / "again.h5") as f:
+        assert dict(f["t2m"].attrs) == {"units": "K", "long_name": "temperature"}
+
+
+def test_save_modes(spark: Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "out.h5"
+
+    def save(values: range, mode: str | None) -> None:
+        writer = spark.range(values.start, values.stop, 1, 3).write.format("hdf5").option("dataset", "/x")
+        (writer.mode(mode) if mode else writer).save(str(path))
+
+    def found() -> list[int]:
+        with h5py.File(path) as f:
+            return f["x"][:].tolist()
+
+    save(range(10), None)
+    assert found() == list(range(10)), "the rows of tasks follow each other in the order of the partitions"
+    with pytest.raises(Exception, match="there is a file of this name already"):
+        save(range(5), "errorifexists")
+    save(range(5), "ignore")
+    assert found() == list(range(10))
+    save(range(10, 15), "append")
+    assert found() == list(range(15))
+    save(range(3), "overwrite")
+    assert found() == [0, 1, 2] and litter(path) == [] and subfiles(path) == 3
+    save(range(0), "overwrite")
+    assert found() == []
+    path.unlink()
+    save(range(4), "append")
+    assert found() == [0, 1, 2, 3]
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(str(path))
+    assert frame.count() == 4 and frame.agg({"x": "sum"}).collect()[0][0] == 6
+
+
+def test_a_file_may_be_overwritten_by_what_is_made_of_it(spark: Any, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "out.h5")
+    spark.range(100).write.format("hdf5").option("dataset", "/x").save(path)
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(path)
+    frame.selectExpr("x + 1 as x").write.format("hdf5").option("dataset", "/x").mode("overwrite").save(path)
+    with h5py.File(path) as f:
+        assert sorted(f["x"][:]) == list(range(1, 101))
+
+
+def test_what_fails_leaves_the_old_and_no_litter(spark: Any, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "out.h5"
+    fails = spark.range(0, 1000, 1, 4).selectExpr("if(id = 900, raise_error('broken row'), id) as x")
+    for mode in ("overwrite", "append", "errorifexists"):
+        with pytest.raises(Exception, match="broken row"):
+            fails.write.format("hdf5").option("dataset", "/x").mode(mode).save(str(path))
+        assert list(tmp_path.iterdir()) == []
+    spark.range(5).write.format("hdf5").option("dataset", "/x").save(str(path))
+    before = sorted((str(p), p.stat().st_size) for p in tmp_path.rglob("*"))
+    for mode in ("overwrite", "append"):
+        with pytest.raises(Exception, match="broken row"):
+            fails.write.format("hdf5").option("dataset", "/x").mode(mode).save(str(path))
+        assert sorted((str(p), p.stat().st_size) for p in tmp_path.rglob("*")) == before
+    with pytest.raises(Exception, match="Conflict"):
+        spark.range(5).selectExpr("cast(id as int) as x").write.format("hdf5").option("dataset", "/x").mode("append").save(str(path))
+    assert sorted((str(p), p.stat().st_size) for p in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("expression", "options", "words"), [
+    ("if(id = 3, null, id)", {}, "column x has a null"),
+    ("decode(unhex('410042'), 'utf-8')", {}, "text with a NUL"),
+    ("cast(id as decimal(10,2))", {}, "decimal.10,2."),
+    ("cast(-1 as decimal(20,0))", {}, "no unsigned integer of 64 bits"),
+    ("map(1, id)", {}, "map"),
+    ("array(current_date())", {}, "date within an array"),
+    ("id", {"compression": "brotli"}, "compression .brotli."),
+    ("id", {"compresion": "gzip"}, "there is no option compresion"),
+    ("id", {"nulls": "zero"}, "option nulls is zero"),
+    ("id", {"layout": "cells"}, "columns.*records|not understood"),
+])
+def test_what_hdf5_has_not_is_refused_by_name(spark: Any, tmp_path: pathlib.Path, expression: str, options: dict[str, str], words: str) -> None:
+    frame = spark.range(5).selectExpr(f"{expression} as x")
+    with pytest.raises(Exception, match=words):
+        frame.write.format("hdf5").option("dataset", "/x").options(**options).save(str(tmp_path / "out.h5"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_floats_may_be_nan(spark: Any, tmp_path: pathlib.Path) -> None:
+    frame = spark.range(4).coalesce(1).selectExpr("if(id = 2, null, id / 2) as x", "array(cast(null as float), cast(id as float)) as y")
+    frame.write.format("hdf5").option("nulls", "nan").save(str(tmp_path / "out.h5"))
+    with h5py.File(tmp_path / "out.h5") as f:
+        np.testing.assert_array_equal(f["x"][:], [0, 0.5, np.nan, 1.5])
+        np.testing.assert_array_equal(f["y"][3], [np.nan, 3])
+
+
+def test_many_rows_and_large_texts(spark: Any, tmp_path: pathlib.Path) -> None:
+    rows = 400_000
+    frame = spark.range(0, rows, 1, 2).selectExpr("id", "id / 2 as half", "repeat(cast(id % 10 as string), if(id % 100000 = 7, 3000000, 3)) as text")
+    frame.write.format("hdf5").option("compression", "gzip").option("level", 1).save(str(tmp_path / "out.h5"))
+    back = spark.read.format("hdf5").load(str(tmp_path / "out.h5"))
+    assert back.selectExpr("count(1)", "sum(id)", "sum(length(text))").collect()[0][:] == (rows, rows * (rows - 1) // 2, 3 * (rows - 4) + 4 * 3000000)
+    with h5py.File(tmp_path / "out.h5") as f:
+        np.testing.assert_array_equal(f["half"][:], np.arange(rows) / 2)
+
+
+def test_partitions_by_value_are_refused(spark: Any, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(Exception, match="partitionBy"):
+        spark.range(5).selectExpr("id", "id % 2 as k").write.partitionBy("k").format("hdf5").save(str(tmp_path / "out.h5"))
+
+
+def test_two_attempts_at_a_task_leave_one_copy(spark: Any, tmp_path: pathlib.Path) -> None:
+    """What speculation does on a real cluster; Spark starts no second attempt on the host of the first, and here is but one."""
+    jvm, gateway, path = spark._jvm, spark.sparkContext._gateway, tmp_path / "out.h5"
+    request = '{"dataset": "/x", "schema": {"fields": [{"name": "x", "type": "long"}]}}'
+    write = jvm.io.hyperslab.FileWrite(str(path), "create")
+    none = gateway.new_array(jvm.int, 0)
+
+    def attempt(number: int, values: list[int], ends: bool) -> Any:
+        writer = jvm.io.hyperslab.TaskWriter(write.plan(), number, request)
+        data = np.array(values, "<i8").tobytes()
+        writer.append(0, data, len(data), b"", none, 0)
+        fragment = writer.finish() if ends else None
+        writer.close()
+        return fragment
+
+    fragments = [attempt(0, [1, 2], True), attempt(1, [3], True), attempt(1, [3], True)]
+    attempt(0, [1], False)
+    assert subfiles(path) == 3 and not path.exists()
+    both = gateway.new_array(jvm.byte, 3, 0)
+    for number, fragment in enumerate(fragments):
+        both[number] = fragment
+    write.commit(both)
+    write.commit(both)  # a driver that is not sure asks again
+    with h5py.File(path) as f:
+        assert f["x"][:].tolist() == [1, 2, 3]
+    assert subfiles(path) == 2 and litter(path) == []
+    with pytest.raises(Exception, match="was committed"):
+        write.abort()
