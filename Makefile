@@ -111,6 +111,10 @@ vol: ## the HDF5 VOL connector
 vol-acceptance: $(VENV)/.requirements vol ## HDF5 1.14.6's own API tests and tools with the connector (builds HDF5)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python testing/vol/acceptance.py
 
+bench-vol: $(VENV)/.requirements ## compound particles through native HDF5 and through the connector; REPEATS=10
+	cargo build --release --locked --quiet -p hyperslab-vol
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python benches/vol/run.py --repeats $(or $(REPEATS),10)
+
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5
 

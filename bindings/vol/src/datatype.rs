@@ -97,8 +97,8 @@ pub(crate) fn in_file(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Own
     // SAFETY: ids of the library; `handle` outlives the datatype, as the caller promises.
     unsafe {
         let has = |class| (host.call.H5Tdetect_class)(id, class) > 0;
-        let plain = !has(H5T_VLEN) && !has(H5T_REFERENCE) && !(has(H5T_STRING) && has_text(host, id)?);
-        if plain {
+        let beyond = has(H5T_VLEN) || has(H5T_REFERENCE) || (has(H5T_STRING) && has_text(host, id)?);
+        if !beyond {
             return copy(host, id);
         }
         if has_old_references(host, id)? {

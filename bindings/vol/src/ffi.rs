@@ -3,7 +3,7 @@
 //! hold sizes and offsets to C's at every compilation. No function is declared here: see `functions`.
 
 #![expect(non_camel_case_types, dead_code, reason = "the names are those of C")]
-#![expect(clippy::unnecessary_operation, clippy::identity_op, clippy::missing_safety_doc, clippy::pub_underscore_fields, reason = "made by bindgen")]
+#![expect(clippy::identity_op, reason = "made by bindgen")]
 
 use std::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::{align_of, offset_of, size_of};

@@ -2,6 +2,7 @@
 //! library, for the connector links none.
 
 #![expect(non_snake_case, reason = "the names are those of C")]
+#![expect(clippy::missing_transmute_annotations, reason = "the type is the field's")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

@@ -39,8 +39,11 @@ pub(crate) struct Handle {
     pub(crate) access: Mutex<Option<Owned>>,
 }
 
-/// Files that are open, as (file number, slot, address): HDF5 asks for the file of an object, and is given one that it knows.
-static FILES: LazyLock<Mutex<Vec<(u64, usize, usize)>>> = LazyLock::new(Default::default);
+type OpenFile = (u64, usize, usize, bool);
+
+/// Files that are open, as (file number, slot, address, whether a program opened it). HDF5 asks for the file of an
+/// object; it is given one that no program has, for references that are never given back would keep that open.
+static FILES: LazyLock<Mutex<Vec<OpenFile>>> = LazyLock::new(Default::default);
 /// Everything that is open, as (file number, object, address).
 static OPEN: LazyLock<Mutex<Vec<(u64, ObjectId, usize)>>> = LazyLock::new(Default::default);
 
@@ -64,11 +67,11 @@ impl Handle {
             place.container.file_handles.fetch_add(1, Ordering::Relaxed);
         }
         let (number, object) = (place.container.number, place.object);
-        let file = matches!(what, What::File { .. });
+        let file = if let What::File { primary, .. } = what { Some(primary) } else { None };
         let opener = if let What::File { primary: true, .. } = what { OPENERS.fetch_add(1, Ordering::Relaxed) } else { OPENER.get() };
         let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what, opener, path, access: Mutex::new(None) }));
-        if file {
-            lock(&FILES).push((number, host.slot, raw as usize));
+        if let Some(primary) = file {
+            lock(&FILES).push((number, host.slot, raw as usize, primary));
         }
         lock(&OPEN).push((number, object, raw as usize));
         raw.cast()
@@ -103,7 +106,7 @@ impl Handle {
     pub(crate) unsafe fn close(raw: *mut c_void) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { Self::of(raw)? };
-        lock(&FILES).retain(|(_, _, address)| *address != raw as usize);
+        lock(&FILES).retain(|(_, _, address, _)| *address != raw as usize);
         lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
         // SAFETY: it came from `give`, and nobody uses it any more.
         let mut handle = *unsafe { Box::from_raw(raw.cast::<Self>()) };
@@ -173,14 +176,25 @@ impl Handle {
         std::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// A file of this handle's: one that is open, else a new one.
+    /// The name that a program opened the file by.
+    pub(crate) fn file_name(&self) -> String {
+        let number = self.place.container.number;
+        let known = lock(&FILES).iter().find(|(n, slot, _, primary)| *n == number && *slot == self.host.slot && *primary).map(|(_, _, address, _)| *address);
+        // SAFETY: the address is that of an open handle.
+        match known.and_then(|address| unsafe { Self::of(address as *const c_void) }.ok()).map(|file| &file.what) {
+            Some(What::File { name, .. }) => name.clone(),
+            _ => self.place.container.folder.display().to_string(),
+        }
+    }
+
+    /// A file of this handle's that no program opened: one that there is, else a new one.
     pub(crate) fn file(&self) -> *mut c_void {
         let container = &self.place.container;
-        let known = lock(&FILES).iter().find(|(number, slot, _)| *number == container.number && *slot == self.host.slot).map(|(_, _, address)| *address);
+        let known = lock(&FILES).iter().find(|(number, slot, _, primary)| *number == container.number && *slot == self.host.slot && !primary).map(|(_, _, address, _)| *address);
         if let Some(address) = known {
             return address as *mut c_void;
         }
-        let what = What::File { fapl: None, writable: container.writable.load(Ordering::Relaxed), name: container.folder.display().to_string(), primary: false };
+        let what = What::File { fapl: None, writable: container.writable.load(Ordering::Relaxed), name: self.file_name(), primary: false };
         let place = Place { container: Arc::clone(container), object: crate::container::model::ROOT };
         Self::give(self.host, place, what, "/".to_owned())
     }

@@ -58,11 +58,10 @@ fn caller() -> Option<(usize, usize)> {
             continue;
         }
         seen = base;
-        if let Some(found) = symbol(library, c"H5VLregister_connector") {
-            if library_at(found).is_some_and(|(owner, _)| owner == base) {
+        if let Some(found) = symbol(library, c"H5VLregister_connector")
+            && library_at(found).is_some_and(|(owner, _)| owner == base) {
                 return Some((base, library));
             }
-        }
     }
     None
 }

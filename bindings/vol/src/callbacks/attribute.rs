@@ -150,12 +150,11 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
 unsafe fn named(handle: &Handle, loc: &H5VL_loc_params_t, name: *const c_char) -> Result<(Located, String)> {
     // SAFETY: what HDF5 passes; the union's member is the one that the type names.
     unsafe {
-        if let What::Attribute(attribute) = &handle.what {
-            if loc.type_ == H5VL_OBJECT_BY_SELF {
+        if let What::Attribute(attribute) = &handle.what
+            && loc.type_ == H5VL_OBJECT_BY_SELF {
                 let at = Located { place: handle.place.clone(), path: handle.path.clone() };
                 return Ok((at, lock(attribute).name.clone()));
             }
-        }
         if loc.type_ == H5VL_OBJECT_BY_IDX {
             let index = &loc.loc_data.loc_by_idx;
             let at = super::location::by_name(handle, text(index.name)?, index.lapl_id)?;

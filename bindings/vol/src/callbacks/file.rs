@@ -66,7 +66,9 @@ const LOCAL: c_uint = 0x20;
 
 fn types_of(handle: &Handle) -> c_uint {
     match handle.what {
-        What::File { .. } => 1,
+        What::File { primary: true, .. } => 1,
+        // One that stands behind a reference.
+        What::File { .. } => 0,
         What::Dataset(_) => 2,
         What::Group => 4,
         What::Datatype(_) => 8,
@@ -168,13 +170,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 H5VL_FILE_GET_NAME => {
                     let name = match &handle.what {
                         What::File { name, .. } => name.clone(),
-                        _ => {
-                            let file = Handle::of(handle.file())?;
-                            match &file.what {
-                                What::File { name, .. } => name.clone(),
-                                _ => container.folder.display().to_string(),
-                            }
-                        }
+                        _ => handle.file_name(),
                     };
                     let out = &args.args.get_name;
                     give_text(&name, out.buf, out.buf_size, out.file_name_len);

@@ -81,6 +81,18 @@ fn write_lock(folder: &Path) -> Result<Option<File>> {
     }
 }
 
+/// Removes what a writer left that was killed under way. Only who holds the lock may, before it writes itself.
+fn remove_abandoned(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let left = name.to_str().and_then(|name| name.strip_prefix('.')?.strip_suffix(".part")).is_some_and(|name| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        if left {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// netCDF-C asks HDF5 to open a folder only where an extended attribute has a name that ends in `.daos`.
 fn mark(folder: &Path) {
     use std::os::unix::ffi::OsStrExt;
@@ -156,6 +168,9 @@ impl Container {
         let folder = path.canonicalize()?;
         mark(&folder);
         let held = write_lock(&folder)?;
+        if held.is_some() {
+            remove_abandoned(&folder);
+        }
         let container = Self::assemble(folder.clone(), Tree::new(creation, root), generation, true, options, held);
         container.changed.store(true, Ordering::Relaxed);
         if generation == 0 {
@@ -190,6 +205,9 @@ impl Container {
         if writable && std::fs::metadata(&folder)?.permissions().readonly() {
             return Err(fault!("{shown} cannot be written; open it for reading"));
         }
+        if held.is_some() {
+            remove_abandoned(&folder);
+        }
         let (tree, generation) = catalog::load(&folder, kind_of)?;
         let container = Self::assemble(folder.clone(), tree, generation, writable, options, held);
         lock(&OPEN).insert(folder, Arc::downgrade(&container));
@@ -215,8 +233,8 @@ impl Container {
     pub(crate) fn settle(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         let mut extent = lock(&dataset.extent);
         let super::model::Extent { space, table, file } = &mut *extent;
-        if let Some(values) = table {
-            if values.changed && self.writable.load(Ordering::Relaxed) {
+        if let Some(values) = table
+            && values.changed && self.writable.load(Ordering::Relaxed) {
                 let generation = self.generation.load(Ordering::Relaxed) + 1;
                 let mut name = Self::value_name(id, path, generation);
                 let mut more = 0;
@@ -228,7 +246,6 @@ impl Container {
                 *file = Some(name);
                 self.changed.store(true, Ordering::Relaxed);
             }
-        }
         Ok(())
     }
 

@@ -32,6 +32,9 @@ pub(crate) fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
     Some((std::str::from_utf8(words.next()?).ok()?, std::str::from_utf8(words.next()?).ok()?))
 }
 
+/// Makes a group of this name that is missing on the way.
+pub(crate) type Missing<'a> = Option<&'a mut dyn FnMut(&Place, &str) -> Result<()>>;
+
 /// The names in a path, without what stands for nothing.
 pub(crate) fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
@@ -75,7 +78,7 @@ impl Walk<'_> {
     }
 
     /// The group in which a path ends, and the last name; `missing` makes groups that are not there.
-    pub(crate) fn parent<'p>(&mut self, from: &Place, path: &'p str, mut missing: Option<&mut dyn FnMut(&Place, &str) -> Result<()>>) -> Result<(Place, &'p str)> {
+    pub(crate) fn parent<'p>(&mut self, from: &Place, path: &'p str, mut missing: Missing<'_>) -> Result<(Place, &'p str)> {
         let mut at = from.clone();
         if path.starts_with('/') {
             at.object = ROOT;

@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_change_of_shape_keeps_each_element_at_its_coordinates() {
         let (from, to) = ([2u64, 3, 4], [3u64, 2, 5]);
-        let mut old = vec![0u64; 24];
+        let mut old = [0u64; 24];
         (0..24).for_each(|i| old[i as usize] = i + 1);
         let mut new = vec![0u64; 30];
         common_runs(&from, &to, |a, b, n| (0..n).for_each(|i| new[(b + i) as usize] = old[(a + i) as usize]));

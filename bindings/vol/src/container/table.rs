@@ -152,11 +152,6 @@ impl Table {
         Ok(table)
     }
 
-    /// How many elements there are.
-    pub(crate) fn count(&self) -> u64 {
-        self.count
-    }
-
     /// Keeps blobs that the values name.
     pub(crate) fn keep(&mut self, arena: &Arc<Arena>) {
         self.arenas.push(Arc::clone(arena));
@@ -165,11 +160,6 @@ impl Table {
     /// Whether a file is open for the values.
     pub(crate) fn in_file(&self) -> bool {
         !matches!(self.backing, Backing::None)
-    }
-
-    /// The columns.
-    pub(crate) fn columns(&self) -> &[Column] {
-        &self.columns
     }
 
     fn bytes_for(&self, elements: u64) -> Result<u64> {
@@ -394,7 +384,8 @@ impl Table {
         Ok(())
     }
 
-    /// All elements in their form in the file, side by side: a simple road for copies and tests.
+    /// All elements in their form in the file, side by side.
+    #[cfg(test)]
     pub(crate) fn records(&self) -> Result<Vec<u8>> {
         let width = self.kind.bytes();
         let mut out = vec![0; width * self.count as usize];

@@ -1,1 +1,200 @@
 //! Tests of the storage without HDF5.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type};
+use arrow_ipc::reader::FileReader;
+
+use super::blob::Arena;
+use super::fault::Fault;
+use super::kind::{Kind, Member, columns};
+use super::model::{Body, Object, ROOT, Target, lock};
+use super::open::{Container, Create, Options};
+use super::shape::Space;
+use super::table::{Part, Table};
+use super::values::{from_arrow, to_arrow};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+fn simple(shape: &[u64]) -> Space {
+    Space::Simple { shape: shape.to_vec(), max_shape: shape.to_vec() }
+}
+
+/// 16 bytes: an int32 at 0, a big-endian float64 at 8.
+fn particle() -> Kind {
+    let member = |name: &str, offset, kind| Member { name: name.to_owned(), offset, kind };
+    Kind::Compound { bytes: 16, members: vec![member("i", 0, Kind::Integer { bytes: 4, signed: true, swapped: false }), member("f", 8, Kind::Float { bytes: 8, swapped: true })] }
+}
+
+fn record(i: i32) -> Vec<u8> {
+    [&i.to_le_bytes()[..], &[0; 4], &(f64::from(i) / 2.0).to_be_bytes()].concat()
+}
+
+fn every_part() -> Vec<Part> {
+    vec![Part { leaf: 0, at: 0 }, Part { leaf: 1, at: 8 }]
+}
+
+#[test]
+fn records_become_columns_and_records_again_in_memory_and_in_a_file() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for count in [0u64, 1, 1000, 100_000] {
+        let space = simple(&[count]);
+        let mut table = Table::create(&particle(), &space, folder.path(), Vec::new())?;
+        assert_eq!(table.in_file(), count == 100_000);
+        let all: Vec<u8> = (0..count as i32).flat_map(record).collect();
+        table.write(&every_part(), 0, count as usize, &all, 16)?;
+        assert_eq!(table.records()?, all);
+        let name = format!("t.{count}.arrow");
+        table.publish(&name, &space, false)?;
+        let mut reader = FileReader::try_new(File::open(folder.path().join(&name))?, None)?;
+        let batch = reader.next().ok_or("no batch")??;
+        assert_eq!(batch.num_rows() as u64, count);
+        let expected: Vec<i32> = (0..count as i32).collect();
+        assert_eq!(batch.column(0).as_primitive::<Int32Type>().values()[..], expected[..]);
+        assert!(batch.column(1).as_primitive::<Float64Type>().values().iter().zip(&expected).all(|(f, i)| *f == f64::from(*i) / 2.0));
+        let again = Table::open(&particle(), &space, folder.path(), &name, Vec::new())?;
+        assert_eq!(again.records()?, all);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_was_published_never_changes() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let space = simple(&[100_000]);
+    let mut table = Table::create(&particle(), &space, folder.path(), Vec::new())?;
+    table.publish("a.1.arrow", &space, false)?;
+    let before = std::fs::read(folder.path().join("a.1.arrow"))?;
+    table.write(&every_part(), 5, 1, &record(7), 16)?;
+    assert_eq!(std::fs::read(folder.path().join("a.1.arrow"))?, before);
+    table.publish("a.2.arrow", &space, false)?;
+    assert_eq!(table.records()?[80..96], record(7)[..]);
+    drop(table);
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 2);
+    Ok(())
+}
+
+#[test]
+fn growing_and_shrinking_keep_values_and_fill_the_rest() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let kind = Kind::Integer { bytes: 4, signed: true, swapped: false };
+    for scale in [1u64, 400] {
+        let mut space = simple(&[2 * scale, 3]);
+        let mut table = Table::create(&kind, &space, folder.path(), 7i32.to_le_bytes().to_vec())?;
+        let mut expected: Vec<Vec<i32>> = vec![vec![7; 3]; 2 * scale as usize];
+        for (step, next) in [[4 * scale, 3], [3 * scale, 2], [5 * scale, 4], [scale, 4], [900 * scale, 4]].into_iter().enumerate() {
+            let value = step as i32 + 100;
+            table.write(&[Part { leaf: 0, at: 0 }], 1, 1, &value.to_le_bytes(), 4)?;
+            expected[0][1] = value;
+            let to = simple(&next);
+            table.resize(&space, &to)?;
+            space = to;
+            expected.resize(next[0] as usize, vec![7; 3]);
+            expected.iter_mut().for_each(|row| row.resize(next[1] as usize, 7));
+            let flat: Vec<u8> = expected.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
+            assert!(table.records()? == flat, "step {step} of {scale}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn elements_beyond_the_table_are_refused() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut table = Table::create(&particle(), &simple(&[4]), folder.path(), Vec::new())?;
+    assert!(table.write(&every_part(), 4, 1, &record(1), 16).is_err());
+    assert!(table.write(&every_part(), u64::MAX, 1, &record(1), 16).is_err());
+    assert!(table.write(&every_part(), 0, 2, &record(1), 16).is_err());
+    assert!(table.read(&every_part(), 3, 2, &mut [0; 32], 16).is_err());
+    assert!(Table::create(&particle(), &simple(&[1 << 60]), folder.path(), Vec::new()).is_err());
+    assert!(Table::create(&particle(), &simple(&[u64::MAX, 2]), folder.path(), Vec::new()).is_err());
+    Ok(())
+}
+
+#[test]
+fn values_of_variable_length_survive_arrow() -> Outcome {
+    let arena = Arena::new();
+    let entry = |text: Option<&[u8]>, count: u32| -> Result<Vec<u8>, Fault> {
+        let name = text.map_or(Ok([0; 16]), |text| arena.put(text))?;
+        Ok([&count.to_le_bytes()[..], &name].concat())
+    };
+    let texts = [entry(Some(b"abc"), 3)?, entry(None, 0)?, entry(Some(b""), 0)?].concat();
+    let array = to_arrow(&Kind::Text, &texts, 20, 3)?;
+    assert_eq!(array.as_string::<i64>().iter().collect::<Vec<_>>(), [Some("abc"), None, Some("")]);
+    let numbers = Kind::Sequence(Box::new(Kind::Integer { bytes: 2, signed: true, swapped: true }));
+    let lists = [entry(Some(&[0, 1, 0, 2]), 2)?, entry(None, 0)?].concat();
+    let array = to_arrow(&numbers, &lists, 20, 2)?;
+    assert_eq!(format!("{:?}", array.as_list::<i64>().value(0)), "PrimitiveArray<Int16>\n[\n  1,\n  2,\n]");
+    for (kind, array) in [(Kind::Text, to_arrow(&Kind::Text, &texts, 20, 3)?), (numbers, array)] {
+        let mut arenas = Vec::new();
+        let bytes = from_arrow(&kind, &array, &mut arenas)?;
+        assert_eq!(to_arrow(&kind, &bytes, 20, array.len())?.to_data(), array.to_data());
+        drop(arenas);
+        assert!(to_arrow(&kind, &bytes, 20, array.len()).is_err(), "the blobs are gone, and that is said");
+    }
+    Ok(())
+}
+
+#[test]
+fn nested_compounds_are_columns_of_their_own_and_arrays_of_them_are_not() {
+    let inner = particle();
+    let member = |name: &str, offset, kind| Member { name: name.to_owned(), offset, kind };
+    let outer = Kind::Compound { bytes: 64, members: vec![member("n", 0, inner.clone()), member("a", 16, Kind::Array { count: 3, element: Box::new(inner) })] };
+    let columns = columns(&outer);
+    assert!(columns[0].direct && !columns[1].direct);
+    assert_eq!(columns[0].leaves.iter().map(|leaf| (leaf.offset, leaf.bytes, leaf.swap_bytes)).collect::<Vec<_>>(), [(0, 4, 1), (8, 8, 8)]);
+    assert_eq!((columns[1].leaves.len(), columns[1].leaves[0].bytes), (1, 48));
+}
+
+fn no_types(_: &[u8]) -> Result<Kind, Fault> {
+    Err(Fault::new("there are no datatypes here"))
+}
+
+#[test]
+fn a_tree_is_read_as_it_was_published_and_half_written_ones_are_refused() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f");
+    let container = Container::create(&path, Create::New, Object::group(Vec::new(), true), vec![1, 2], Options::default())?;
+    {
+        let mut tree = lock(&container.tree);
+        let group = tree.add(Object::group(vec![9], false));
+        tree.link(ROOT, "g", true, Target::Hard(group))?;
+        tree.link(group, "back", false, Target::Hard(ROOT))?;
+        tree.link(ROOT, "s", false, Target::Soft("/g".to_owned()))?;
+        assert!(tree.link(ROOT, "g", false, Target::Hard(group)).is_err());
+    }
+    container.change()?;
+    container.publish()?;
+    assert!(Container::create(&path, Create::New, Object::group(Vec::new(), false), Vec::new(), Options::default()).is_err());
+    drop(container);
+    let read = Container::open(&path, false, Options::default(), &no_types)?;
+    let tree = lock(&read.tree);
+    assert_eq!(tree.creation, [1, 2]);
+    assert_eq!(tree.links(ROOT)?.keys().collect::<Vec<_>>(), ["g", "s"]);
+    assert_eq!(tree.links(ROOT)?["s"].target, Target::Soft("/g".to_owned()));
+    assert!(matches!(tree.object(ROOT)?.body, Body::Group { tracked: true, next_order: 2, .. }));
+    assert_eq!(tree.references(ROOT), 2);
+    drop(tree);
+    assert!(read.change().is_err(), "it is open for reading");
+    drop(read);
+    let catalog = path.join("catalog.arrow");
+    let whole = std::fs::read(&catalog)?;
+    for cut in (0..whole.len()).step_by(97) {
+        std::fs::write(&catalog, &whole[..cut])?;
+        assert!(Container::open(&path, false, Options::default(), &no_types).is_err(), "{cut} of {} bytes", whole.len());
+    }
+    std::fs::remove_file(&catalog)?;
+    let refused = Container::open(&path, false, Options::default(), &no_types).map(|_: Arc<Container>| ());
+    assert!(refused.is_err_and(|fault| fault.message.contains("without catalog.arrow")));
+    Ok(())
+}

@@ -84,11 +84,10 @@ pub(crate) fn to_arrow(kind: &Kind, bytes: &[u8], stride: usize, count: usize) -
             }
             let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
             let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
-            if own == 0 && std::str::from_utf8(&values).is_ok() {
-                if let Ok(text) = LargeStringArray::try_new(offsets.clone(), Buffer::from_vec(values.clone()), nulls.clone()) {
+            if own == 0 && std::str::from_utf8(&values).is_ok()
+                && let Ok(text) = LargeStringArray::try_new(offsets.clone(), Buffer::from_vec(values.clone()), nulls.clone()) {
                     return Ok(Arc::new(text));
                 }
-            }
             Ok(Arc::new(LargeBinaryArray::try_new(offsets, Buffer::from_vec(values), nulls)?))
         }
         Kind::Sequence(element) => {

@@ -1,0 +1,113 @@
+/* The experiment of the Arrow VOL connector's slides: compound particles (seven floats and an int, 32 bytes) in two
+ * dimensions, written from contiguous memory (CI) and from interleaved memory (II), and read back.
+ * One line for each step: name and seconds. Which connector does it is HDF5_VOL_CONNECTOR's word. */
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MEMBERS 8
+typedef struct { float f[7]; int id; } particle;
+
+static const char *names[MEMBERS] = {"x", "y", "z", "px", "py", "pz", "energy", "id"};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void must(long status, const char *what) {
+    if (status < 0) {
+        fprintf(stderr, "%s failed\n", what);
+        exit(1);
+    }
+}
+
+static hid_t whole(void) {
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(particle));
+    for (int m = 0; m < MEMBERS; m++)
+        must(H5Tinsert(type, names[m], (size_t)m * 4, m < 7 ? H5T_NATIVE_FLOAT : H5T_NATIVE_INT), "insert");
+    return type;
+}
+
+static hid_t single(int m) {
+    hid_t type = H5Tcreate(H5T_COMPOUND, 4);
+    must(H5Tinsert(type, names[m], 0, m < 7 ? H5T_NATIVE_FLOAT : H5T_NATIVE_INT), "insert");
+    return type;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 5) {
+        fprintf(stderr, "usage: particles PATH ROWS COLUMNS ci|ii\n");
+        return 2;
+    }
+    hsize_t shape[2] = {strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10)};
+    size_t count = (size_t)(shape[0] * shape[1]);
+    int contiguous = argv[4][0] == 'c';
+    float *columns = malloc(count * 4 * MEMBERS);
+    particle *records = malloc(count * sizeof *records);
+    for (size_t i = 0; i < count; i++)
+        for (int m = 0; m < MEMBERS; m++) {
+            float value = (float)(i % 65536) + (float)m;
+            int id = (int)i;
+            if (m < 7) { columns[(size_t)m * count + i] = value; records[i].f[m] = value; }
+            else { ((int *)columns)[7 * count + i] = id; records[i].id = id; }
+        }
+    hid_t type = whole(), space = H5Screate_simple(2, shape, NULL);
+
+    double start = now();
+    hid_t file = H5Fcreate(argv[1], H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    must(file, "create");
+    hid_t set = H5Dcreate2(file, "particles", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    must(set, "dataset");
+    if (contiguous)
+        for (int m = 0; m < MEMBERS; m++) {
+            hid_t one = single(m);
+            must(H5Dwrite(set, one, H5S_ALL, H5S_ALL, H5P_DEFAULT, columns + (size_t)m * count), "write");
+            H5Tclose(one);
+        }
+    else
+        must(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records), "write");
+    must(H5Dclose(set), "close"); must(H5Fclose(file), "close");
+    printf("write %.6f\n", now() - start);
+    sync();
+    printf("write+sync %.6f\n", now() - start);
+
+    float *back = calloc(count, 4 * MEMBERS);
+    particle *records_back = calloc(count, sizeof *records_back);
+    file = H5Fopen(argv[1], H5F_ACC_RDONLY, H5P_DEFAULT);
+    must(file, "open");
+    set = H5Dopen2(file, "particles", H5P_DEFAULT);
+    start = now();
+    if (contiguous)
+        for (int m = 0; m < MEMBERS; m++) {
+            hid_t one = single(m);
+            must(H5Dread(set, one, H5S_ALL, H5S_ALL, H5P_DEFAULT, back + (size_t)m * count), "read");
+            H5Tclose(one);
+        }
+    else
+        must(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records_back), "read");
+    printf("read %.6f\n", now() - start);
+    for (size_t i = 0; i < count; i += 997)
+        for (int m = 0; m < 7; m++)
+            if (contiguous ? back[(size_t)m * count + i] != columns[(size_t)m * count + i] : records_back[i].f[m] != records[i].f[m] || records_back[i].id != records[i].id)
+                must(-1, "comparing");
+
+    hid_t one = single(2);
+    start = now();
+    must(H5Dread(set, one, H5S_ALL, H5S_ALL, H5P_DEFAULT, back), "read");
+    printf("one-member %.6f\n", now() - start);
+    must(back[count - 1] == columns[2 * count + count - 1] ? 0 : -1, "comparing");
+
+    hsize_t at[2] = {shape[0] / 4, 0}, box[2] = {shape[0] / 2, shape[1]};
+    hid_t memory = H5Screate_simple(2, box, NULL);
+    must(H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, box, NULL), "select");
+    start = now();
+    must(H5Dread(set, type, memory, space, H5P_DEFAULT, records_back), "read");
+    printf("subset %.6f\n", now() - start);
+    if (records_back[0].id != (int)(at[0] * shape[1])) must(-1, "comparing");
+    H5Dclose(set); H5Fclose(file);
+    return 0;
+}
