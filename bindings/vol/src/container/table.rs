@@ -23,6 +23,8 @@ use super::values;
 const IN_MEMORY_BYTES: u64 = 256 << 10;
 /// How many elements are taken apart at a time: their bytes stay in the processor's cache.
 const BLOCK_ELEMENTS: usize = 16 << 10;
+/// How many of them go leaf by leaf: those bytes stay in its nearest cache.
+const NEAR_ELEMENTS: usize = 512;
 
 #[derive(Debug)]
 enum Store {
@@ -312,11 +314,22 @@ impl Table {
         self.own(None)?;
         self.touched = self.touched.max(start + count as u64);
         let Self { stores, leaves, backing, .. } = self;
-        let mut scratch = Vec::new();
+        let mut scratches = vec![Vec::new(); parts.len()];
         for first in (0..count).step_by(BLOCK_ELEMENTS.max(1)) {
             let whole = parts.len() == 1 && parts.iter().all(|p| leaves[p.leaf].bytes == stride && leaves[p.leaf].swap_bytes == 1);
             let now = if whole { count } else { BLOCK_ELEMENTS.min(count - first) };
-            for part in parts {
+            let strided = |part: &Part, stores: &[Store]| matches!(stores[part.leaf], Store::File { .. }) && (leaves[part.leaf].bytes != stride || leaves[part.leaf].swap_bytes != 1);
+            for (part, scratch) in parts.iter().zip(&mut scratches).filter(|(part, _)| strided(part, stores)) {
+                scratch.resize(now * leaves[part.leaf].bytes, 0);
+            }
+            for near in (0..now).step_by(NEAR_ELEMENTS) {
+                for (part, scratch) in parts.iter().zip(&mut scratches).filter(|(part, _)| strided(part, stores)) {
+                    let width = leaves[part.leaf].bytes;
+                    let from = source.get((first + near) * stride + part.at..).ok_or_else(|| fault!("the memory ends early"))?;
+                    gather(from, stride, width, &mut scratch[near * width..now.min(near + NEAR_ELEMENTS) * width])?;
+                }
+            }
+            for (part, scratch) in parts.iter().zip(&mut scratches) {
                 let leaf = &leaves[part.leaf];
                 let bytes = now * leaf.bytes;
                 let from = source.get(first * stride + part.at..).ok_or_else(|| fault!("the memory ends early"))?;
@@ -333,10 +346,8 @@ impl Table {
                         if contiguous {
                             backing.file()?.write_all_at(from.get(..bytes).ok_or_else(|| fault!("the memory ends early"))?, at)?;
                         } else {
-                            scratch.resize(bytes, 0);
-                            gather(from, stride, leaf.bytes, &mut scratch)?;
-                            values::swap(&mut scratch, leaf.swap_bytes);
-                            backing.file()?.write_all_at(&scratch, at)?;
+                            values::swap(scratch, leaf.swap_bytes);
+                            backing.file()?.write_all_at(scratch, at)?;
                         }
                     }
                 }
@@ -351,11 +362,11 @@ impl Table {
     /// Gives `count` elements from element `start` on, one every `stride` bytes of `target`.
     pub(crate) fn read(&self, parts: &[Part], start: u64, count: usize, target: &mut [u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
-        let mut scratch = Vec::new();
+        let mut scratches = vec![Vec::new(); parts.len()];
         let whole = parts.len() == 1 && parts.iter().all(|p| self.leaves[p.leaf].bytes == stride && self.leaves[p.leaf].swap_bytes == 1);
         for first in (0..count).step_by(BLOCK_ELEMENTS) {
             let now = if whole { count } else { BLOCK_ELEMENTS.min(count - first) };
-            for part in parts {
+            for (part, scratch) in parts.iter().zip(&mut scratches) {
                 let leaf = &self.leaves[part.leaf];
                 let bytes = now * leaf.bytes;
                 let to = target.get_mut(first * stride + part.at..).ok_or_else(|| fault!("the memory ends early"))?;
@@ -371,10 +382,19 @@ impl Table {
                             self.backing.file()?.read_exact_at(to.get_mut(..bytes).ok_or_else(|| fault!("the memory ends early"))?, at)?;
                         } else {
                             scratch.resize(bytes, 0);
-                            self.backing.file()?.read_exact_at(&mut scratch, at)?;
-                            scatter(&scratch, stride, leaf, to)?;
+                            self.backing.file()?.read_exact_at(scratch, at)?;
                         }
                     }
+                }
+            }
+            for near in (0..now).step_by(NEAR_ELEMENTS) {
+                for (part, scratch) in parts.iter().zip(&scratches) {
+                    let leaf = &self.leaves[part.leaf];
+                    if !matches!(self.stores[part.leaf], Store::File { .. }) || (leaf.bytes == stride && leaf.swap_bytes == 1) {
+                        continue;
+                    }
+                    let to = target.get_mut((first + near) * stride + part.at..).ok_or_else(|| fault!("the memory ends early"))?;
+                    scatter(&scratch[near * leaf.bytes..now.min(near + NEAR_ELEMENTS) * leaf.bytes], stride, leaf, to)?;
                 }
             }
             if whole {
