@@ -189,6 +189,31 @@ def test_chunks_that_a_test_of_another_column_rules_out_are_skipped(spark: Any, 
     assert some.where("value = 2").count() == 1 << 20
 
 
+def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pathlib.Path) -> None:
+    import hyperslab as hs
+
+    path = tmp_path / "a.h5"
+    random = np.random.default_rng(5)
+    with h5py.File(path, "w") as f:
+        # Every chunk has small and large values, so only an index knows which have one beyond the limit.
+        energy = f.create_dataset("energy", data=random.random(8 << 16).astype("f4"), chunks=(1 << 16,), compression="gzip", compression_opts=1)
+        energy[3 * (1 << 16) + 5] = 7.5
+        f.create_dataset("number", data=np.arange(8 << 16), chunks=(1 << 16,), compression="gzip", compression_opts=1)
+
+    def some() -> Any:
+        return spark.read.format("hdf5").load(str(path)).where("energy > 7").select("number")
+
+    before = metrics(some())
+    hs.index(path, ["/energy"], "X")
+    after = metrics(some())
+    assert [row.number for row in some().collect()] == [3 * (1 << 16) + 5]
+    assert after["chunksDecoded"] < before["chunksDecoded"]
+    # A file that has changed since has no index.
+    with h5py.File(path, "r+") as f:
+        f["energy"][6 * (1 << 16)] = 9
+    assert [row.number for row in some().orderBy("number").collect()] == [3 * (1 << 16) + 5, 6 * (1 << 16)]
+
+
 def test_what_a_query_names_twice_is_read_once(spark: Any, frame: Any, path: pathlib.Path) -> None:
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     try:
