@@ -73,7 +73,7 @@ def test_the_halo_of_a_beam_is_found_and_drawn(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("name, printed", [
     ("write_processes.py", "(4000,) 277.149 (6,)"),
-    ("write_dask.py", "(3000, 8) 2"),
+    ("write_dask.py", "(3000, 8) 6"),
 ])
 def test_an_example_of_parallel_writing_runs(tmp_path: pathlib.Path, name: str, printed: str) -> None:
     program = DATA.parent / name
