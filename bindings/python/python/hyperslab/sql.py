@@ -13,8 +13,8 @@ from .objects import Dataset, Group
 
 def _paths(group: Group, prefix: str, seen: frozenset[int]) -> list[str]:
     found: list[str] = []
-    for name, kind, number, _ in group._links():
-        if kind != "hard":
+    for name, _, number, _ in group._links():
+        if number is None:
             if _leads_to_a_dataset(group, name):
                 found.append(prefix + name)
             continue

@@ -33,7 +33,7 @@ def members(group: Group, seen: frozenset[int]) -> Iterator[Entry]:
 
     for name, kind, number, target in group._links():
         path = f"{group.name.rstrip('/')}/{name}"
-        if kind != "hard":
+        if number is None:
             yield Entry(name, path, f"{kind} link", None, target, False)
             continue
         found = make(group._file, number, path)
