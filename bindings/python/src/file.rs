@@ -9,6 +9,9 @@ use crate::heap::Heap;
 use crate::wait::{run, wait};
 use crate::{describe, reference};
 
+/// A link: name, kind, the object of a hard one, the target of another.
+type PyLink<'a> = (&'a str, &'a str, Option<usize>, String);
+
 /// An open file.
 #[pyclass(frozen, eq, hash, module = "hyperslab._native")]
 #[derive(PartialEq, Eq, Hash)]
@@ -90,7 +93,7 @@ impl File {
     }
 
     /// A group's links: name, kind, number of the object, target as text.
-    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Vec<(&str, &str, Option<usize>, String)>> {
+    fn links(&self, py: Python<'_>, group: usize) -> PyResult<Vec<PyLink<'_>>> {
         let links = self.group(py, group)?.links.iter().map(|link| match &link.target {
             LinkTarget::Hard(id) => (link.name.as_str(), "hard", Some(id.0), String::new()),
             LinkTarget::Soft(path) => (link.name.as_str(), "soft", None, path.clone()),

@@ -43,7 +43,7 @@ fn example() -> PathBuf {
 
 /// Two reads of a dataset of several chunks, and where its last chunk begins.
 fn two_reads(forget: bool) -> Result<(Vec<u8>, Vec<u8>, usize)> {
-    let storage = Arc::new(LocalFile::open(&example())?);
+    let storage = Arc::new(LocalFile::open(example())?);
     let mut inner: Arc<dyn ArrayFile> = hyperslab_formats::open(storage, &OpenOptions::default())?;
     let id = inner.tree().objects.iter().position(|object| object.path == "/X").map(ObjectId).ok_or_else(|| crate::Error::internal("no /X"))?;
     let dataset = inner.tree().dataset(id).cloned().ok_or_else(|| crate::Error::internal("no dataset"))?;
