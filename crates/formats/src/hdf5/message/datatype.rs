@@ -202,7 +202,8 @@ fn name(cursor: &mut Cursor<'_>, version: u8) -> Result<String> {
 
 fn array(place: &Cursor<'_>, base: Datatype, shape: Vec<u64>, size: u64) -> Result<Datatype> {
     let bytes = shape.iter().try_fold(base.size(), |n, &extent| n.checked_mul(extent));
-    if bytes != Some(size) || shape.contains(&0) {
+    // Text and opaque values may have no bytes, but not an array of them.
+    if bytes != Some(size) || size == 0 {
         return Err(place.corrupt(format!("an array of shape {shape:?} does not fill {size} bytes")));
     }
     Ok(Datatype::Array { base: Box::new(base), shape })
