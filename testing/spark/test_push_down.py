@@ -195,22 +195,23 @@ def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pa
     path = tmp_path / "a.h5"
     random = np.random.default_rng(5)
     with h5py.File(path, "w") as f:
-        # Every chunk has small and large values, so only an index knows which have one beyond the limit.
-        energy = f.create_dataset("energy", data=random.random(8 << 16).astype("f4"), chunks=(1 << 16,), compression="gzip", compression_opts=1)
-        energy[3 * (1 << 16) + 5] = 7.5
+        # Every chunk has small and large values, so only an index knows which have this one.
+        values = 2 * random.integers(0, 1000, 8 << 16)
+        values[3 * (1 << 16) + 5] = 7
+        f.create_dataset("charge", data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
         f.create_dataset("number", data=np.arange(8 << 16), chunks=(1 << 16,), compression="gzip", compression_opts=1)
 
     def some() -> Any:
-        return spark.read.format("hdf5").load(str(path)).where("energy > 7").select("number")
+        return spark.read.format("hdf5").load(str(path)).where("charge = 7").select("number")
 
     before = metrics(some())
-    hs.index(path, ["/energy"], "X")
+    hs.index(path, ["/charge"], "X")
     after = metrics(some())
     assert [row.number for row in some().collect()] == [3 * (1 << 16) + 5]
-    assert after["chunksDecoded"] < before["chunksDecoded"]
+    assert after["chunksDecoded"] == 1 < before["chunksDecoded"]
     # A file that has changed since has no index.
     with h5py.File(path, "r+") as f:
-        f["energy"][6 * (1 << 16)] = 9
+        f["charge"][6 * (1 << 16)] = 7
     assert [row.number for row in some().orderBy("number").collect()] == [3 * (1 << 16) + 5, 6 * (1 << 16)]
 
 
