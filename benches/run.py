@@ -202,9 +202,10 @@ def run(race: Race, folder: pathlib.Path, repeats: int, budget_seconds: float) -
     finally:
         processes.stop()
     # The programs in Rust say a byte of what they read; these say a value.
-    checks = set().union(*(c.checks for c in race.contestants if c.process not in ("limit", "ours (Rust)") and c.work != "files"))
+    said = [c.checks for c in race.contestants if c.process not in ("limit", "ours (Rust)") and c.work != "files"]
+    checks = {float(check) for checks in said for check in checks}
     if len(checks) > 1:
-        raise SystemExit(f"{race.name}: the contestants did not read the same: {', '.join(sorted(checks))}")
+        raise SystemExit(f"{race.name}: the contestants did not read the same: {', '.join(map(str, sorted(checks)))}")
 
 
 def report(race: Race, console: Console) -> dict[str, object]:
