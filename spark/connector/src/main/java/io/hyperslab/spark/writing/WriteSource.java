@@ -101,6 +101,8 @@ public final class WriteSource implements TableProvider {
 
     @Override
     public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
+      // Not before: of what fails until here, Spark lets nobody know.
+      write.begin();
       return new RowWriterFactory(write.plan(), schema, request, options.records(), options.nullsAreNan());
     }
 
