@@ -151,6 +151,20 @@ def test_statistics_tell_spark_how_large_it_is(spark: Any, frame: Any) -> None:
     assert int(str(statistics.rowCount().get())) == SHAPE[0] * SHAPE[1]
 
 
+def test_a_join_reads_only_the_chunks_of_the_values_it_found(spark: Any, path: pathlib.Path, frame: Any, tmp_path: pathlib.Path) -> None:
+    from pyspark.sql.functions import broadcast, col
+
+    with h5py.File(path) as f:
+        lats, data = f["lat"][:], f["x"][...]
+    spark.createDataFrame([(float(lats[number]), number % 100) for number in range(SHAPE[0])], "place double, kind int").write.parquet(str(tmp_path / "p"))
+    few = spark.read.parquet(str(tmp_path / "p")).where("kind = 42")
+    joined = frame.join(broadcast(few), col("lat") == col("place")).select("x")
+    assert "dynamicpruning" in plan(joined)
+    counted = metrics(joined)
+    assert counted["chunksDecoded"] == 2, "rows 42 and 142, of chunks of ten rows"
+    np.testing.assert_array_equal(np.array([row.x for row in joined.collect()], "f4"), data[[42, 142]].reshape(-1))
+
+
 def test_a_join_prunes_the_scan_while_it_runs(spark: Any, path: pathlib.Path, frame: Any, tmp_path: pathlib.Path) -> None:
     from pyspark.sql.functions import broadcast, col
 
@@ -200,15 +214,27 @@ def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pa
         values[3 * (1 << 16) + 5] = 7
         f.create_dataset("charge", data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
         f.create_dataset("number", data=np.arange(8 << 16), chunks=(1 << 16,), compression="gzip", compression_opts=1)
+        energy = random.random(8 << 16)
+        energy[2 * (1 << 16) + 9], energy[6 * (1 << 16) + 1] = 7, np.nan
+        f.create_dataset("energy", data=energy, chunks=(1 << 16,), compression="gzip", compression_opts=1)
 
     def some() -> Any:
         return spark.read.format("hdf5").load(str(path)).where("charge = 7").select("number")
 
+    def high(test: str = "> 6.5") -> Any:
+        return spark.read.format("hdf5").load(str(path)).where(f"energy {test}").select("number")
+
     before = metrics(some())
-    hs.index(path, ["/charge"], "X")
+    floats = metrics(high())
+    hs.index(path, ["/charge", "/energy"], "X")
     after = metrics(some())
     assert [row.number for row in some().collect()] == [3 * (1 << 16) + 5]
     assert after["chunksDecoded"] == 1 < before["chunksDecoded"]
+    # For Spark NaN is above every number.
+    assert [row.number for row in high().collect()] == [2 * (1 << 16) + 9, 6 * (1 << 16) + 1]
+    assert metrics(high())["chunksDecoded"] == 2 < floats["chunksDecoded"]
+    assert [row.number for row in high("> 6.5 and energy < 100").collect()] == [2 * (1 << 16) + 9]
+    assert high("<= 6.5").count() == (8 << 16) - 2
     # A file that has changed since has no index.
     with h5py.File(path, "r+") as f:
         f["charge"][6 * (1 << 16)] = 7
@@ -257,3 +283,41 @@ def test_the_order_of_the_rows_is_reported(spark: Any, frame: Any, path: pathlib
     assert "Sort [" in plan(frame.select("_row", "x").sortWithinPartitions("x"))
     twice = spark.read.format("hdf5").option("dataset", "/x").load([str(path), str(path.parent / "grid.h5")])
     assert "Sort [" not in plan(twice.select("_row").sortWithinPartitions("_row")), "one file named twice is one"
+
+
+def test_the_order_of_many_files_is_reported_where_it_is_that_of_their_names(spark: Any, tmp_path: pathlib.Path) -> None:
+    from pyspark.sql.functions import col
+
+    for number in (1, 2, 10):
+        with h5py.File(tmp_path / f"run_{number}.h5", "w") as f:
+            f["x"] = np.arange(5) + 10 * number
+            f["g1/y"], f["g2/y"] = np.arange(5), np.arange(5)
+
+    def read(*names: str, dataset: str = "/x") -> Any:
+        frame = spark.read.format("hdf5").option("dataset", dataset).option("partitions", 1).load([str(tmp_path / name) for name in names])
+        return frame.select(col("_file").alias("f"), col("_row").alias("r"), "*").sortWithinPartitions("_file", "_row")
+
+    rising, falling = read("run_1.h5", "run_2.h5"), read("run_2.h5", "run_10.h5")
+    assert "Sort [" not in plan(rising) and "Sort [" in plan(falling), "run_10 is before run_2 as a text, not as a number"
+    for frame in (rising, falling):
+        keys = [(row.f, row.r) for row in frame.collect()]
+        assert keys == sorted(keys) and len(keys) == 10
+    # The numbers of two arrays in one file each begin with 0.
+    several = read("run_1.h5", "run_2.h5", dataset="/g*/y")
+    assert "Sort [" in plan(several)
+    (tmp_path / "list.csv").write_text("run_1.h5,/g*/y\n")
+    listed = spark.read.format("hdf5").option("partitions", 1).load(str(tmp_path / "list.csv")).select("_row", "y").sortWithinPartitions("_row")
+    assert "Sort [" in plan(listed) and [row._row for row in listed.collect()] == [n // 2 for n in range(10)]
+
+
+def test_partitions_are_as_large_as_asked(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=np.arange(4 << 20, dtype="f8"), chunks=(1 << 16,))
+
+    def bytes_of_partitions(target: int) -> list[int]:
+        frame = spark.read.format("hdf5").option("dataset", "/x").option("targetPartitionBytes", target).load(str(tmp_path / "a.h5"))
+        return [8 * n for n in frame.select("x").rdd.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect()]
+
+    for target in (4 << 20, 16 << 20):
+        found = bytes_of_partitions(target)
+        assert sum(found) == 32 << 20 and max(found) <= target * 9 / 8 and len(found) <= 1.5 * (32 << 20) / target
