@@ -109,8 +109,8 @@ def many_chunks(path: pathlib.Path) -> None:
     chunk = np.random.default_rng(1).integers(0, 4, 1 << 20).astype("f8")
     stored = zlib.compress(chunk.tobytes(), 1)
     with h5py.File(path, "w") as f:
-        x = f.create_dataset("x", shape=(400 << 20,), dtype="f8", chunks=(1 << 20,), compression="gzip", compression_opts=1)
-        for number in range(400):
+        x = f.create_dataset("x", shape=(160 << 20,), dtype="f8", chunks=(1 << 20,), compression="gzip", compression_opts=1)
+        for number in range(160):
             x.id.write_direct_chunk((number << 20,), stored)
 
 
@@ -153,7 +153,7 @@ def test_cancelling_stops_a_native_read(spark: Any, tmp_path: pathlib.Path) -> N
     print("native call, and all until the reader is closed, in s:", [f"{native:.3f}, {all_:.3f}" for native, all_ in rounds])
     native = sorted(native for native, _ in rounds)
     assert 0 < native[2] < 0.15, f"{native} s of the native call, with 0.05 s until it is told"
-    assert max(all_ for _, all_ in rounds) < 5, rounds
+    assert min(all_ for _, all_ in rounds) < 0.2 and max(all_ for _, all_ in rounds) < 5, rounds
 
 
 @pytest.mark.once

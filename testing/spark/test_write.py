@@ -208,6 +208,8 @@ def test_partitions_by_value_are_refused(spark: Any, tmp_path: pathlib.Path) -> 
 
 def test_tables_are_not_written_into(spark: Any, tmp_path: pathlib.Path) -> None:
     """What is written is a file: of INSERT and of tables of a catalog, Spark says that they do not append."""
+    from pyspark.sql.functions import lit
+
     path = tmp_path / "out.h5"
     spark.range(5).write.format("hdf5").option("dataset", "/x").save(str(path))
     before = path.read_bytes()
@@ -220,7 +222,7 @@ def test_tables_are_not_written_into(spark: Any, tmp_path: pathlib.Path) -> None
                       lambda: spark.sql("insert into to_write values (5, 5)"),
                       lambda: spark.sql("delete from written.`out.h5`.x where x = 1"),
                       lambda: frame.writeTo("written.`out.h5`.x").append(),
-                      lambda: frame.writeTo("written.`out.h5`.x").overwrite(frame.x > 0)):
+                      lambda: frame.writeTo("written.`out.h5`.x").overwrite(lit(True))):
             with pytest.raises(Exception, match="does not support|not support|Cannot"):
                 write()
         for create in (lambda: frame.writeTo("written.`out.h5`.y").create(), lambda: spark.sql("create table written.`out.h5`.y (x int)")):
