@@ -153,18 +153,19 @@ def test_statistics_tell_spark_how_large_it_is(spark: Any, frame: Any) -> None:
     assert int(str(statistics.rowCount().get())) == SHAPE[0] * SHAPE[1]
 
 
-def test_a_join_reads_only_the_chunks_of_the_values_it_found(spark: Any, path: pathlib.Path, frame: Any, tmp_path: pathlib.Path) -> None:
+def test_a_join_reads_only_the_chunks_of_the_values_it_found(spark: Any, tmp_path: pathlib.Path) -> None:
     from pyspark.sql.functions import broadcast, col
 
-    with h5py.File(path) as f:
-        lats, data = f["lat"][:], f["x"][...]
-    spark.createDataFrame([(float(lats[number]), number % 100) for number in range(SHAPE[0])], "place double, kind int").write.parquet(str(tmp_path / "p"))
-    few = spark.read.parquet(str(tmp_path / "p")).where("kind = 42")
-    joined = frame.join(broadcast(few), col("lat") == col("place")).select("x")
+    data = np.random.default_rng(3).standard_normal((200, 50))
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=data, chunks=(10, 50), compression="gzip")
+    spark.range(200).write.parquet(str(tmp_path / "numbers"))
+    few = spark.read.parquet(str(tmp_path / "numbers")).where("id % 100 = 42")
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "a.h5"))
+    joined = frame.join(broadcast(few), col("dim_0") == col("id")).select("x")
     assert "dynamicpruning" in plan(joined)
-    counted = metrics(joined)
-    assert counted["chunksDecoded"] == 2, "rows 42 and 142, of chunks of ten rows"
-    np.testing.assert_array_equal(np.array([row.x for row in joined.collect()], "f4"), data[[42, 142]].reshape(-1))
+    assert metrics(joined)["chunksDecoded"] == 2, "rows 42 and 142, of chunks of ten rows"
+    np.testing.assert_array_equal([row.x for row in joined.collect()], data[[42, 142]].reshape(-1))
 
 
 def test_a_join_prunes_the_scan_while_it_runs(spark: Any, path: pathlib.Path, frame: Any, tmp_path: pathlib.Path) -> None:
@@ -313,15 +314,15 @@ def test_the_order_of_many_files_is_reported_where_it_is_that_of_their_names(spa
 
 
 def test_partitions_are_as_large_as_asked(spark: Any, tmp_path: pathlib.Path) -> None:
-    from pyspark.sql.functions import spark_partition_id
+    from pyspark.sql.functions import count, max, spark_partition_id
 
     with h5py.File(tmp_path / "a.h5", "w") as f:
         f.create_dataset("x", data=np.arange(4 << 20, dtype="f8"), chunks=(1 << 16,))
 
     def bytes_of_partitions(target: int) -> list[int]:
         frame = spark.read.format("hdf5").option("dataset", "/x").option("targetPartitionBytes", target).load(str(tmp_path / "a.h5"))
-        return [8 * row["count"] for row in frame.select("x").groupBy(spark_partition_id()).count().collect()]
+        return [8 * row["count"] for row in frame.groupBy(spark_partition_id()).agg(max("x"), count("*").alias("count")).collect()]
 
     for target in (4 << 20, 16 << 20):
-        found = bytes_of_partitions(target)
-        assert sum(found) == 32 << 20 and max(found) <= target * 9 / 8 and len(found) <= 1.5 * (32 << 20) / target
+        found = sorted(bytes_of_partitions(target))
+        assert sum(found) == 32 << 20 and found[-1] <= target * 9 / 8 and len(found) <= 1.5 * (32 << 20) / target
