@@ -103,6 +103,16 @@ def test_the_names_are_the_same_from_the_jvm(spark: Any, path: str) -> None:
     assert point.label() == data[20, 2] and list(point.features().toArray()) == np.delete(data[20], 2).tolist()
 
 
+def test_rows_with_their_numbers_take_one_job(spark: Any, path: str) -> None:
+    rows = mllib.h5read_irow(spark, path, "/x", 3)
+    spark.sparkContext.setJobGroup("numbers", "numbers")
+    try:
+        assert [row.index for row in rows.collect()] == list(range(SHAPE[0]))
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("numbers")) == 1, "H5Spark's zipWithIndex read the file twice"
+
+
 def test_a_folder_is_read_and_errors_are_raised(spark: Any, path: str, tmp_path: pathlib.Path) -> None:
     for n in range(3):
         with h5py.File(tmp_path / f"part_{n}.h5", "w") as f:

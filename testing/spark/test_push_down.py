@@ -244,6 +244,39 @@ def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pa
     assert [row.number for row in some().orderBy("number").collect()] == [3 * (1 << 16) + 5, 6 * (1 << 16)]
 
 
+def test_tasks_build_a_value_index(spark: Any, tmp_path: pathlib.Path) -> None:
+    import hyperslab as hs
+
+    path = tmp_path / "a.h5"
+    values = np.random.default_rng(6).integers(0, 1 << 30, 8 << 16)
+    with h5py.File(path, "w") as f:
+        f.create_dataset("charge", data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
+    spark.sparkContext.setJobGroup("indexing", "indexing")
+    try:
+        built = hs.spark.index(spark, path, "/charge", "X", tasks=4)
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert built.datasets == 1 and built.built_blocks >= 8
+    tracker = spark.sparkContext.statusTracker()
+    [job] = tracker.getJobIdsForGroup("indexing")
+    [stage] = tracker.getJobInfo(job).stageIds
+    assert tracker.getStageInfo(stage).numTasks == 4
+    assert hs.index_remarks(str(path)) == []
+    wanted = int(values[5 * (1 << 16) + 3])
+    frame = spark.read.format("hdf5").load(str(path)).where(f"charge = {wanted}").select("_row")
+    assert [row._row for row in frame.collect()] == np.flatnonzero(values == wanted).tolist()
+    assert "index X on charge" in hs.open(path).table("/", where=f"charge = {wanted}").explain()
+    assert hs.spark.index(spark, [path], ["/charge"], "X").built_blocks == 0, "what is built stays"
+
+
+def test_batches_are_bounded_in_bytes(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=np.zeros((512, 1 << 15)), chunks=(16, 1 << 15))
+    frame = spark.read.format("hdf5").options(dataset="/x", layout="rows", partitions=1).load(str(tmp_path / "a.h5"))
+    # 128 MiB in 512 rows, though a batch may have 65,536 of them.
+    assert metrics(frame.select("x"))["batches"] >= 4
+
+
 def test_what_a_query_names_twice_is_read_once(spark: Any, frame: Any, path: pathlib.Path) -> None:
     spark.conf.set("spark.sql.adaptive.enabled", "false")
     try:
