@@ -30,8 +30,7 @@ $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
 demo: setup ## the main job on the real files of examples/data
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
-# Spark's tests are a target of their own (test-spark): one of them still depends on who is faster when a write fails.
-test: test-rust test-python test-mpi fuzz-short ## every test but those of Spark
+test: test-rust test-python test-mpi test-spark fuzz-short ## every test
 
 test-rust: ## the crates' own tests
 	cargo test --locked --quiet -p hyperslab-array -p hyperslab-storage -p hyperslab-formats -p hyperslab -p hyperslab-jni -p hyperslab-vol

@@ -156,6 +156,24 @@ def test_tasks_that_contradict_each_other_conflict(tmp_path: pathlib.Path, defin
     assert tree(tmp_path) == []
 
 
+def test_a_plan_that_has_begun_is_given_up_while_tasks_write(tmp_path: pathlib.Path) -> None:
+    plan = hs.WritePlan(tmp_path / "out.h5")
+    plan.begin()
+    sent = hs.WritePlan.from_bytes(bytes(plan))
+    early = sent.task(0)
+    early.create_dataset("x", data=[1], rows=True)
+    plan.abort()
+    assert tree(tmp_path) == []
+    with pytest.raises(hs.IoError):
+        early.finish()
+    with pytest.raises(hs.CancelledError, match="given up"):
+        sent.task(1)
+    with pytest.raises(hs.CancelledError, match="given up"):
+        sent.commit([])
+    plan.abort()
+    assert tree(tmp_path) == []
+
+
 def test_tasks_that_say_the_same_merge(tmp_path: pathlib.Path) -> None:
     plan = hs.WritePlan(tmp_path / "out.h5")
     fragments = []

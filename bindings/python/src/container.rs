@@ -149,6 +149,12 @@ impl WritePlan {
         }
     }
 
+    /// Makes the folder of the tasks' subfiles.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
+        plan.begin().map_err(|error| raise(py, &error))
+    }
+
     /// Gives the write up.
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         let plan = self.plan(py)?;

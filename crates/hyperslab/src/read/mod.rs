@@ -323,6 +323,7 @@ impl Job<'_> {
             self.cancellation.check()?;
             self.fetch(fetched, read.offset, read.length)?;
             for &member in &read.members {
+                self.cancellation.check()?;
                 let (Some(location), Some(&(offset, length))) = (chunks.get(member), ranges.get(member)) else {
                     return Err(Error::internal("coalescing invented a range"));
                 };

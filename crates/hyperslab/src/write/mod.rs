@@ -14,6 +14,7 @@ mod commit;
 mod completion;
 mod dataset;
 mod definition;
+mod folder;
 mod fragment;
 mod fuse;
 mod master;

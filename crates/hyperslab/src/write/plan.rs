@@ -28,7 +28,7 @@ pub enum WriteMode {
     Append,
 }
 
-/// How a container is to be written. Making one touches nothing.
+/// How a container is to be written. Making one touches nothing, [`WritePlan::begin`] makes a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePlan {
     version: u32,
@@ -45,6 +45,8 @@ pub struct WritePlan {
     pub(super) durable: bool,
     /// Whether subfiles get checksums.
     pub(super) checksums: bool,
+    /// Whether the folder of the subfiles was made with the plan, so that no task may make it.
+    pub(super) begun: bool,
 }
 
 impl WritePlan {
@@ -66,7 +68,7 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false })
+        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;

@@ -59,8 +59,7 @@ struct Local {
 
 impl Task {
     pub(super) fn begin(plan: &WritePlan, number: u64, session: &Session) -> Result<Self> {
-        let folder = plan.folder();
-        std::fs::create_dir_all(&folder).map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
+        let folder = plan.folder_for_writing()?;
         let attempt: String = unique_name().chars().take(8).collect();
         let name = format!("{number:04}-{attempt}.h5");
         let place = folder.join(&name);
