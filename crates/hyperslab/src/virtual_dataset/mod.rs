@@ -104,7 +104,7 @@ fn name(datatype: &Datatype) -> String {
 
 /// The source dataset; `None` where it is missing and the session fills in its place.
 fn open(file: &File, part: &Part) -> Result<Option<(File, ObjectId)>> {
-    match file.neighbour(&part.file).and_then(|other| other.find(&part.dataset)) {
+    match file.source(&part.file).and_then(|other| other.find(&part.dataset)) {
         Ok(found) => Ok(Some((found.file, found.object))),
         Err(error) if is_missing(&error) && file.session().missing_sources() == MissingSources::Fill => Ok(None),
         Err(error) => Err(Error::new(

@@ -1,5 +1,6 @@
 //! The values of one dataset on their way into a file.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hyperslab_array::{Dataspace, Error, Result};
@@ -11,6 +12,7 @@ use super::boxes::{Region, copy, runs};
 use super::definition::DatasetDefinition;
 use super::room::Blocks;
 use super::sharing::Place;
+use super::unwritten::unwritten;
 use crate::Session;
 
 /// Bytes of unfinished chunks that a dataset keeps in memory.
@@ -207,14 +209,19 @@ impl DatasetWriter {
                 return Ok(());
             }
             let (whole, parts): (Vec<Touched>, Vec<Touched>) = chunks.into_iter().partition(|chunk| chunk.whole);
-            let encoded: Vec<Result<(Vec<u8>, u32)>> = session.compute(|| {
-                let encode = |chunk: &Touched| {
-                    let mut target = blank(chunk_bytes, definition);
-                    fill_in(&mut target, chunk, chunk_shape, region, bytes, size)?;
-                    definition.filters.encode(target)
-                };
-                Ok(whole.par_iter().map(encode).collect())
-            })?;
+            let filtered = !definition.filters.filters.is_empty();
+            let encode = |chunk: &Touched| {
+                if let Some(run) = as_it_lies(chunk, chunk_shape, region, bytes, size).filter(|_| !filtered) {
+                    return Ok((Cow::Borrowed(run), 0));
+                }
+                let mut target = blank(chunk_bytes, definition);
+                fill_in(&mut target, chunk, chunk_shape, region, bytes, size)?;
+                definition.filters.encode(target).map(|(bytes, mask)| (Cow::Owned(bytes), mask))
+            };
+            let encoded: Vec<Result<(Cow<'_, [u8]>, u32)>> = match filtered {
+                true => session.compute(|| Ok(whole.par_iter().map(encode).collect()))?,
+                false => whole.iter().map(encode).collect(),
+            };
             for (chunk, encoded) in whole.into_iter().zip(encoded) {
                 let (bytes, mask) = encoded?;
                 partial.remove(&chunk.position);
@@ -260,6 +267,48 @@ impl DatasetWriter {
             Storage::Contiguous(_) | Storage::Virtual(_) | Storage::Placed { .. } => Ok(()),
             Storage::Chunked { stored, partial, .. } => put_away(partial, stored, &self.definition, blocks, session),
         }
+    }
+
+    /// Whether chunks wait for elements.
+    pub fn is_waiting(&self) -> bool {
+        matches!(&self.storage, Storage::Chunked { partial, .. } if !partial.is_empty())
+    }
+
+    /// Writes the fill value where nobody wrote, in a file whose bytes are otherwise zero there. What has no place in the
+    /// file, or is a chunk that nobody touched, is the fill value anyway.
+    pub fn fill_rest(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let Some(fill) = &self.definition.fill_value else { return Ok(()) };
+        let (shape, size) = (self.definition.dataspace.shape(), self.definition.datatype.size());
+        let piece = fill.repeat((FILL_BYTES / fill.len().max(1)).max(1));
+        let mut outcome = Ok(());
+        let mut put = |mut at: u64, length: u64| {
+            let end = at.saturating_add(length);
+            while outcome.is_ok() && at < end {
+                let part = usize::try_from(end - at).ok().and_then(|length| piece.get(..length)).unwrap_or(&piece);
+                outcome = write_at(at, part);
+                at += part.len() as u64;
+            }
+        };
+        let zeros = vec![0; shape.len()];
+        match &self.storage {
+            Storage::Contiguous(Some(address)) if !self.written.is_empty() => {
+                for region in unwritten(Region::all(shape), &self.written) {
+                    runs(&region.count, &region.count, &zeros, shape, &region.start, |_, to, length| put(address + to * size, length * size));
+                }
+            }
+            Storage::Placed { chunk_shape, base, stride } => {
+                let known: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                for region in unwritten(Region::all(shape), &self.written) {
+                    for chunk in touched(&region, shape, chunk_shape).filter(|chunk| known.contains(&chunk.position)) {
+                        let at = base.saturating_add(number_of(&chunk.position, shape, chunk_shape).saturating_mul(*stride));
+                        let within: Vec<u64> = chunk.part.start.iter().zip(&chunk.origin).map(|(start, origin)| start - origin).collect();
+                        runs(&chunk.part.count, &chunk.part.count, &zeros, chunk_shape, &within, |_, to, length| put(at + to * size, length * size));
+                    }
+                }
+            }
+            _ => {}
+        }
+        outcome
     }
 
     /// What the file's metadata has to say.
@@ -344,6 +393,18 @@ fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> 
         let whole = part == chunk;
         Some(Touched { position, origin, part, whole })
     })
+}
+
+/// The bytes of a whole chunk, where they lie side by side in `bytes`.
+fn as_it_lies<'a>(chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
+    if chunk.part.count != chunk_shape || chunk.part.count.get(1..) != region.count.get(1..) {
+        return None;
+    }
+    let row = region.count.iter().skip(1).try_fold(size, |n, count| n.checked_mul(usize::try_from(*count).ok()?))?;
+    let before = usize::try_from(chunk.part.start.first()?.checked_sub(*region.start.first()?)?).ok()?;
+    let length = usize::try_from(*chunk.part.count.first()?).ok()?.checked_mul(row)?;
+    let start = before.checked_mul(row)?;
+    bytes.get(start..start.checked_add(length)?)
 }
 
 /// A chunk of fill values.

@@ -18,14 +18,17 @@ mod fragment;
 mod fuse;
 mod master;
 mod plan;
+mod pointers;
 mod room;
 mod scales;
+mod seal;
 mod sharing;
 mod state;
 mod steps;
 mod subfile;
 mod task;
 mod tidy;
+mod unwritten;
 mod verify;
 
 pub use boxes::Region;

@@ -14,6 +14,7 @@ use hyperslab_storage::{Existing, SharedFile};
 use super::boxes::Region;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
+use super::pointers::Pointers;
 use super::room::Blocks;
 use super::scales::dimension_scales;
 use crate::Session;
@@ -36,6 +37,10 @@ pub struct Subfile {
 pub(super) struct Object {
     attributes: BTreeMap<String, AttributeValue>,
     pub(super) dataset: Option<DatasetWriter>,
+    /// References to objects instead of values.
+    pointers: Option<Pointers>,
+    /// Attributes that are references to objects.
+    pointing: BTreeMap<String, Pointers>,
     /// A symbolic link instead of an object.
     link: Option<NewLink>,
     /// Paths of the dimension scales of a dataset, by dimension.
@@ -46,10 +51,12 @@ impl Subfile {
     /// Begins a file that will be called `target`. Blocks of `alignment` bytes or more begin at multiples of
     /// it, a power of two; `None` asks the file system for its block or stripe.
     pub fn create(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        if alignment.is_some_and(|alignment| !alignment.is_power_of_two() || alignment < 8) {
-            return Err(Error::invalid_input("an alignment that is no power of two from 8 on"));
-        }
-        Ok(Self::over(Blocks::own(target, alignment)?, session))
+        Ok(Self::over(Blocks::own(target, checked_alignment(alignment)?)?, session))
+    }
+
+    /// Begins a file that is called `target` from its beginning, where nobody looks.
+    pub(super) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::over(Blocks::in_place(target, alignment)?, session))
     }
 
     /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
@@ -65,6 +72,11 @@ impl Subfile {
     pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
         Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true }
+    }
+
+    /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
+    pub(super) fn is_quick(&self) -> bool {
+        !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::is_waiting))
     }
 
     /// Leaves it to the operating system when the bytes get to the disk.
@@ -91,7 +103,7 @@ impl Subfile {
             }
             above.push_str(part);
             let object = self.objects.entry(above.clone()).or_default();
-            if object.dataset.is_some() || object.link.is_some() {
+            if object.dataset.is_some() || object.link.is_some() || object.pointers.is_some() {
                 return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
             }
         }
@@ -126,6 +138,24 @@ impl Subfile {
         self.define(path, Object { dataset: Some(dataset), ..Object::default() })
     }
 
+    /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
+    pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.define(path, Object { pointers: Some(pointers), ..Object::default() })
+    }
+
+    /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
+    pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let object = self.object(path)?;
+        if object.link.is_some() {
+            return Err(Error::invalid_input("a link has no attributes").at_object(path));
+        }
+        object.attributes.remove(name);
+        object.pointing.insert(name.to_owned(), pointers);
+        Ok(())
+    }
+
     /// Defines a link to a path of this file, or of another.
     pub fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
         let link = match file {
@@ -151,6 +181,7 @@ impl Subfile {
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
+        object.pointing.remove(name);
         object.attributes.insert(name.to_owned(), value);
         Ok(())
     }
@@ -271,10 +302,19 @@ impl Subfile {
             return Err(error);
         }
         self.flush()?;
-        let file = describe(&self.objects, own)?;
+        for pointers in self.objects.values_mut().filter_map(|object| object.pointers.as_mut()) {
+            pointers.address = Some(self.blocks.allocate(pointers.bytes())?);
+        }
+        let file = describe(&self.objects, &own)?;
         let at = self.blocks.allocate(0)?;
         let metadata = encode_metadata(&file, at).map_err(|error| error.in_file(self.target().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
+        let chosen = chosen(&self.objects, &own);
+        let numbers = numbers(&chosen);
+        for pointers in chosen.values().filter_map(|object| object.pointers.as_ref()) {
+            let values = pointers.values(&numbers, &metadata.addresses)?;
+            self.blocks.write_at(pointers.address.unwrap_or(0), &values)?;
+        }
         self.blocks.write_at(at, &metadata.bytes)?;
         self.blocks.write_at(0, &encode_superblock(metadata.root, end))?;
         Ok(end)
@@ -320,6 +360,14 @@ impl Subfile {
     }
 }
 
+/// The alignment, if blocks can have it.
+pub(super) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
+    match alignment {
+        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("an alignment that is no power of two from 8 on")),
+        alignment => Ok(alignment),
+    }
+}
+
 fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
     let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
     if bytes != Some(value.value.bytes.len() as u64) {
@@ -341,13 +389,20 @@ pub(super) fn normal(path: &str) -> Result<String> {
     Ok(parts.join("/"))
 }
 
-/// The file of these objects, of whose datasets `own` chooses some.
+/// These objects, of whose datasets `own` chooses some.
+fn chosen(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &Object> {
+    objects.iter().filter(|(_, object)| object.dataset.as_ref().is_none_or(&own)).collect()
+}
+
+/// Numbers of the objects in a file, by path. The empty path sorts first, so the root is number 0.
+fn numbers<'a>(objects: &BTreeMap<&'a String, &Object>) -> BTreeMap<&'a str, usize> {
+    objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(number, (path, _))| (path.as_str(), number)).collect()
+}
+
+/// The file of the objects that `own` chooses.
 fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
-    let chosen = |object: &Object| object.dataset.as_ref().is_none_or(&own);
-    let objects: BTreeMap<&String, &Object> = objects.iter().filter(|(_, object)| chosen(object)).collect();
-    // The empty path sorts first, so the root is number 0.
-    let numbers: BTreeMap<&str, usize> =
-        objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(number, (path, _))| (path.as_str(), number)).collect();
+    let objects = chosen(objects, own);
+    let numbers = numbers(&objects);
     let mut members: BTreeMap<&str, Vec<(String, NewLink)>> = BTreeMap::new();
     for (path, object) in objects.iter().filter(|(path, _)| !path.is_empty()) {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -363,11 +418,15 @@ fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> 
     for path in numbers.keys() {
         let Some(object) = objects.get(&(*path).to_owned()) else { continue };
         let attribute = |(name, value): (&String, &AttributeValue)| NewAttribute { name: name.clone(), dataspace: value.dataspace.clone(), value: value.value.clone() };
-        let content = match &object.dataset {
-            Some(dataset) => NewContent::Dataset(Box::new(dataset.description())),
-            None => NewContent::Group(members.remove(path).unwrap_or_default()),
+        let content = match (&object.dataset, &object.pointers) {
+            (Some(dataset), _) => NewContent::Dataset(Box::new(dataset.description())),
+            (None, Some(pointers)) => NewContent::Dataset(Box::new(pointers.description())),
+            (None, None) => NewContent::Group(members.remove(path).unwrap_or_default()),
         };
         let mut attributes: Vec<NewAttribute> = object.attributes.iter().map(attribute).collect();
+        for (name, pointers) in &object.pointing {
+            attributes.push(pointers.attribute(name, &numbers)?);
+        }
         attributes.extend(scales.remove(path).unwrap_or_default());
         file.objects.push(NewObject { attributes, content });
     }
