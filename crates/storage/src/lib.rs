@@ -43,7 +43,7 @@ pub trait Storage: Send + Sync {
         let _ = (offset, length);
         None
     }
-    /// Says that what describes the file goes on at `offset`: worth one read of some kilobytes, then kept.
+    /// Says that what describes the file lies around `offset`: worth one read of some kilobytes, then kept.
     fn keep(&self, offset: u64) {
         let _ = offset;
     }

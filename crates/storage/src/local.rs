@@ -14,9 +14,11 @@ use crate::{Storage, check_range};
 const HEAD_BYTES: usize = 16 << 10;
 /// The same of a file that is one of many which hold parts of a dataset: values begin soon, and to read them twice costs
 /// more than a second call.
-const SOURCE_HEAD_BYTES: usize = 4 << 10;
-/// Bytes that are kept where a file's metadata is not at its beginning.
-const TAIL_BYTES: u64 = 8 << 10;
+const SOURCE_HEAD_BYTES: usize = 2 << 10;
+/// Bytes that are kept where a file's metadata is not at its beginning, and how many of them before the place that is
+/// known: what an object leads to tends to be written first.
+const TAIL_BYTES: u64 = 2 << 10;
+const BEFORE_BYTES: u64 = 1536;
 
 /// An open local file.
 #[derive(Debug)]
@@ -192,15 +194,15 @@ impl Storage for LocalFile {
     }
     fn keep(&self, offset: u64) {
         // Of a file that may change nothing is kept, and of a small one all is.
-        let least = offset.saturating_add(BLOCK_BYTES as u64).min(self.len());
-        if self.head.is_empty() || least <= self.head.len() as u64 || self.tail.get().is_some() {
+        if self.head.is_empty() || offset < self.head.len() as u64 || self.tail.get().is_some() {
             return;
         }
-        let Some(length) = self.len().checked_sub(offset).and_then(|left| usize::try_from(left.min(TAIL_BYTES)).ok()) else { return };
+        let start = offset.saturating_sub(BEFORE_BYTES).max(self.head.len() as u64);
+        let Some(length) = self.len().checked_sub(start).and_then(|left| usize::try_from(left.min(TAIL_BYTES)).ok()) else { return };
         let mut bytes = vec![0; length].into_boxed_slice();
         // Whoever needs the bytes reads them then, and hears why that fails.
-        if self.read_exact_at(offset, &mut bytes).is_ok() {
-            let _ = self.tail.set((offset, bytes));
+        if self.read_exact_at(start, &mut bytes).is_ok() {
+            let _ = self.tail.set((start, bytes));
         }
     }
     fn name(&self) -> &str {
