@@ -173,12 +173,13 @@ def main() -> None:
     arguments.add_argument("--most", type=int, default=64)
     arguments.add_argument("--most-mpi", type=int, default=16)
     arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--parts", nargs="*", default=["real", "simulated"], choices=["real", "simulated"])
     arguments.add_argument("--json", type=pathlib.Path)
     given = arguments.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-metadata-"))
     rows: list[list[Any]] = []
     try:
-        counts = [n for n in (2, 4, 8, 16, 32, 64, 128, 256) if n <= given.most]
+        counts = [n for n in (2, 4, 8, 16, 32, 64, 128, 256) if n <= given.most] if "real" in given.parts else [2]
         ways: dict[str, Callable[[int, int], float]] = {
             "collective": lambda n, k: collective(n, k, folder, given.vpic, given.mpi),
             "metadata server": lambda n, k: with_server(n, k, False, folder),
@@ -204,7 +205,7 @@ def main() -> None:
         step = max(0.0, (measured["collective", 2, 100] - measured["collective", 2, 1]) / 99)
         empty = max(0.0, measured["collective", 2, 1] - step)
         task = {k: median(lambda: timed(lambda: define(new_plan(folder, 1), 0, k)), 20) for k in OPERATIONS}
-        for count in SIMULATED:
+        for count in SIMULATED if "simulated" in given.parts else ():
             depth = math.ceil(math.log2(count))
             rows.append([f"collective, {count} simulated", *(empty + k * step * depth for k in OPERATIONS)])
             rows.append([f"metadata server, {count} simulated", *(simulate_server(count, k, hop, service) for k in OPERATIONS)])
