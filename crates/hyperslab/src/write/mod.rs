@@ -14,6 +14,7 @@ mod commit;
 mod completion;
 mod dataset;
 mod definition;
+mod description;
 mod fragment;
 mod fuse;
 mod master;
@@ -28,6 +29,7 @@ mod steps;
 mod subfile;
 mod task;
 mod tidy;
+mod touched;
 mod unwritten;
 mod verify;
 

@@ -6,17 +6,15 @@ use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{
-    HeapWriter, NewAttribute, NewContent, NewFile, NewLink, NewObject, encode_metadata, encode_superblock, store_values,
-};
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewLink, encode_metadata, encode_superblock, store_values};
 use hyperslab_storage::{Existing, SharedFile};
 
 use super::boxes::Region;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
+use super::description::{chosen, describe, numbers};
 use super::pointers::Pointers;
 use super::room::Blocks;
-use super::scales::dimension_scales;
 use crate::Session;
 
 /// One HDF5 file that is being written.
@@ -35,14 +33,14 @@ pub struct Subfile {
 
 #[derive(Debug, Default)]
 pub(super) struct Object {
-    attributes: BTreeMap<String, AttributeValue>,
+    pub(super) attributes: BTreeMap<String, AttributeValue>,
     pub(super) dataset: Option<DatasetWriter>,
     /// References to objects instead of values.
-    pointers: Option<Pointers>,
+    pub(super) pointers: Option<Pointers>,
     /// Attributes that are references to objects.
-    pointing: BTreeMap<String, Pointers>,
+    pub(super) pointing: BTreeMap<String, Pointers>,
     /// A symbolic link instead of an object.
-    link: Option<NewLink>,
+    pub(super) link: Option<NewLink>,
     /// Paths of the dimension scales of a dataset, by dimension.
     pub(super) scales: BTreeMap<u32, String>,
 }
@@ -387,50 +385,6 @@ pub(super) fn normal(path: &str) -> Result<String> {
         return Err(Error::invalid_input(format!("{path:?} is no path in an HDF5 file")));
     }
     Ok(parts.join("/"))
-}
-
-/// These objects, of whose datasets `own` chooses some.
-fn chosen(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &Object> {
-    objects.iter().filter(|(_, object)| object.dataset.as_ref().is_none_or(&own)).collect()
-}
-
-/// Numbers of the objects in a file, by path. The empty path sorts first, so the root is number 0.
-fn numbers<'a>(objects: &BTreeMap<&'a String, &Object>) -> BTreeMap<&'a str, usize> {
-    objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(number, (path, _))| (path.as_str(), number)).collect()
-}
-
-/// The file of the objects that `own` chooses.
-fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
-    let objects = chosen(objects, own);
-    let numbers = numbers(&objects);
-    let mut members: BTreeMap<&str, Vec<(String, NewLink)>> = BTreeMap::new();
-    for (path, object) in objects.iter().filter(|(path, _)| !path.is_empty()) {
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let link = match (&object.link, numbers.get(path.as_str())) {
-            (Some(link), _) => link.clone(),
-            (None, Some(number)) => NewLink::Hard(*number),
-            (None, None) => return Err(Error::internal("an object without a number")),
-        };
-        members.entry(above).or_default().push((name.to_owned(), link));
-    }
-    let mut scales = dimension_scales(&objects, &numbers)?;
-    let mut file = NewFile::default();
-    for path in numbers.keys() {
-        let Some(object) = objects.get(&(*path).to_owned()) else { continue };
-        let attribute = |(name, value): (&String, &AttributeValue)| NewAttribute { name: name.clone(), dataspace: value.dataspace.clone(), value: value.value.clone() };
-        let content = match (&object.dataset, &object.pointers) {
-            (Some(dataset), _) => NewContent::Dataset(Box::new(dataset.description())),
-            (None, Some(pointers)) => NewContent::Dataset(Box::new(pointers.description())),
-            (None, None) => NewContent::Group(members.remove(path).unwrap_or_default()),
-        };
-        let mut attributes: Vec<NewAttribute> = object.attributes.iter().map(attribute).collect();
-        for (name, pointers) in &object.pointing {
-            attributes.push(pointers.attribute(name, &numbers)?);
-        }
-        attributes.extend(scales.remove(path).unwrap_or_default());
-        file.objects.push(NewObject { attributes, content });
-    }
-    Ok(file)
 }
 
 /// No values in a heap.
