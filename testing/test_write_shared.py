@@ -442,7 +442,7 @@ def test_a_subfile_that_cannot_be_made_is_an_error(tmp_path: pathlib.Path) -> No
         f["old"] = 1
     before = path.read_bytes()
     (tmp_path / "out.h5.d").write_bytes(b"a file where the folder belongs")
-    plan = hs.WritePlan(path, "overwrite", writers=2)
+    plan = hs.WritePlan(path, "overwrite", writers=2, factor=2)
     plan.create_dataset("x", (10,), "f4")
     with pytest.raises((hs.IoError, hs.ConflictError)):
         plan.task(0)

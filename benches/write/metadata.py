@@ -196,9 +196,9 @@ def main() -> None:
                     measured[way, count, operations] = median(lambda: work(count, operations), given.repeats)
                 rows.append([f"{way}, {count} processes", *(measured[way, count, k] for k in OPERATIONS)])
 
-        # Costs of one operation, free of waiting for the processor: two processes, two cores.
-        hop = median(lambda: with_server(1, 2000, False, folder), 3) / 2000 / 2
-        service = max(1e-7, median(lambda: with_server(2, 2000, False, folder), 3) / 4000 - hop)
+        # What a server that always has requests takes for one; and of a lonely client's round trip the rest is the way.
+        service = median(lambda: with_server(8, 500, False, folder), 3) / 4000
+        hop = max(1e-7, (median(lambda: with_server(1, 2000, False, folder), 3) / 2000 - service) / 2)
         alone = median(lambda: with_server(1, 1000, True, folder), 3) / 1000
         work = max(1e-7, alone - 2 * hop - service)
         # Two processes of two cores make an object together; one message of MPI is a part of that.

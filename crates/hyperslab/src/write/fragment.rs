@@ -144,6 +144,9 @@ impl StoredValue {
         }
         let datatype = parse_datatype(&self.datatype.0)?;
         let dataspace = parse_dataspace(&self.dataspace.0)?;
+        if dataspace.element_count()?.checked_mul(datatype.size()) != Some(self.bytes.0.len() as u64) {
+            return Err(Error::invalid_input(format!("a fragment with a value of {} bytes for shape {:?}", self.bytes.0.len(), dataspace.shape())));
+        }
         Ok(AttributeValue { dataspace, value: Elements { datatype, bytes: self.bytes.0.clone(), heap } })
     }
 }
