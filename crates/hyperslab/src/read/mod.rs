@@ -222,8 +222,10 @@ fn fill_stored(
     if work < LEAST_PARALLEL_BYTES || threads == 1 {
         return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
     }
+    // A decoding thread that reads has others beside it, which have windows of their own to read.
+    let is_one_of_many = file.session().pool()?.current_thread_index().is_some();
     file.session().compute(|| {
-        if bands.len() >= threads.min(located.chunks.len()) || file.chunks().is_some() {
+        if is_one_of_many || bands.len() >= threads.min(located.chunks.len()) || file.chunks().is_some() {
             bands.into_par_iter().try_for_each(|band| with_scratch(|scratch| job.read_band(band, scratch)))
         } else {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
