@@ -37,6 +37,9 @@ class Bench:
     def __init__(self, given: argparse.Namespace, folder: pathlib.Path) -> None:
         self.given, self.folder = given, folder
         self.tables: list[tuple[str, list[str], list[list[Any]]]] = []
+        #: Seconds of rounds by title and contestant: those of earlier runs where they are to be added to.
+        self.earlier: dict[str, dict[str, list[float]]] = {}
+        self.rounds: dict[str, dict[str, list[float]]] = {}
 
     def mpi(self, count: int, *command: Any) -> float:
         mpi = self.given.mpi
@@ -68,10 +71,12 @@ class Bench:
 
     def race(self, title: str, contestants: dict[str, Callable[[], float]], against: list[str], repeats: int) -> None:
         """Each contestant once a round; medians, quartiles, and how many times as long as those of `against`."""
-        times: dict[str, list[float]] = {name: [] for name in contestants}
+        earlier = self.earlier.get(title, {})
+        times: dict[str, list[float]] = {name: list(earlier.get(name, [])) for name in contestants}
         for _ in range(repeats):
             for name, work in contestants.items():
                 times[name].append(work())
+        self.rounds[title] = times
         rows = []
         for name, seconds in times.items():
             middle = statistics.median(seconds)
@@ -81,7 +86,7 @@ class Bench:
             rows.append([name, round(middle, 4), f"{quartiles[0]:.4f} to {quartiles[2]:.4f}", *(round(ratio, 2) for ratio in ratios)])
         head = ["", "seconds", "quartiles", *(f"times {other}" for other in against)]
         self.tables.append((title, head, rows))
-        print(f"\n{title}\n\n{table(head, rows)}", flush=True)
+        print(f"\n{title}, {len(next(iter(times.values())))} rounds\n\n{table(head, rows)}", flush=True)
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
@@ -183,7 +188,7 @@ def main() -> None:
     arguments.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
     arguments.add_argument("--vpic", required=True)
     arguments.add_argument("--mpi", type=pathlib.Path, required=True)
-    arguments.add_argument("--particles", type=int, default=2 << 20, help="of each process")
+    arguments.add_argument("--particles", type=int, default=1 << 20, help="of each process")
     arguments.add_argument("--processes", type=int, default=4)
     arguments.add_argument("--repeats", type=int, default=10)
     arguments.add_argument("--inner", type=int, default=5, help="writes or reads in one turn, of which the quickest counts")
@@ -191,9 +196,13 @@ def main() -> None:
     arguments.add_argument("--readers", nargs="*", type=int, help="processes of bdcats; one, one fewer than writers, twice as many by default")
     arguments.add_argument("--ways", nargs="*", help="contestants of vpic, all by default")
     arguments.add_argument("--json", type=pathlib.Path)
+    arguments.add_argument("--add", action="store_true", help="count the rounds of earlier runs in --json too")
     given = arguments.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-write-", dir=os.environ.get("HYPERSLAB_BENCH_FOLDER")))
     bench = Bench(given, folder)
+    old = json.loads(given.json.read_text()) if given.json and given.json.exists() else {"tables": [], "rounds": {}}
+    if given.add:
+        bench.earlier = old["rounds"]
     begun = time.time()
     try:
         for name in given.parts or list(PARTS):
@@ -203,9 +212,9 @@ def main() -> None:
     print(f"\n{time.time() - begun:.0f} seconds in all", file=sys.stderr)
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        old = json.loads(given.json.read_text()) if given.json.exists() else []
         titles = [title for title, _, _ in bench.tables]
-        given.json.write_text(json.dumps([t for t in old if t[0] not in titles] + bench.tables, indent=1))
+        kept = [one for one in old["tables"] if one[0] not in titles]
+        given.json.write_text(json.dumps({"tables": kept + bench.tables, "rounds": {**old["rounds"], **bench.rounds}}, indent=1))
 
 
 if __name__ == "__main__":

@@ -58,15 +58,17 @@ impl Neighbours {
 impl File {
     /// Opens the file that this one calls `name`.
     pub(crate) fn neighbour(&self, name: &str) -> Result<File> {
-        self.neighbour_by(name, |path| LocalFile::open(path))
+        self.neighbour_by(name, |path| LocalFile::open(path), true)
     }
 
-    /// As [`File::neighbour`], for one of many files that hold parts of a virtual dataset.
-    pub(crate) fn source(&self, name: &str) -> Result<File> {
-        self.neighbour_by(name, |path| LocalFile::open_source(path))
+    /// As [`File::neighbour`], for one of many files that hold parts of a virtual dataset, of which `bytes` are read now.
+    pub(crate) fn source(&self, name: &str, bytes: usize) -> Result<File> {
+        /// To open a file again costs little beside reading so much of it, and its memory can be used again at once.
+        const MUCH: usize = 256 << 10;
+        self.neighbour_by(name, |path| LocalFile::open_source(path), bytes < MUCH)
     }
 
-    fn neighbour_by(&self, name: &str, open: fn(&Path) -> Result<LocalFile>) -> Result<File> {
+    fn neighbour_by(&self, name: &str, open: fn(&Path) -> Result<LocalFile>, keep: bool) -> Result<File> {
         self.step_to(name, |depth| {
             if name == "." {
                 return Ok(self.clone());
@@ -77,9 +79,11 @@ impl File {
                 return Ok(file.clone());
             }
             let file = self.session().open_at_depth(&path, depth, open)?;
-            let mut files = files();
-            if files.len() < most_kept() {
-                files.insert(path, file.clone());
+            if keep {
+                let mut files = files();
+                if files.len() < most_kept() {
+                    files.insert(path, file.clone());
+                }
             }
             Ok(file)
         })
