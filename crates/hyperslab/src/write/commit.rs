@@ -132,7 +132,7 @@ impl WritePlan {
 
     /// Makes HDF5 files of what several tasks have written into one, side by side.
     fn complete_shared(&self, by_task: &BTreeMap<u64, &Fragment>) -> Result<BTreeMap<u64, SubfileRecord>> {
-        let Some(sharing) = &self.sharing else { return Ok(BTreeMap::new()) };
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.factor > 1) else { return Ok(BTreeMap::new()) };
         // Tasks that begin from now on share nothing; those that have, left a mark.
         hyperslab_storage::claim(&self.folder().join(CLOSED))?;
         let mut groups: BTreeMap<u64, Vec<&Fragment>> = BTreeMap::new();
@@ -142,6 +142,9 @@ impl WritePlan {
             }
         }
         let completed = |(group, fragments): (&u64, &Vec<&Fragment>)| Ok((*group, complete(self, sharing, *group, fragments)?));
+        if groups.len() == 1 {
+            return groups.iter().map(completed).collect();
+        }
         reading_session()?.compute(|| groups.par_iter().map(completed).collect())
     }
 
