@@ -1,8 +1,12 @@
 //! Property lists: kept as `H5Pencode2`'s bytes, asked for single properties.
 
 use crate::container::fault::{Result, fault};
+use crate::container::model::{Body, Object};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
+
+/// `H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED`.
+const TRACKED_AND_INDEXED: u32 = 3;
 
 /// An error where an id is neither a property list nor the default.
 pub(crate) fn check_list(host: &Host, id: hid_t) -> Result<()> {
@@ -104,6 +108,25 @@ pub(crate) fn tracks_attributes(host: &Host, plist: hid_t) -> bool {
     let mut flags = 0;
     // SAFETY: an out parameter.
     plist > 0 && unsafe { (host.call.H5Pget_attr_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
+}
+
+/// The creation property list of a group. A root group is created with the file's list, which is none of a group:
+/// what that said of orders is said here.
+pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
+    let list = decode(host, &object.creation, c"H5P_CLS_GROUP_CREATE_ID_g")?;
+    if object.creation.is_empty() {
+        let tracked = matches!(object.body, Body::Group { tracked: true, .. });
+        // SAFETY: an id of the library.
+        unsafe {
+            if tracked {
+                check((host.call.H5Pset_link_creation_order)(list.id, TRACKED_AND_INDEXED), "the order of links cannot be told")?;
+            }
+            if object.attributes_tracked {
+                check((host.call.H5Pset_attr_creation_order)(list.id, TRACKED_AND_INDEXED), "the order of attributes cannot be told")?;
+            }
+        }
+    }
+    Ok(list)
 }
 
 /// The time that an object made now shall have; 0 where times are not tracked.
