@@ -183,7 +183,7 @@ impl Handle {
         // SAFETY: the address is that of an open handle.
         match known.and_then(|address| unsafe { Self::of(address as *const c_void) }.ok()).map(|file| &file.what) {
             Some(What::File { name, .. }) => name.clone(),
-            _ => self.place.container.folder.display().to_string(),
+            _ => self.place.container.path.display().to_string(),
         }
     }
 

@@ -485,7 +485,7 @@ unsafe fn adopt_references(host: &'static Host, handle: &Handle, memory: hid_t, 
             return Ok(());
         }
         let place = crate::container::path::Place { container: std::sync::Arc::clone(&handle.place.container), object: crate::container::model::ROOT };
-        let what = crate::handle::What::File { fapl: None, writable: false, name: handle.place.container.folder.display().to_string(), primary: false };
+        let what = crate::handle::What::File { fapl: None, writable: false, name: handle.place.container.path.display().to_string(), primary: false };
         let raw = Handle::give(host, place, what, "/".to_owned());
         let file = (host.call.H5VLwrap_register)(raw, H5I_FILE);
         if file < 0 {

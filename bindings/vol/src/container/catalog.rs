@@ -15,7 +15,9 @@ use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{Field, Schema};
 
+use super::archive::Archive;
 use super::fault::{Fault, Result, fault};
+use super::folder::Folder;
 use super::kind::Kind;
 use super::model::{AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target, Tree, lock};
 use super::shape::Space;
@@ -46,15 +48,13 @@ fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<(
     })
 }
 
-fn read(folder: &Path, name: &str) -> Result<RecordBatch> {
-    let path = folder.join(name);
+fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
-        let file = File::open(&path)?;
-        let mut reader = FileReader::try_new_buffered(file, None)?;
+        let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
         let batch = reader.next().ok_or_else(|| fault!("it has no record batch"))??;
         Ok(batch)
     };
-    work().map_err(|error| fault!("{}: {}", path.display(), error.message))
+    work().map_err(|error| fault!("{}: {}", folder.join(name).display(), error.message))
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>, metadata: HashMap<String, String>) -> Result<RecordBatch> {
@@ -338,13 +338,16 @@ impl Columns<'_> {
     }
 }
 
-/// Whether a folder claims to be a container.
-pub(crate) fn is_container(folder: &Path) -> bool {
-    File::open(folder.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
+/// Whether a folder or a file claims to be a container.
+pub(crate) fn is_container(path: &Path) -> bool {
+    if path.is_file() {
+        return Archive::is_claimed(path) && Archive::open(path).is_ok();
+    }
+    File::open(path.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
 }
 
 /// Reads a tree; `kind_of` reads an encoded datatype.
-pub(crate) fn load(folder: &Path, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<(Tree, u64)> {
+pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<(Tree, u64)> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();
     let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| fault!("{}: not a container of Hyperslab: it has no '{key}'", folder.display()));

@@ -181,17 +181,17 @@ fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Reads the frame of a file that [`finish`] wrote; nothing in it is trusted.
-pub(crate) fn find(file: &File) -> Result<Found> {
-    let length = file.metadata()?.len();
+/// Reads the frame of a file that [`finish`] wrote, which lies in `length` bytes of `file` from `start` on; nothing in
+/// it is trusted.
+pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
     let broken = |what: &str| fault!("not an Arrow file of this connector: {what}");
     if length < 18 {
         return Err(broken("it is too short"));
     }
-    let tail = read(file, length - 10, 10)?;
+    let tail = read(file, start + length - 10, 10)?;
     let footer_bytes = arrow_ipc::reader::read_footer_length(tail.try_into().unwrap_or_default())?;
-    let start = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
-    let footer = read(file, start, footer_bytes)?;
+    let at = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
+    let footer = read(file, start + at, footer_bytes)?;
     let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()))?;
     let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("no schema"))?)?;
     let blocks = footer.recordBatches().ok_or_else(|| broken("no record batch"))?;
@@ -204,7 +204,7 @@ pub(crate) fn find(file: &File) -> Result<Found> {
     if at + head > length || head < 8 {
         return Err(broken("the record batch lies beyond the file"));
     }
-    let message = read(file, at + 8, head as usize - 8)?;
+    let message = read(file, start + at + 8, head as usize - 8)?;
     let message = arrow_ipc::root_as_message(&message).map_err(|error| broken(&error.to_string()))?;
     let batch = message.header_as_record_batch().ok_or_else(|| broken("no record batch"))?;
     if batch.compression().is_some() {
@@ -217,7 +217,7 @@ pub(crate) fn find(file: &File) -> Result<Found> {
         if offset + bytes > length {
             return Err(broken("a buffer beyond the file"));
         }
-        buffers.push((offset, bytes));
+        buffers.push((start + offset, bytes));
     }
     Ok(Found { schema, rows: inside(batch.length()).unwrap_or(u64::try_from(batch.length()).unwrap_or(0)), buffers })
 }

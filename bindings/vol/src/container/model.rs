@@ -1,11 +1,11 @@
 //! What a file is made of: objects, the links between them, their attributes.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::blob::Arena;
 use super::fault::{Result, fault};
+use super::folder::Folder;
 use super::kind::Kind;
 use super::shape::Space;
 use super::table::Table;
@@ -89,7 +89,7 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     /// Calls `work` on the values; `fill` says what one element holds that was never written.
-    pub(crate) fn with_table<T>(&self, folder: &Path, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_table<T>(&self, folder: &Folder, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
         let mut extent = lock(&self.extent);
         let Extent { space, table, file } = &mut *extent;
         if table.is_none() {

@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::blob::Arena;
 use super::fault::{Result, fault};
+use super::folder::Folder;
 use super::ipc::{self, ALIGNMENT, Parts, Source};
 use super::kind::{Column, Kind, Leaf, columns, list_of};
 use super::shape::{Space, common_runs};
@@ -500,10 +501,10 @@ impl Table {
     }
 
     /// Opens what [`Table::publish`] wrote.
-    pub(crate) fn open(kind: &Kind, space: &Space, folder: &Path, name: &str, fill: Vec<u8>) -> Result<Self> {
+    pub(crate) fn open(kind: &Kind, space: &Space, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
         let path = folder.join(name);
-        let file = File::open(&path).map_err(|error| fault!("the values in {} cannot be opened: {error}; a program that rewrites the file may be at work: open it again", path.display()))?;
-        let found = ipc::find(&file).map_err(|error| fault!("{}: {}", path.display(), error.message))?;
+        let piece = folder.piece(name).map_err(|error| fault!("the values of {}; a program that rewrites the file may be at work: open it again", error.message))?;
+        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| fault!("{}: {}", path.display(), error.message))?;
         let columns = columns(kind);
         let count = space.count().unwrap_or(0);
         let (rows, inner) = rows_of(kind, space);
@@ -531,7 +532,7 @@ impl Table {
                 }
             } else {
                 if decoded.is_none() {
-                    let mut reader = FileReader::try_new(File::open(&path)?, None)?;
+                    let mut reader = FileReader::try_new(folder.piece(name)?, None)?;
                     decoded = Some(reader.next().ok_or_else(|| fault!("{}: no record batch", path.display()))??.columns().to_vec());
                 }
                 let array = decoded.as_ref().and_then(|all| all.get(number)).ok_or_else(|| fault!("a column is missing"))?;
@@ -550,7 +551,7 @@ impl Table {
             touched: count,
             head: 0,
             values_end: 0,
-            backing: if memory { Backing::None } else { Backing::Published(file) },
+            backing: if memory { Backing::None } else { Backing::Published(piece.file) },
             folder: folder.to_path_buf(),
             fill,
             arenas,
