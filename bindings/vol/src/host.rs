@@ -8,6 +8,9 @@ use crate::container::fault::{Result, fault};
 use crate::ffi::*;
 use crate::functions::Functions;
 
+/// How many refusals of HDF5's own a process survives; a few hundred microseconds.
+const REFUSALS: usize = 20_000;
+
 /// How many libraries one process may have.
 pub(crate) const SLOTS: usize = 4;
 
@@ -86,10 +89,26 @@ impl Host {
                 }
             }
             if let Some(host) = place.get().filter(|host| host.base == base) {
+                host.keep_major();
                 return Some(host);
             }
         }
         None
+    }
+
+    /// HDF5's functions that refuse every connector but the native one push `H5E_VOL`, a major number, as the minor
+    /// one; and take a reference of it away when the entry goes that they never took. After a few of these refusals
+    /// the number is gone, and every error that names it is another one. So it gets references to lose.
+    fn keep_major(&self) {
+        static KEPT: [OnceLock<()>; SLOTS] = [const { OnceLock::new() }; SLOTS];
+        if let (Some(kept), Some(major)) = (KEPT.get(self.slot), self.global(c"H5E_VOL_g")) {
+            kept.get_or_init(|| {
+                for _ in 0..REFUSALS {
+                    // SAFETY: an id of the library.
+                    unsafe { (self.call.H5Iinc_ref)(major) };
+                }
+            });
+        }
     }
 
     /// The library of a slot.

@@ -304,8 +304,8 @@ impl Io<'_> {
         let (host, container) = (self.host, &self.handle.place.container);
         let dataset = self.handle.dataset()?;
         let fill = || {
-            let creation = lock(&container.tree).object(self.handle.place.object)?.creation.clone();
-            super::callbacks::dataset::fill_of(host, container, &creation, &dataset.datatype)
+            let object = lock(&container.tree).object(self.handle.place.object)?.clone();
+            super::callbacks::dataset::fill_of(host, container, &object, &dataset.datatype)
         };
         let fill = if lock(&dataset.extent).table.is_none() { fill()? } else { Vec::new() };
         dataset.with_table(&container.folder, || Ok(fill), |table, _| work(table))

@@ -25,6 +25,8 @@ use super::values;
 
 /// The version of what is written; others are refused.
 const VERSION: &str = "1";
+/// Marks the column that is no attribute but a dataset's fill value.
+const FILL: &str = "hyperslab.fill";
 /// The file that makes a folder a container.
 pub(crate) const CATALOG: &str = "catalog.arrow";
 
@@ -178,6 +180,12 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         }
         for (name, attribute) in &object.attributes {
             attributes.push(save_attribute(*id, path, name, &lock(attribute))?);
+        }
+        if let Some(fill) = &object.fill {
+            let (field, value) = save_attribute(*id, path, "", &lock(fill))?;
+            let mut metadata = field.metadata().clone();
+            metadata.insert(FILL.to_owned(), "true".to_owned());
+            attributes.push((field.with_metadata(metadata), value));
         }
     }
     let links = batch(
@@ -409,7 +417,11 @@ pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> 
     for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {
         let attribute = load_attribute(field, array, kind_of)?;
         let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| fault!("the attribute {} belongs to no object", field.name()))?;
-        object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
+        if field.metadata().contains_key(FILL) {
+            object.fill = Some(Arc::new(Mutex::new(attribute)));
+        } else {
+            object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
+        }
     }
     if !matches!(tree.objects.get(&super::model::ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
         return Err(fault!("{}: no root group", columns.1));

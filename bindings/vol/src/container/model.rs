@@ -121,6 +121,8 @@ pub(crate) struct Object {
     /// `H5Pencode2`'s bytes of the creation property list.
     pub(crate) creation: Vec<u8>,
     pub(crate) comment: Option<String>,
+    /// What an element of a dataset of variable length holds that was never written, as the value of an attribute.
+    pub(crate) fill: Option<Attribute>,
     /// What `H5Oincr_refcount` added.
     pub(crate) extra_references: i64,
     /// Seconds since 1970; 0: not tracked.
@@ -130,7 +132,7 @@ pub(crate) struct Object {
 impl Object {
     /// An object without attributes.
     pub(crate) fn new(body: Body, creation: Vec<u8>) -> Self {
-        Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, extra_references: 0, born: 0 }
+        Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, fill: None, extra_references: 0, born: 0 }
     }
 
     /// An empty group.
