@@ -15,5 +15,6 @@ mod guard;
 mod handle;
 mod host;
 mod old_calls;
+mod old_references;
 mod plist;
 mod transfer;

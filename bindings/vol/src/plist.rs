@@ -8,6 +8,8 @@ use crate::host::{Host, Owned, check};
 /// `H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED`.
 const TRACKED_AND_INDEXED: u32 = 3;
 
+/// `H5F_ACC_DEFAULT`.
+const EXTERNAL_AS_PARENT: u32 = 0xffff;
 /// `H5D_FILL_TIME_NEVER`.
 const FILL_NEVER: i32 = 1;
 
@@ -112,6 +114,16 @@ pub(crate) fn utf8(host: &Host, plist: hid_t) -> bool {
     let mut cset = 0;
     // SAFETY: an out parameter.
     plist > 0 && unsafe { (host.call.H5Pget_char_encoding)(plist, &raw mut cset) } >= 0 && cset == 1
+}
+
+/// Whether files behind external links shall be opened for writing; none where the file with the link decides.
+pub(crate) fn opens_external(host: &Host, plist: hid_t) -> Option<bool> {
+    let mut flags = EXTERNAL_AS_PARENT;
+    if plist > 0 {
+        // SAFETY: an out parameter.
+        unsafe { (host.call.H5Pget_elink_acc_flags)(plist, &raw mut flags) };
+    }
+    (flags != EXTERNAL_AS_PARENT).then_some(flags & 1 != 0)
 }
 
 /// How many soft links may be followed.
