@@ -35,6 +35,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flag
     guard::object::<S>("file create", |host| {
         // SAFETY: a string of HDF5's.
         let name = unsafe { text(name)? };
+        plist::check_driver(host, fapl)?;
         let how = if flags & ACC_TRUNC != 0 { Create::Truncate } else { Create::New };
         let mut root = Object::group(plist::encode(host, fcpl), plist::tracks_links(host, fcpl));
         root.attributes_tracked = plist::tracks_attributes(host, fcpl);
@@ -48,6 +49,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
     guard::object::<S>("file open", |host| {
         // SAFETY: a string of HDF5's.
         let name = unsafe { text(name)? };
+        plist::check_driver(host, fapl)?;
         if flags & (ACC_TRUNC | ACC_EXCL | ACC_CREAT) != 0 {
             return Err(fault!("flags that create a file, given to open it"));
         }
