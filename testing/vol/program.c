@@ -197,7 +197,7 @@ static void read_file(const char *path) {
     H5free_memory(text);
     char comment[16];
     TRY(H5Oget_comment(group, comment, sizeof comment));
-    printf("comment %s exists %d %d soft %d\n", comment, H5Lexists(file, "copy/moved", H5P_DEFAULT), H5Oexists_by_name(file, "zz/c", H5P_DEFAULT), H5Oexists_by_name(file, "copy/moved", H5P_DEFAULT));
+    printf("comment %s exists %d %d soft %d\n", comment, H5Lexists(file, "copy/moved", H5P_DEFAULT), H5Lexists(file, "zz/c", H5P_DEFAULT), H5Oexists_by_name(file, "copy/moved", H5P_DEFAULT));
     printf("objects %d\n", (int)H5Fget_obj_count(file, H5F_OBJ_ATTR | H5F_OBJ_GROUP));
     /* What native files alone can do. */
     H5E_auto2_t print;
