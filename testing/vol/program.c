@@ -47,6 +47,11 @@ static hid_t record_type(void) {
     return type;
 }
 
+static hid_t followed(const char *name, hid_t group, const void *value, size_t size, hid_t lapl, hid_t dxpl) {
+    (void)name, (void)value, (void)size, (void)lapl, (void)dxpl;
+    return H5Gopen2(group, "/zz", H5P_DEFAULT);
+}
+
 static void write_file(const char *path) {
     hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), ordered = H5Pcreate(H5P_GROUP_CREATE), dcpl = H5Pcreate(H5P_DATASET_CREATE);
     TRY(H5Pset_link_creation_order(fcpl, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
@@ -207,8 +212,16 @@ static void read_file(const char *path) {
     uint64_t able = 0;
     hid_t fapl = H5Fget_access_plist(file);
     TRY(H5Pget_vol_cap_flags(fapl, &able));
-    hid_t user = H5Lcreate_ud(file, "user", (H5L_type_t)200, "x", 1, H5P_DEFAULT, H5P_DEFAULT);
-    printf("own: user link %d flag %d, mount %d flag %d, offset %d\n", (int)user, (able & H5VL_CAP_FLAG_UD_LINKS) != 0, H5Fmount(file, "zz", file, H5P_DEFAULT), (able & H5VL_CAP_FLAG_MOUNT) != 0, H5Dget_offset(data) == HADDR_UNDEF);
+    const H5L_class_t class = {H5L_LINK_CLASS_T_VERS, (H5L_type_t)200, "own", NULL, NULL, NULL, (H5L_traverse_func_t)followed, NULL, NULL};
+    int unknown = H5Lcreate_ud(file, "user", (H5L_type_t)200, "x", 1, H5P_DEFAULT, H5P_DEFAULT);
+    TRY(H5Lregister(&class));
+    int made_link = H5Lcreate_ud(file, "user", (H5L_type_t)200, "x", 1, H5P_DEFAULT, H5P_DEFAULT);
+    char value[2] = {0, 0};
+    H5L_info2_t link;
+    TRY(H5Lget_val(file, "user", value, 1, H5P_DEFAULT));
+    TRY(H5Lget_info2(file, "user", &link, H5P_DEFAULT));
+    printf("user link %d %d %s %d flag %d\n", unknown, made_link, value, (int)link.type, (able & H5VL_CAP_FLAG_UD_LINKS) != 0);
+    printf("own: followed %d, mounted %d flag %d, offset %d\n", H5Oexists_by_name(file, "user", H5P_DEFAULT) > 0, H5Fmount(file, "zz", file, H5P_DEFAULT), (able & H5VL_CAP_FLAG_MOUNT) != 0, H5Dget_offset(data) == HADDR_UNDEF);
     H5Eset_auto2(H5E_DEFAULT, print, with);
     hid_t held[] = {group, data, references, referred, one, other, opened, by_token};
     for (unsigned i = 0; i < sizeof held / sizeof *held; i++) H5Idec_ref(held[i]);
