@@ -215,7 +215,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                     let fapl = fapl.as_ref().map_or(0, |fapl| fapl.id);
                     *args.args.reopen.file = give(host, Arc::clone(&handle.place.container), name, fapl, *writable)?;
                 }
-                H5VL_FILE_IS_ACCESSIBLE => *args.args.is_accessible.accessible = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?)),
+                H5VL_FILE_IS_ACCESSIBLE => {
+                    let found = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?));
+                    if found && host.would_mistake() {
+                        return Err(fault!("this HDF5 would take the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
+                    }
+                    *args.args.is_accessible.accessible = found;
+                }
                 H5VL_FILE_DELETE => open::delete(Path::new(text(args.args.del.filename)?))?,
                 H5VL_FILE_IS_EQUAL => {
                     let (one, other) = (Handle::of(obj)?, args.args.is_equal.obj2);

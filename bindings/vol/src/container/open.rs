@@ -214,7 +214,7 @@ impl Container {
         }
         let held = if writable { write_lock(&real)? } else { None };
         if writable && std::fs::metadata(&real)?.permissions().readonly() {
-            return Err(fault!("{shown} cannot be written; open it for reading"));
+            return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", libc::EACCES));
         }
         let folder = match (one_file, writable) {
             (false, _) => {
