@@ -56,7 +56,7 @@ impl Copy<'_> {
 
     fn dataset(&self, from: &Place, dataset: &Dataset, creation: &[u8]) -> Result<Dataset> {
         let fill = || super::dataset::fill_of(self.host, &from.container, creation, &dataset.datatype);
-        let (mut table, space) = dataset.with_table(&from.container.folder, fill, |table, space| Ok((table.duplicate(space, &self.target.folder)?, space.clone())))?;
+        let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.as_ref(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.as_ref())?, space.clone())))?;
         table.keep(&from.container.arena);
         Ok(Dataset { datatype: self.datatype(from, &dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None }) })
     }

@@ -65,7 +65,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
                 return Err(Fault::unsupported("a fill value of variable length that is not empty; write the values instead"));
             }
             let fill = if stored.kind.has_heap() { Vec::new() } else { fill };
-            let table = Table::create(&stored.kind, &space, &at.place.container.folder, fill)?;
+            let table = Table::create(&stored.kind, &space, &at.place.container.folder, at.place.container.ranks.as_ref(), fill)?;
             let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None }) });
             let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
             object.attributes_tracked = plist::tracks_attributes(host, dcpl);
@@ -237,7 +237,7 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     container.change()?;
     let creation = lock(&container.tree).object(handle.place.object)?.creation.clone();
     let fill = fill_of(host, container, &creation, &dataset.datatype)?;
-    dataset.with_table(&container.folder, || Ok(fill), |_, _| Ok(()))?;
+    dataset.with_table(&container.folder, container.ranks.as_ref(), || Ok(fill), |_, _| Ok(()))?;
     let mut extent = lock(&dataset.extent);
     let Space::Simple { shape, max_shape } = extent.space.clone() else { return Err(fault!("a dataset of one element or none cannot grow")) };
     if let Some((wanted, most)) = size.iter().zip(&max_shape).find(|(wanted, most)| wanted > most) {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::blob::Arena;
 use super::fault::{Result, fault};
 use super::kind::Kind;
+use super::ranks::Ranks;
 use super::shape::Space;
 use super::table::Table;
 
@@ -89,14 +90,15 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     /// Calls `work` on the values; `fill` says what one element holds that was never written.
-    pub(crate) fn with_table<T>(&self, folder: &Path, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_table<T>(&self, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
         let mut extent = lock(&self.extent);
         let Extent { space, table, file } = &mut *extent;
         if table.is_none() {
             *table = Some(match file {
                 Some(name) => Table::open(&self.datatype.kind, space, folder, name, fill()?)?,
-                None => Table::create(&self.datatype.kind, space, folder, fill()?)?,
+                None => Table::create(&self.datatype.kind, space, folder, ranks, fill()?)?,
             });
+            table.iter_mut().for_each(|table| table.share(ranks));
         }
         work(table.as_mut().ok_or_else(|| fault!("no values"))?, space)
     }

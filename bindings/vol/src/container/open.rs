@@ -12,6 +12,7 @@ use super::blob::Arena;
 use super::catalog::{self, CATALOG, is_container};
 use super::fault::{Result, fault};
 use super::kind::Kind;
+use super::ranks::Ranks;
 use super::model::{Body, Dataset, Object, ObjectId, Tree, lock};
 
 /// A name that no other call gives, on no machine.
@@ -44,6 +45,8 @@ pub(crate) struct Container {
     /// Blobs that were written since it was opened.
     pub(crate) arena: Arc<Arena>,
     pub(crate) options: Options,
+    /// The processes that have it open for writing together.
+    pub(crate) ranks: Option<Arc<Ranks>>,
     /// How many handles there are, and how many of them a program got from `H5Fopen` or `H5Fcreate`.
     pub(crate) handles: AtomicUsize,
     pub(crate) file_handles: AtomicUsize,
@@ -117,6 +120,7 @@ impl Container {
             tree: Mutex::new(tree),
             arena: Arena::new(),
             options,
+            ranks: None,
             handles: AtomicUsize::new(0),
             file_handles: AtomicUsize::new(0),
             changed: AtomicBool::new(false),
