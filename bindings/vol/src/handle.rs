@@ -118,13 +118,17 @@ impl Handle {
         if let What::File { primary: true, .. } = handle.what {
             publish = container.file_handles.fetch_sub(1, Ordering::Relaxed) == 1;
         }
-        publish |= left == 0;
+        // Several processes meet where they close the file, and nowhere else.
+        publish |= left == 0 && container.ranks.get().is_none();
         let settled = match &handle.what {
             What::Dataset(dataset) if Arc::strong_count(dataset) <= 2 => container.rest(handle.place.object, &handle.path, dataset),
             _ => Ok(()),
         };
         handle.forget_unlinked();
         let published = if publish { container.publish() } else { Ok(()) };
+        if publish && container.ranks.get().is_some() {
+            container.writable.store(false, Ordering::Relaxed);
+        }
         settled.and(published)
     }
 
@@ -183,7 +187,7 @@ impl Handle {
         // SAFETY: the address is that of an open handle.
         match known.and_then(|address| unsafe { Self::of(address as *const c_void) }.ok()).map(|file| &file.what) {
             Some(What::File { name, .. }) => name.clone(),
-            _ => self.place.container.folder.display().to_string(),
+            _ => self.place.container.path.display().to_string(),
         }
     }
 

@@ -8,6 +8,9 @@ use crate::container::fault::{Result, fault};
 use crate::ffi::*;
 use crate::functions::Functions;
 
+/// How many refusals of HDF5's own a process survives; a few hundred microseconds.
+const REFUSALS: usize = 20_000;
+
 /// How many libraries one process may have.
 pub(crate) const SLOTS: usize = 4;
 
@@ -44,6 +47,16 @@ fn symbol(library: usize, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: `library` is a handle of dlopen.
     let found = unsafe { libc::dlsym(library as *mut c_void, name.as_ptr()) };
     (!found.is_null()).then_some(found)
+}
+
+/// The name of the file whose code is at `address`.
+pub(crate) fn name_of(address: usize) -> Option<String> {
+    // SAFETY: `Dl_info` is plain data that dladdr fills in; dladdr reads no memory at the address.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(address as *const c_void, &raw mut info) != 0 && !info.dli_fname.is_null();
+        known.then(|| CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned())
+    }
 }
 
 /// The first library on the stack that exports `H5VLregister_connector` itself.
@@ -86,10 +99,26 @@ impl Host {
                 }
             }
             if let Some(host) = place.get().filter(|host| host.base == base) {
+                host.keep_major();
                 return Some(host);
             }
         }
         None
+    }
+
+    /// HDF5's functions that refuse every connector but the native one push `H5E_VOL`, a major number, as the minor
+    /// one; and take a reference of it away when the entry goes that they never took. After a few of these refusals
+    /// the number is gone, and every error that names it is another one. So it gets references to lose.
+    fn keep_major(&self) {
+        static KEPT: [OnceLock<()>; SLOTS] = [const { OnceLock::new() }; SLOTS];
+        if let (Some(kept), Some(major)) = (KEPT.get(self.slot), self.global(c"H5E_VOL_g")) {
+            kept.get_or_init(|| {
+                for _ in 0..REFUSALS {
+                    // SAFETY: an id of the library.
+                    unsafe { (self.call.H5Iinc_ref)(major) };
+                }
+            });
+        }
     }
 
     /// The library of a slot.

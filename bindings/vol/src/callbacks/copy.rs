@@ -54,9 +54,9 @@ impl Copy<'_> {
         }))
     }
 
-    fn dataset(&self, from: &Place, dataset: &Dataset, creation: &[u8]) -> Result<Dataset> {
-        let fill = || super::dataset::fill_of(self.host, &from.container, creation, &dataset.datatype);
-        let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.as_ref(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.as_ref())?, space.clone())))?;
+    fn dataset(&self, from: &Place, dataset: &Dataset, object: &Object) -> Result<Dataset> {
+        let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
+        let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
         table.keep(&from.container.arena);
         Ok(Dataset { datatype: self.datatype(from, &dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None }) })
     }
@@ -72,7 +72,7 @@ impl Copy<'_> {
         let old = lock(&from.container.tree).object(from.object)?.clone();
         let body = match &old.body {
             Body::Group { tracked, next_order, .. } => Body::Group { links: BTreeMap::new(), next_order: *next_order, tracked: *tracked },
-            Body::Dataset(dataset) => Body::Dataset(Arc::new(self.dataset(from, dataset, &old.creation)?)),
+            Body::Dataset(dataset) => Body::Dataset(Arc::new(self.dataset(from, dataset, &old)?)),
             Body::Datatype(datatype) => Body::Datatype(datatype.clone()),
         };
         let mut new = Object::new(body, old.creation.clone());
@@ -80,6 +80,10 @@ impl Copy<'_> {
         new.comment.clone_from(&old.comment);
         let id = lock(&self.target.tree).add(new);
         self.done.insert(key, id);
+        if let Some(fill) = &old.fill {
+            let copied = self.attribute(from, fill, id);
+            lock(&self.target.tree).object_mut(id)?.fill = Some(copied);
+        }
         if self.flags & WITHOUT_ATTRIBUTES == 0 {
             for (name, attribute) in &old.attributes {
                 let copied = self.attribute(from, attribute, id);

@@ -36,7 +36,7 @@ pub(crate) fn join(base: &str, name: &str) -> String {
 
 /// Opens the file that an external link in `from` names.
 fn open_external(host: &'static Host, from: &Arc<Container>, file: &str) -> Result<Arc<Container>> {
-    let beside = from.folder.parent().unwrap_or(Path::new(".")).join(file);
+    let beside = from.path.parent().unwrap_or(Path::new(".")).join(file);
     let found = if beside.exists() { beside } else { Path::new(file).to_path_buf() };
     let anchor = Handle::anchor(host);
     Container::open(&found, from.writable.load(Ordering::Relaxed), from.options, &|encoded| kind_of(host, anchor, encoded))

@@ -15,7 +15,9 @@ use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{Field, Schema};
 
+use super::archive::Archive;
 use super::fault::{Fault, Result, fault};
+use super::folder::Folder;
 use super::kind::Kind;
 use super::model::{AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target, Tree, lock};
 use super::shape::Space;
@@ -23,6 +25,8 @@ use super::values;
 
 /// The version of what is written; others are refused.
 const VERSION: &str = "1";
+/// Marks the column that is no attribute but a dataset's fill value.
+const FILL: &str = "hyperslab.fill";
 /// The file that makes a folder a container.
 pub(crate) const CATALOG: &str = "catalog.arrow";
 
@@ -46,15 +50,13 @@ fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<(
     })
 }
 
-fn read(folder: &Path, name: &str) -> Result<RecordBatch> {
-    let path = folder.join(name);
+fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
-        let file = File::open(&path)?;
-        let mut reader = FileReader::try_new_buffered(file, None)?;
+        let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
         let batch = reader.next().ok_or_else(|| fault!("it has no record batch"))??;
         Ok(batch)
     };
-    work().map_err(|error| fault!("{}: {}", path.display(), error.message))
+    work().map_err(|error| fault!("{}: {}", folder.join(name).display(), error.message))
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>, metadata: HashMap<String, String>) -> Result<RecordBatch> {
@@ -178,6 +180,12 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         }
         for (name, attribute) in &object.attributes {
             attributes.push(save_attribute(*id, path, name, &lock(attribute))?);
+        }
+        if let Some(fill) = &object.fill {
+            let (field, value) = save_attribute(*id, path, "", &lock(fill))?;
+            let mut metadata = field.metadata().clone();
+            metadata.insert(FILL.to_owned(), "true".to_owned());
+            attributes.push((field.with_metadata(metadata), value));
         }
     }
     let links = batch(
@@ -338,13 +346,16 @@ impl Columns<'_> {
     }
 }
 
-/// Whether a folder claims to be a container.
-pub(crate) fn is_container(folder: &Path) -> bool {
-    File::open(folder.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
+/// Whether a folder or a file claims to be a container.
+pub(crate) fn is_container(path: &Path) -> bool {
+    if path.is_file() {
+        return Archive::is_claimed(path) && Archive::open(path).is_ok();
+    }
+    File::open(path.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
 }
 
 /// Reads a tree; `kind_of` reads an encoded datatype.
-pub(crate) fn load(folder: &Path, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<(Tree, u64)> {
+pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<(Tree, u64)> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();
     let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| fault!("{}: not a container of Hyperslab: it has no '{key}'", folder.display()));
@@ -406,7 +417,11 @@ pub(crate) fn load(folder: &Path, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Re
     for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {
         let attribute = load_attribute(field, array, kind_of)?;
         let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| fault!("the attribute {} belongs to no object", field.name()))?;
-        object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
+        if field.metadata().contains_key(FILL) {
+            object.fill = Some(Arc::new(Mutex::new(attribute)));
+        } else {
+            object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
+        }
     }
     if !matches!(tree.objects.get(&super::model::ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
         return Err(fault!("{}: no root group", columns.1));

@@ -215,17 +215,16 @@ fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Reads the frame of an Arrow file; nothing in it is trusted.
-pub(crate) fn find(file: &File) -> Result<Found> {
-    let length = file.metadata()?.len();
+/// Reads the frame of an Arrow file, which lies in `length` bytes of `file` from `start` on; nothing in it is trusted.
+pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
     let broken = |what: &str| fault!("no whole Arrow file: {what}");
     if length < 18 {
         return Err(broken("it is too short"));
     }
-    let tail = read(file, length - 10, 10)?;
+    let tail = read(file, start + length - 10, 10)?;
     let footer_bytes = arrow_ipc::reader::read_footer_length(tail.try_into().unwrap_or_default())?;
-    let start = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
-    let footer = read(file, start, footer_bytes)?;
+    let at = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
+    let footer = read(file, start + at, footer_bytes)?;
     let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()))?;
     let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("no schema"))?)?;
     let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset beyond the file"));
@@ -235,7 +234,7 @@ pub(crate) fn find(file: &File) -> Result<Found> {
         if at + head > length || head < 8 {
             return Err(broken("a record batch lies beyond the file"));
         }
-        let message = read(file, at, head as usize)?;
+        let message = read(file, start + at, head as usize)?;
         // Before version 0.15 of the format nothing stood in front of the length.
         let message = message.get(if message.starts_with(&[0xff; 4]) { 8.. } else { 4.. }).unwrap_or_default();
         let message = arrow_ipc::root_as_message(message).map_err(|error| broken(&error.to_string()))?;
@@ -247,7 +246,7 @@ pub(crate) fn find(file: &File) -> Result<Found> {
             if offset + bytes > length {
                 return Err(broken("a buffer beyond the file"));
             }
-            buffers.push((offset, bytes));
+            buffers.push((start + offset, bytes));
         }
         let count = |value: i64| u64::try_from(value).map_err(|_| broken("a negative length"));
         let nodes = batch.nodes().iter().flatten().map(|node| Ok((count(node.length())?, count(node.null_count())?))).collect::<Result<_>>()?;
@@ -256,7 +255,7 @@ pub(crate) fn find(file: &File) -> Result<Found> {
         if rows > length.saturating_mul(8) && !buffers.is_empty() {
             return Err(broken("more rows than bytes"));
         }
-        batches.push(FoundBatch { rows, body, buffers, nodes, compressed: batch.compression().is_some() });
+        batches.push(FoundBatch { rows, body: start + body, buffers, nodes, compressed: batch.compression().is_some() });
     }
     Ok(Found { schema, batches })
 }

@@ -1,11 +1,11 @@
 //! What a file is made of: objects, the links between them, their attributes.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::blob::Arena;
 use super::fault::{Result, fault};
+use super::folder::Folder;
 use super::kind::Kind;
 use super::ranks::Ranks;
 use super::shape::Space;
@@ -90,7 +90,7 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     /// Calls `work` on the values; `fill` says what one element holds that was never written.
-    pub(crate) fn with_table<T>(&self, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_table<T>(&self, folder: &Folder, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
         let mut extent = lock(&self.extent);
         let Extent { space, table, file } = &mut *extent;
         if table.is_none() {
@@ -123,6 +123,8 @@ pub(crate) struct Object {
     /// `H5Pencode2`'s bytes of the creation property list.
     pub(crate) creation: Vec<u8>,
     pub(crate) comment: Option<String>,
+    /// What an element of a dataset of variable length holds that was never written, as the value of an attribute.
+    pub(crate) fill: Option<Attribute>,
     /// What `H5Oincr_refcount` added.
     pub(crate) extra_references: i64,
     /// Seconds since 1970; 0: not tracked.
@@ -132,7 +134,7 @@ pub(crate) struct Object {
 impl Object {
     /// An object without attributes.
     pub(crate) fn new(body: Body, creation: Vec<u8>) -> Self {
-        Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, extra_references: 0, born: 0 }
+        Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, fill: None, extra_references: 0, born: 0 }
     }
 
     /// An empty group.

@@ -9,6 +9,7 @@ use arrow_ipc::reader::FileReader;
 
 use super::blob::Arena;
 use super::fault::Fault;
+use super::folder::Folder;
 use super::kind::{Kind, Member, columns};
 use super::model::{Body, Object, ROOT, Target, lock};
 use super::open::{Container, Create, Options};
@@ -62,7 +63,7 @@ fn records_become_columns_and_records_again_in_memory_and_in_a_file() -> Outcome
         let expected: Vec<i32> = (0..count as i32).collect();
         assert_eq!(batch.column(0).as_primitive::<Int32Type>().values()[..], expected[..]);
         assert!(batch.column(1).as_primitive::<Float64Type>().values().iter().zip(&expected).all(|(f, i)| *f == f64::from(*i) / 2.0));
-        let again = Table::open(&particle(), &space, folder.path(), &name, Vec::new())?;
+        let again = Table::open(&particle(), &space, &Folder::plain(folder.path()), &name, Vec::new())?;
         assert_eq!(again.records()?, all);
     }
     Ok(())

@@ -1,8 +1,6 @@
 //! The Arrow file around the values: its schema, its record batches, and the way back from the file to a table.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,8 +12,10 @@ use arrow_schema::{DataType, Field, Schema};
 use super::Table;
 use super::store::{Backing, Batch, Published, Store, aside};
 use crate::container::fault::{Result, fault};
+use crate::container::folder::Folder;
 use crate::container::ipc::{self, Frame, Parts, Source};
 use crate::container::kind::{Column, Kind, list_of};
+use crate::container::ranks::Ranks;
 use crate::container::shape::Space;
 use crate::container::{unique_name, values};
 
@@ -155,10 +155,10 @@ impl Table {
     }
 
     /// Opens what [`Table::publish`] wrote.
-    pub(crate) fn open(kind: &Kind, space: &Space, folder: &Path, name: &str, fill: Vec<u8>) -> Result<Self> {
+    pub(crate) fn open(kind: &Kind, space: &Space, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
         let path = folder.join(name);
-        let file = File::open(&path).map_err(|error| fault!("the values in {} cannot be opened: {error}; a program that rewrites the file may be at work: open it again", path.display()))?;
-        let found = ipc::find(&file).map_err(|error| fault!("{}: {}", path.display(), error.message))?;
+        let piece = folder.piece(name).map_err(|error| fault!("the values of {}; a program that rewrites the file may be at work: open it again", error.message))?;
+        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| fault!("{}: {}", path.display(), error.message))?;
         let mut table = Self::empty(kind, folder, None, fill);
         table.changed = false;
         let count = space.count().unwrap_or(0);
@@ -166,6 +166,9 @@ impl Table {
         let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
         if held != rows || found.schema.fields().len() != table.columns.len() {
             return Err(fault!("{}: {held} rows of {} columns, where the catalog says {rows} of {}", path.display(), found.schema.fields().len(), table.columns.len()));
+        }
+        if found.batches.iter().any(|batch| batch.compressed) {
+            return Err(fault!("{}: its values are compressed, which no values of a container are", path.display()));
         }
         let listed = is_listed(kind, space);
         let mut first = 0;
@@ -202,7 +205,7 @@ impl Table {
                 continue;
             }
             if decoded.is_none() {
-                let batches: std::result::Result<Vec<_>, _> = FileReader::try_new(File::open(&path)?, None)?.collect();
+                let batches: std::result::Result<Vec<_>, _> = FileReader::try_new(folder.piece(name)?, None)?.collect();
                 decoded = Some(batches?.iter().map(|batch| batch.columns().to_vec()).collect());
             }
             let mut bytes = Vec::new();
@@ -214,14 +217,14 @@ impl Table {
             stores.push(Store::Memory(bytes));
         }
         if stores.iter().any(|store| matches!(store, Store::File)) {
-            table.backing = Backing::Published(Published::new(file, name));
+            table.backing = Backing::Published(Published::new(piece.file, name));
         }
         (table.stores, table.count, table.capacity, table.touched) = (stores, count, count, count);
         Ok(table)
     }
 
     /// From now on all processes change the values together.
-    pub(crate) fn share(&mut self, ranks: Option<&Arc<crate::container::ranks::Ranks>>) {
+    pub(crate) fn share(&mut self, ranks: Option<&Arc<Ranks>>) {
         self.ranks = ranks.cloned();
     }
 }
