@@ -1,6 +1,7 @@
 //! Elements between somebody's memory and the stores: block by block, records taken apart and put together on the way.
 
 use std::cell::RefCell;
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
@@ -10,7 +11,10 @@ use super::store::{Backing, Batch, Store, parts_of};
 use crate::container::fault::{Fault, Result, fault};
 
 /// How many elements are taken apart at a time: their bytes stay in the processor's cache.
-const BLOCK_ELEMENTS: usize = 16 << 10;
+const BLOCK_ELEMENTS: usize = 32 << 10;
+/// How many bytes one call writes. For more at once the system looks for large pieces of memory, which take it longer
+/// to find than all else takes.
+const WRITTEN_BYTES: usize = 128 << 10;
 /// Interleaved records of this many bytes are worth another thread, each.
 const THREAD_BYTES: usize = 8 << 20;
 /// More threads than this find memory too slow.
@@ -48,6 +52,14 @@ fn cut<'a>(mut scratch: &'a mut [u8], lanes: &[Lane], count: usize) -> Vec<&'a m
         scratch = rest;
     }
     pieces
+}
+
+fn write_pieces(file: &File, bytes: &[u8], mut at: u64) -> Result<()> {
+    for piece in bytes.chunks(WRITTEN_BYTES) {
+        file.write_all_at(piece, at)?;
+        at += piece.len() as u64;
+    }
+    Ok(())
 }
 
 fn place(batch: &Batch, leaf: usize, bytes: usize, element: u64) -> u64 {
@@ -93,21 +105,8 @@ impl Table {
             let to = all.get_mut(start as usize * lane.bytes..(start as usize + count) * lane.bytes);
             take_apart(source, stride, &[lane], &mut [to.ok_or_else(|| fault!("values beyond the table"))?])?;
         }
-        let threads = self.threads_for(&in_file, count, stride);
-        if threads == 1 {
-            return self.write_file(&in_file, start, count, source, stride);
-        }
-        let (table, each) = (&*self, count.div_ceil(threads));
-        std::thread::scope(|scope| {
-            let work = |first: usize| {
-                let now = each.min(count - first);
-                let source = source.get(first * stride..).unwrap_or_default();
-                table.write_file(&in_file, start + first as u64, now, source, stride)
-            };
-            let others: Vec<_> = (each..count).step_by(each).map(|first| scope.spawn(move || work(first))).collect();
-            let own = work(0);
-            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(fault!("a thread of the connector ended early")))).fold(own, Result::and)
-        })
+        // One thread: the system lets one at a time write into a file.
+        self.write_file(&in_file, start, count, source, stride)
     }
 
     fn write_file(&self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
@@ -122,7 +121,8 @@ impl Table {
                 if let ([part], [lane]) = (parts, &lanes[..])
                     && lane.bytes == stride && lane.swap_bytes == 1 {
                         let bytes = records.get(..held as usize * stride).ok_or_else(|| fault!("the memory ends early"))?;
-                        file.write_all_at(bytes, place(batch, part.leaf, lane.bytes, first))?;
+                        let at = place(batch, part.leaf, lane.bytes, first);
+                        write_pieces(file, bytes, at)?;
                         continue;
                     }
                 for done in (0..held as usize).step_by(BLOCK_ELEMENTS) {
@@ -133,7 +133,7 @@ impl Table {
                     let mut columns = cut(scratch, &lanes, now);
                     take_apart(records.get(done * stride..).ok_or_else(|| fault!("the memory ends early"))?, stride, &lanes, &mut columns)?;
                     for ((part, lane), column) in parts.iter().zip(&lanes).zip(columns) {
-                        file.write_all_at(column, place(batch, part.leaf, lane.bytes, first + done as u64))?;
+                        write_pieces(file, column, place(batch, part.leaf, lane.bytes, first + done as u64))?;
                     }
                 }
             }

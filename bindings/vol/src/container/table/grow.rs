@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 
 use super::Table;
-use super::frame::{rows_of, schema_of};
+use super::frame::schema_of;
 use super::store::{Backing, Batch, Store, aside, parts_of};
 use crate::container::fault::{Result, fault};
 use crate::container::ipc::{self, ALIGNMENT};
@@ -37,9 +37,10 @@ impl Table {
         self.bytes_for(capacity)?;
         let types: Vec<DataType> = self.columns.iter().map(|column| column.kind.data_type()).collect();
         let head = ipc::head_bytes(&schema_of(&self.columns, &types, &self.kind, space));
-        let (rows, inner) = rows_of(&self.kind, space);
+        // Programs share the first dimension out.
+        let lines = space.shape().first().copied().filter(|lines| *lines > 0).unwrap_or(1);
         let starts = match &self.ranks {
-            Some(ranks) if rows * inner == capacity => ranks.shares(rows).into_iter().map(|row| row * inner).collect(),
+            Some(ranks) if capacity.is_multiple_of(lines) => ranks.shares(lines).into_iter().map(|line| line * (capacity / lines)).collect(),
             _ => vec![0, capacity],
         };
         let mut batches: Vec<Batch> = Vec::new();
