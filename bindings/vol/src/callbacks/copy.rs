@@ -58,7 +58,7 @@ impl Copy<'_> {
         let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
         let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
         table.keep(&from.container.arena);
-        Ok(Dataset { datatype: self.datatype(from, &dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None }) })
+        Ok(Dataset { datatype: self.datatype(from, &dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) })
     }
 
     fn object(&mut self, from: &Place, depth: usize) -> Result<ObjectId> {

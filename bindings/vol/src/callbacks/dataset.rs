@@ -66,7 +66,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let fill = plist::fill(host, dcpl, memory.id, target.id)?;
             let kept = (has_heap && plist::has_fill(host, dcpl)).then(|| fill_to_keep(&stored, &fill));
             let table = Table::create(&stored.kind, &space, &at.place.container.folder, at.place.container.ranks.get(), fill)?;
-            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None }) });
+            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) });
             let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
             object.attributes_tracked = plist::tracks_attributes(host, dcpl);
             object.born = plist::born(host, dcpl);

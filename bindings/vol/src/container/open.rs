@@ -15,6 +15,7 @@ use super::folder::Folder;
 use super::guarded::{beside, remove_abandoned, remove_abandoned_beside, write_lock};
 use super::kind::Kind;
 use super::model::{Body, Dataset, Object, ObjectId, Tree, lock};
+use super::plain;
 use super::ranks::Ranks;
 
 /// A name that no other call gives, on no machine.
@@ -212,10 +213,19 @@ impl Container {
             return Ok(container);
         }
         let one_file = Archive::is_claimed(&real);
+        if !one_file && plain::is_plain(&real) {
+            if writable {
+                return Err(fault!("{shown} is a plain Arrow or Parquet file, which opens for reading only; copy it into a container with h5repack to change it"));
+            }
+            let container = Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, kind_of)?, 0, false, options, None);
+            register(&container);
+            return Ok(container);
+        }
         if !real.is_dir() && !one_file {
-            return Err(match is_hdf5(&real) {
-                true => fault!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
-                false => fault!("{shown} is no container of Arrow files"),
+            return Err(match (is_hdf5(&real), plain::other_form(&real)) {
+                (_, Some(form)) => fault!("{shown} is {form}"),
+                (true, _) => fault!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
+                (false, _) => fault!("{shown} is no container of Arrow files, and no plain Arrow or Parquet file"),
             });
         }
         if real.is_dir() && !real.join(CATALOG).exists() {
@@ -271,7 +281,7 @@ impl Container {
     /// Brings the values of a dataset that nobody has open into its file; readers see them with the next publishing.
     pub(crate) fn settle(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         let mut extent = lock(&dataset.extent);
-        let super::model::Extent { space, table, file } = &mut *extent;
+        let super::model::Extent { space, table, file, .. } = &mut *extent;
         if let Some(values) = table
             && values.changed && self.writable.load(Ordering::Relaxed) {
                 let generation = self.generation.load(Ordering::Relaxed) + 1;
@@ -290,6 +300,10 @@ impl Container {
 
     /// Brings values that lie in a file to rest when nobody has the dataset open, and closes that file.
     pub(crate) fn rest(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
+        if lock(&dataset.extent).plain.is_some() {
+            lock(&dataset.extent).table = None;
+            return Ok(());
+        }
         // Several processes publish together, when the file is closed.
         if self.ranks.get().is_some() || !lock(&dataset.extent).table.as_ref().is_some_and(super::table::Table::in_file) {
             return Ok(());
@@ -435,5 +449,5 @@ pub(crate) fn delete(path: &Path) -> Result<()> {
 
 /// Whether a file can be opened with this connector.
 pub(crate) fn is_accessible(path: &Path) -> bool {
-    is_container(path)
+    is_container(path) || plain::is_plain(path)
 }

@@ -3,18 +3,21 @@
 //!
 //! - [`store`]: memory, or record batches of a file; [`blocks`]: elements between a program's memory and the stores;
 //!   [`kernel`]: records to columns and back
-//! - [`grow`]: room for elements, changes of shape, copies; [`frame`]: the Arrow file around the values
+//! - [`grow`]: room for elements, changes of shape, copies; [`frame`]: the Arrow file around the values;
+//!   [`loaded`]: values that come from elsewhere
 
 mod blocks;
 mod frame;
 mod grow;
 mod kernel;
+mod loaded;
 mod store;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(crate) use blocks::Part;
+pub(crate) use loaded::LoadedLeaf;
 
 use super::blob::Arena;
 use super::fault::{Result, fault};
@@ -88,19 +91,6 @@ impl Table {
             Some(ranks) if table.fill.iter().any(|byte| *byte != 0) => ranks.agree(reserved)?,
             _ => reserved?,
         }
-        Ok(table)
-    }
-
-    /// The table of what was read elsewhere: `values` are the bytes of each leaf.
-    pub(crate) fn of_memory(kind: &Kind, count: u64, values: Vec<Vec<u8>>, arenas: Vec<Arc<Arena>>) -> Result<Self> {
-        let mut table = Self::empty(kind, Path::new(""), None, Vec::new());
-        let fits = values.len() == table.leaves.len() && values.iter().zip(&table.leaves).all(|(bytes, leaf)| bytes.len() as u64 == count * leaf.bytes as u64);
-        if !fits {
-            return Err(fault!("columns of other lengths than {count} elements"));
-        }
-        table.stores = values.into_iter().map(Store::Memory).collect();
-        (table.count, table.capacity, table.touched) = (count, count, count);
-        (table.arenas, table.changed) = (arenas, false);
         Ok(table)
     }
 
