@@ -126,13 +126,17 @@ impl Handle {
         if let What::File { primary: true, .. } = handle.what {
             publish = container.file_handles.fetch_sub(1, Ordering::Relaxed) == 1;
         }
-        publish |= left == 0;
+        // Several processes meet where they close the file, and nowhere else.
+        publish |= left == 0 && container.ranks.get().is_none();
         let settled = match &handle.what {
             What::Dataset(dataset) if Arc::strong_count(dataset) <= 2 => container.rest(handle.place.object, &handle.path, dataset),
             _ => Ok(()),
         };
         handle.forget_unlinked();
         let published = if publish { container.publish() } else { Ok(()) };
+        if publish && container.ranks.get().is_some() {
+            container.writable.store(false, Ordering::Relaxed);
+        }
         settled.and(published)
     }
 

@@ -49,6 +49,16 @@ fn symbol(library: usize, name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
+/// The name of the file whose code is at `address`.
+pub(crate) fn name_of(address: usize) -> Option<String> {
+    // SAFETY: `Dl_info` is plain data that dladdr fills in; dladdr reads no memory at the address.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(address as *const c_void, &raw mut info) != 0 && !info.dli_fname.is_null();
+        known.then(|| CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned())
+    }
+}
+
 /// The first library on the stack that exports `H5VLregister_connector` itself.
 fn caller() -> Option<(usize, usize)> {
     let mut frames = [std::ptr::null_mut(); 64];

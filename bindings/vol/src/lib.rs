@@ -14,6 +14,7 @@ mod functions;
 mod guard;
 mod handle;
 mod host;
+mod mpi;
 mod old_calls;
 mod old_references;
 mod plist;

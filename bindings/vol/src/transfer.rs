@@ -308,7 +308,7 @@ impl Io<'_> {
             super::callbacks::dataset::fill_of(host, container, &object, &dataset.datatype)
         };
         let fill = if lock(&dataset.extent).table.is_none() { fill()? } else { Vec::new() };
-        dataset.with_table(&container.folder, || Ok(fill), |table, _| work(table))
+        dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |table, _| work(table))
     }
 
     /// Brings elements from memory into the columns.

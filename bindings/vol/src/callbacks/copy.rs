@@ -56,9 +56,9 @@ impl Copy<'_> {
 
     fn dataset(&self, from: &Place, dataset: &Dataset, object: &Object) -> Result<Dataset> {
         let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
-        let (mut table, space) = dataset.with_table(&from.container.folder, fill, |table, space| Ok((table.duplicate(space, &self.target.folder)?, space.clone())))?;
+        let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
         table.keep(&from.container.arena);
-        Ok(Dataset { datatype: Self::datatype(&dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None }) })
+        Ok(Dataset { datatype: Self::datatype(&dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) })
     }
 
     fn object(&mut self, from: &Place, depth: usize) -> Result<ObjectId> {

@@ -65,8 +65,8 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let creation = plist::encode_of_dataset(host, dcpl, memory.id, has_heap)?;
             let fill = plist::fill(host, dcpl, memory.id, target.id)?;
             let kept = (has_heap && plist::has_fill(host, dcpl)).then(|| fill_to_keep(&stored, &fill));
-            let table = Table::create(&stored.kind, &space, &at.place.container.folder, fill)?;
-            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None }) });
+            let table = Table::create(&stored.kind, &space, &at.place.container.folder, at.place.container.ranks.get(), fill)?;
+            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) });
             let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
             object.attributes_tracked = plist::tracks_attributes(host, dcpl);
             object.born = plist::born(host, dcpl);
@@ -253,7 +253,7 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     container.change()?;
     let object = lock(&container.tree).object(handle.place.object)?.clone();
     let fill = fill_of(host, container, &object, &dataset.datatype)?;
-    dataset.with_table(&container.folder, || Ok(fill), |_, _| Ok(()))?;
+    dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;
     let mut extent = lock(&dataset.extent);
     let Space::Simple { shape, max_shape } = extent.space.clone() else { return Err(fault!("a dataset of one element or none cannot grow")) };
     if let Some((wanted, most)) = size.iter().zip(&max_shape).find(|(wanted, most)| wanted > most) {

@@ -40,7 +40,11 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flag
         let mut root = Object::group(plist::encode(host, fcpl), plist::tracks_links(host, fcpl));
         root.attributes_tracked = plist::tracks_attributes(host, fcpl);
         root.creation = Vec::new();
-        let container = Container::create(Path::new(name), how, root, plist::encode(host, fcpl), info::of_plist(host, fapl))?;
+        let (creation, options) = (plist::encode(host, fcpl), info::of_plist(host, fapl));
+        let container = match crate::mpi::ranks_of(host, fapl)? {
+            Some(ranks) => Container::create_together(Path::new(name), how, root, creation, options, ranks)?,
+            None => Container::create(Path::new(name), how, root, creation, options)?,
+        };
         give(host, container, name, fapl, true)
     })
 }
@@ -58,7 +62,11 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
         }
         let anchor = Handle::anchor(host);
         let writable = flags & ACC_RDWR != 0;
-        let container = Container::open(Path::new(name), writable, info::of_plist(host, fapl), &|encoded| kind_of(host, anchor, encoded))?;
+        let (options, kind_of) = (info::of_plist(host, fapl), |encoded: &[u8]| kind_of(host, anchor, encoded));
+        let container = match if writable { crate::mpi::ranks_of(host, fapl)? } else { None } {
+            Some(ranks) => Container::open_together(Path::new(name), options, &kind_of, ranks)?,
+            None => Container::open(Path::new(name), writable, options, &kind_of)?,
+        };
         give(host, container, name, fapl, writable)
     })
 }

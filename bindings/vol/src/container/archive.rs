@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::fault::{Result, fault};
 use super::folder::Piece;
-use super::ipc::{self, ALIGNMENT, Parts, Source};
+use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
 
 /// The version of what is written; others are refused.
 const VERSION: &str = "1";
@@ -61,12 +61,13 @@ impl Archive {
         }
         let damaged = || fault!("the table of its files is damaged");
         // Validity, offsets and values of both columns.
-        let &[_, name_ends, names, _, ends, content] = found.buffers.as_slice() else { return Err(damaged()) };
-        if found.rows > MOST_ROWS {
+        let [batch] = found.batches.as_slice() else { return Err(damaged()) };
+        let &[_, name_ends, names, _, ends, content] = batch.buffers.as_slice() else { return Err(damaged()) };
+        if batch.rows > MOST_ROWS || batch.compressed {
             return Err(damaged());
         }
         let offsets = |(at, bytes): (u64, u64), most: u64| -> Result<Vec<u64>> {
-            let wanted = (found.rows + 1) * 8;
+            let wanted = (batch.rows + 1) * 8;
             if bytes < wanted {
                 return Err(damaged());
             }
@@ -121,7 +122,7 @@ impl Archive {
             words(ends),
             Source::Region { offset: HEAD, bytes: at - HEAD },
         ];
-        let length = ipc::finish(&file, HEAD, at, &schema(), rows as u64, &parts)?;
+        let length = ipc::finish(&file, &[Frame { body: HEAD, values_end: at, rows: rows as u64, parts }], &schema())?;
         file.set_len(length)?;
         file.write_all_at(MARK, MARK_AT)?;
         if sync {

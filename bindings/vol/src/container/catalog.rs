@@ -383,7 +383,7 @@ pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> 
                     Some("scalar") => Space::Scalar,
                     _ => Space::Simple { shape: columns.lengths("shape", row)?, max_shape: columns.lengths("max_shape", row)? },
                 };
-                let extent = Extent { space, table: None, file: columns.text("file", row)? };
+                let extent = Extent { space, table: None, file: columns.text("file", row)?, plain: None };
                 if extent.file.as_deref().is_some_and(|name| name.contains('/')) {
                     return Err(fault!("{}: a file of values outside of the folder", columns.1));
                 }

@@ -2,6 +2,8 @@
 //!
 //! - [`kind`]: datatypes as columns; [`shape`]: dataspaces; [`values`]: elements to arrays and back
 //! - [`table`]: a dataset's values; [`ipc`]: the frame of its file; [`blob`]: variable-length data while open
+//! - [`plain`]: an Arrow IPC or Parquet file that knows nothing of HDF5, for reading
+//! - [`ranks`]: processes that have one file open together; [`together`]: how they create, open and publish it
 //! - [`model`]: groups, links, attributes; [`catalog`]: how they are stored
 //! - [`folder`]: where the files lie; [`archive`]: the one file; [`open`]: files, publishing, who has what open;
 //!   [`guarded`]: one writer, and what a killed one left
@@ -17,8 +19,11 @@ pub(crate) mod kind;
 pub(crate) mod model;
 pub(crate) mod open;
 pub(crate) mod path;
+pub(crate) mod plain;
+pub(crate) mod ranks;
 pub(crate) mod shape;
 pub(crate) mod table;
+mod together;
 pub(crate) mod values;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::blob::Arena;
 use super::fault::{Result, fault};
 use super::folder::Folder;
 use super::kind::Kind;
+use super::ranks::Ranks;
 use super::shape::Space;
 use super::table::Table;
 
@@ -78,6 +79,8 @@ pub(crate) struct Extent {
     pub(crate) table: Option<Table>,
     /// The file that holds the values as last published.
     pub(crate) file: Option<String>,
+    /// The columns of a plain file that are the values.
+    pub(crate) plain: Option<super::plain::Values>,
 }
 
 /// A dataset, shared by those that have it open.
@@ -89,14 +92,16 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     /// Calls `work` on the values; `fill` says what one element holds that was never written.
-    pub(crate) fn with_table<T>(&self, folder: &Folder, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_table<T>(&self, folder: &Folder, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
         let mut extent = lock(&self.extent);
-        let Extent { space, table, file } = &mut *extent;
+        let Extent { space, table, file, plain } = &mut *extent;
         if table.is_none() {
-            *table = Some(match file {
-                Some(name) => Table::open(&self.datatype.kind, space, folder, name, fill()?)?,
-                None => Table::create(&self.datatype.kind, space, folder, fill()?)?,
+            *table = Some(match (plain, file) {
+                (Some(plain), _) => plain.table(&self.datatype.kind)?,
+                (None, Some(name)) => Table::open(&self.datatype.kind, space, folder, name, fill()?)?,
+                (None, None) => Table::create(&self.datatype.kind, space, folder, ranks, fill()?)?,
             });
+            table.iter_mut().for_each(|table| table.share(ranks));
         }
         work(table.as_mut().ok_or_else(|| fault!("no values"))?, space)
     }

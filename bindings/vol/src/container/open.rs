@@ -5,7 +5,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, Weak};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 
 use super::archive::Archive;
 use super::blob::Arena;
@@ -15,6 +15,8 @@ use super::folder::Folder;
 use super::guarded::{beside, remove_abandoned, remove_abandoned_beside, write_lock};
 use super::kind::Kind;
 use super::model::{Body, Dataset, Object, ObjectId, Tree, lock};
+use super::plain;
+use super::ranks::Ranks;
 
 /// A name that no other call gives, on no machine.
 pub(crate) fn unique_name() -> String {
@@ -52,11 +54,13 @@ pub(crate) struct Container {
     /// Blobs that were written since it was opened.
     pub(crate) arena: Arc<Arena>,
     pub(crate) options: Options,
+    /// The processes that have it open for writing together.
+    pub(crate) ranks: OnceLock<Arc<Ranks>>,
     /// How many handles there are, and how many of them a program got from `H5Fopen` or `H5Fcreate`.
     pub(crate) handles: AtomicUsize,
     pub(crate) file_handles: AtomicUsize,
-    changed: AtomicBool,
-    generation: AtomicU64,
+    pub(super) changed: AtomicBool,
+    pub(super) generation: AtomicU64,
     lock: Mutex<Option<File>>,
 }
 
@@ -88,7 +92,7 @@ fn is_hdf5(path: &Path) -> bool {
 }
 
 impl Container {
-    fn assemble(path: PathBuf, folder: Folder, one_file: bool, tree: Tree, generation: u64, writable: bool, options: Options, lock: Option<File>) -> Arc<Self> {
+    pub(super) fn assemble(path: PathBuf, folder: Folder, one_file: bool, tree: Tree, generation: u64, writable: bool, options: Options, lock: Option<File>) -> Arc<Self> {
         Arc::new(Self {
             path,
             folder,
@@ -98,6 +102,7 @@ impl Container {
             tree: Mutex::new(tree),
             arena: Arena::new(),
             options,
+            ranks: OnceLock::new(),
             handles: AtomicUsize::new(0),
             file_handles: AtomicUsize::new(0),
             changed: AtomicBool::new(false),
@@ -186,12 +191,17 @@ impl Container {
         if generation == 0 {
             container.publish()?;
         }
-        lock(&OPEN).insert(real, Arc::downgrade(&container));
+        register(&container);
         Ok(container)
     }
 
     /// Opens a file; `kind_of` reads an encoded datatype.
     pub(crate) fn open(path: &Path, writable: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
+        Self::open_as(path, writable, true, options, kind_of)
+    }
+
+    /// As [`Container::open`]; `alone`: no other process may write.
+    pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
         let shown = path.display();
         let real = path.canonicalize().map_err(|error| fault!("cannot open {shown}: {}", told(&error)))?;
         // What is open without a file, such as a reference that was never given back, keeps the state that it has.
@@ -203,16 +213,25 @@ impl Container {
             return Ok(container);
         }
         let one_file = Archive::is_claimed(&real);
+        if !one_file && plain::is_plain(&real) {
+            if writable {
+                return Err(fault!("{shown} is a plain Arrow or Parquet file, which opens for reading only; copy it into a container with h5repack to change it"));
+            }
+            let container = Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, kind_of)?, 0, false, options, None);
+            register(&container);
+            return Ok(container);
+        }
         if !real.is_dir() && !one_file {
-            return Err(match is_hdf5(&real) {
-                true => fault!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
-                false => fault!("{shown} is no container of Arrow files"),
+            return Err(match (is_hdf5(&real), plain::other_form(&real)) {
+                (_, Some(form)) => fault!("{shown} is {form}"),
+                (true, _) => fault!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
+                (false, _) => fault!("{shown} is no container of Arrow files, and no plain Arrow or Parquet file"),
             });
         }
         if real.is_dir() && !real.join(CATALOG).exists() {
             return Err(fault!("{shown} is a folder without {CATALOG}: no container, or one whose creation was cut short"));
         }
-        let held = if writable { write_lock(&real)? } else { None };
+        let held = if writable && alone { write_lock(&real)? } else { None };
         if writable && std::fs::metadata(&real)?.permissions().readonly() {
             return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", libc::EACCES));
         }
@@ -240,7 +259,7 @@ impl Container {
         }
         let (tree, generation) = loaded?;
         let container = Self::assemble(real.clone(), folder, one_file, tree, generation, writable, options, held);
-        lock(&OPEN).insert(real, Arc::downgrade(&container));
+        register(&container);
         Ok(container)
     }
 
@@ -262,7 +281,7 @@ impl Container {
     /// Brings the values of a dataset that nobody has open into its file; readers see them with the next publishing.
     pub(crate) fn settle(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         let mut extent = lock(&dataset.extent);
-        let super::model::Extent { space, table, file } = &mut *extent;
+        let super::model::Extent { space, table, file, .. } = &mut *extent;
         if let Some(values) = table
             && values.changed && self.writable.load(Ordering::Relaxed) {
                 let generation = self.generation.load(Ordering::Relaxed) + 1;
@@ -281,7 +300,12 @@ impl Container {
 
     /// Brings values that lie in a file to rest when nobody has the dataset open, and closes that file.
     pub(crate) fn rest(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
-        if !lock(&dataset.extent).table.as_ref().is_some_and(super::table::Table::in_file) {
+        if lock(&dataset.extent).plain.is_some() {
+            lock(&dataset.extent).table = None;
+            return Ok(());
+        }
+        // Several processes publish together, when the file is closed.
+        if self.ranks.get().is_some() || !lock(&dataset.extent).table.as_ref().is_some_and(super::table::Table::in_file) {
             return Ok(());
         }
         self.settle(id, path, dataset)?;
@@ -294,6 +318,14 @@ impl Container {
 
     /// Makes all that was written visible to those that open the file from now on.
     pub(crate) fn publish(&self) -> Result<()> {
+        match self.ranks.get() {
+            Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_together(ranks),
+            _ => self.publish_alone(),
+        }
+    }
+
+    /// As [`Container::publish`], by one process.
+    pub(super) fn publish_alone(&self) -> Result<()> {
         if !self.writable.load(Ordering::Relaxed) || !self.changed.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
@@ -360,6 +392,11 @@ impl Container {
     }
 }
 
+/// Says that a file is open in this process.
+pub(super) fn register(container: &Arc<Container>) {
+    lock(&OPEN).insert(container.path.clone(), Arc::downgrade(container));
+}
+
 impl Drop for Container {
     fn drop(&mut self) {
         let mut open = lock(&OPEN);
@@ -412,5 +449,5 @@ pub(crate) fn delete(path: &Path) -> Result<()> {
 
 /// Whether a file can be opened with this connector.
 pub(crate) fn is_accessible(path: &Path) -> bool {
-    is_container(path)
+    is_container(path) || plain::is_plain(path)
 }
