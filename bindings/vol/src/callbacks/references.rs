@@ -54,6 +54,12 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<()> {
     Ok(())
 }
 
+/// Makes a reference to nothing of one.
+fn empty(bytes: &mut [u8]) -> Result<()> {
+    bytes.fill(0);
+    Ok(())
+}
+
 fn name_at(bytes: &[u8], at: usize) -> Result<BlobName> {
     bytes.get(at..at + 16).and_then(|name| name.try_into().ok()).ok_or_else(|| fault!("an element ends early"))
 }
@@ -103,7 +109,7 @@ impl Holds {
                 if is_whole(bytes.get(..LENGTH).unwrap_or_default()) {
                     return match (mapping.object)(word(bytes, TOKEN))? {
                         Some(object) => put(bytes, TOKEN, &object.to_le_bytes()),
-                        None => Ok(bytes.fill(0)),
+                        None => empty(bytes),
                     };
                 }
                 let name = name_at(bytes, NAME)?;
@@ -113,7 +119,7 @@ impl Holds {
                         put(&mut blob, TOKEN_IN_BLOB, &object.to_le_bytes())?;
                         put(bytes, NAME, &mapping.arena.put(&blob)?)
                     }
-                    None => Ok(bytes.fill(0)),
+                    None => empty(bytes),
                 }
             }
             Self::Number { bytes, region } => {
@@ -124,7 +130,7 @@ impl Holds {
                         put(bytes, 0, &object.to_le_bytes())?;
                         if *region { put(bytes, 8, &(mapping.region)(half(bytes, 8)).to_le_bytes()) } else { Ok(()) }
                     }
-                    None => Ok(bytes.fill(0)),
+                    None => empty(bytes),
                 }
             }
             Self::Members(members) => members.iter().try_for_each(|(offset, holds)| holds.map(element.get_mut(*offset..).unwrap_or_default(), mapping)),
