@@ -126,6 +126,30 @@ impl Host {
         HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| fault!("the HDF5 library that calls is not known"))
     }
 
+    /// Whether the library is trying connectors on a file that it could not open itself, and would take what comes
+    /// back for a native file: HDF5 2.0 to 2.2 do, and end the program.
+    pub(crate) fn would_mistake(&self) -> bool {
+        let (mut major, mut minor, mut release) = (0u32, 0u32, 0u32);
+        let Some(call) = self.address(c"H5get_libversion") else { return false };
+        // SAFETY: the function has this signature in every HDF5, and the places are variables of ours.
+        unsafe {
+            let call: unsafe extern "C" fn(*mut u32, *mut u32, *mut u32) -> herr_t = std::mem::transmute(call);
+            if call(&raw mut major, &raw mut minor, &raw mut release) < 0 || major < 2 {
+                return false;
+            }
+        }
+        let mut frames = [std::ptr::null_mut(); 64];
+        // SAFETY: the array has room for as many addresses as are asked for.
+        let count = unsafe { libc::backtrace(frames.as_mut_ptr(), 64) };
+        frames.iter().take(usize::try_from(count).unwrap_or(0)).any(|address| {
+            // SAFETY: `Dl_info` is plain data; a name is a string of the loader.
+            unsafe {
+                let mut info: libc::Dl_info = std::mem::zeroed();
+                libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == self.base && !info.dli_sname.is_null() && CStr::from_ptr(info.dli_sname).to_bytes().starts_with(b"H5Fopen")
+            }
+        })
+    }
+
     /// Where the library has a function.
     pub(crate) fn address(&self, name: &CStr) -> Option<usize> {
         symbol(self.library, name).map(|address| address as usize)

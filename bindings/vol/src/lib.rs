@@ -16,5 +16,6 @@ mod handle;
 mod host;
 mod mpi;
 mod old_calls;
+mod old_references;
 mod plist;
 mod transfer;

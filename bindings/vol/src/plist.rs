@@ -1,6 +1,6 @@
 //! Property lists: kept as `H5Pencode2`'s bytes, asked for single properties.
 
-use crate::container::fault::{Result, fault};
+use crate::container::fault::{Fault, Result, fault};
 use crate::container::model::{Body, Object};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
@@ -8,6 +8,12 @@ use crate::host::{Host, Owned, check};
 /// `H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED`.
 const TRACKED_AND_INDEXED: u32 = 3;
 
+/// `H5F_ACC_DEFAULT`.
+const EXTERNAL_AS_PARENT: u32 = 0xffff;
+/// `H5FD_FEAT_DEFAULT_VFD_COMPATIBLE`.
+const LIKE_DEFAULT: std::ffi::c_ulong = 0x8000;
+/// `H5FD_FEAT_ALLOW_FILE_IMAGE`: the core driver's.
+const ALLOWS_IMAGE: std::ffi::c_ulong = 0x400;
 /// `H5D_FILL_TIME_NEVER`.
 const FILL_NEVER: i32 = 1;
 
@@ -112,6 +118,37 @@ pub(crate) fn utf8(host: &Host, plist: hid_t) -> bool {
     let mut cset = 0;
     // SAFETY: an out parameter.
     plist > 0 && unsafe { (host.call.H5Pget_char_encoding)(plist, &raw mut cset) } >= 0 && cset == 1
+}
+
+/// Refuses file drivers whose file is none at the path: a program that asks for one would look for its bytes elsewhere.
+pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
+    if fapl <= 0 {
+        return Ok(());
+    }
+    let (mut flags, mut increment, mut on_disk) = (0, 0, true);
+    // SAFETY: ids of the library, and out parameters.
+    unsafe {
+        let driver = (host.call.H5Pget_driver)(fapl);
+        if driver <= 0 || (host.call.H5FDdriver_query)(driver, &raw mut flags) < 0 {
+            return Ok(());
+        }
+        if flags & ALLOWS_IMAGE != 0 {
+            check((host.call.H5Pget_fapl_core)(fapl, &raw mut increment, &raw mut on_disk), "the file driver cannot be asked")?;
+        } else if flags & LIKE_DEFAULT == 0 {
+            return Err(Fault::unsupported("a file driver that keeps its bytes in several files, or in a program's own object; a container is at its path"));
+        }
+    }
+    if on_disk { Ok(()) } else { Err(Fault::unsupported("a file in memory alone (the core driver without a backing store); a container is on disk")) }
+}
+
+/// Whether files behind external links shall be opened for writing; none where the file with the link decides.
+pub(crate) fn opens_external(host: &Host, plist: hid_t) -> Option<bool> {
+    let mut flags = EXTERNAL_AS_PARENT;
+    if plist > 0 {
+        // SAFETY: an out parameter.
+        unsafe { (host.call.H5Pget_elink_acc_flags)(plist, &raw mut flags) };
+    }
+    (flags != EXTERNAL_AS_PARENT).then_some(flags & 1 != 0)
 }
 
 /// How many soft links may be followed.

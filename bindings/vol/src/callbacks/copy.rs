@@ -33,9 +33,9 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn datatype(&self, from: &Place, datatype: &Datatype) -> Datatype {
-        let committed = datatype.committed.filter(|_| Arc::ptr_eq(&from.container, self.target));
-        Datatype { committed, ..datatype.clone() }
+    fn datatype(datatype: &Datatype) -> Datatype {
+        // As HDF5 does, a copy does not share the committed datatype of what it was made of.
+        Datatype { committed: None, ..datatype.clone() }
     }
 
     fn attribute(&self, from: &Place, attribute: &Attribute, owner: ObjectId) -> Attribute {
@@ -45,7 +45,7 @@ impl Copy<'_> {
         Arc::new(Mutex::new(AttributeValue {
             name: old.name.clone(),
             object: owner,
-            datatype: self.datatype(from, &old.datatype),
+            datatype: Self::datatype(&old.datatype),
             space: old.space.clone(),
             bytes: old.bytes.clone(),
             arenas,
@@ -58,7 +58,7 @@ impl Copy<'_> {
         let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
         let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
         table.keep(&from.container.arena);
-        Ok(Dataset { datatype: self.datatype(from, &dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) })
+        Ok(Dataset { datatype: Self::datatype(&dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) })
     }
 
     fn object(&mut self, from: &Place, depth: usize) -> Result<ObjectId> {

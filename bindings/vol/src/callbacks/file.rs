@@ -35,6 +35,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flag
     guard::object::<S>("file create", |host| {
         // SAFETY: a string of HDF5's.
         let name = unsafe { text(name)? };
+        plist::check_driver(host, fapl)?;
         let how = if flags & ACC_TRUNC != 0 { Create::Truncate } else { Create::New };
         let mut root = Object::group(plist::encode(host, fcpl), plist::tracks_links(host, fcpl));
         root.attributes_tracked = plist::tracks_attributes(host, fcpl);
@@ -52,6 +53,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
     guard::object::<S>("file open", |host| {
         // SAFETY: a string of HDF5's.
         let name = unsafe { text(name)? };
+        plist::check_driver(host, fapl)?;
         if flags & (ACC_TRUNC | ACC_EXCL | ACC_CREAT) != 0 {
             return Err(fault!("flags that create a file, given to open it"));
         }
@@ -221,7 +223,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                     let fapl = fapl.as_ref().map_or(0, |fapl| fapl.id);
                     *args.args.reopen.file = give(host, Arc::clone(&handle.place.container), name, fapl, *writable)?;
                 }
-                H5VL_FILE_IS_ACCESSIBLE => *args.args.is_accessible.accessible = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?)),
+                H5VL_FILE_IS_ACCESSIBLE => {
+                    let found = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?));
+                    if found && host.would_mistake() {
+                        return Err(fault!("this HDF5 would take the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
+                    }
+                    *args.args.is_accessible.accessible = found;
+                }
                 H5VL_FILE_DELETE => open::delete(Path::new(text(args.args.del.filename)?))?,
                 H5VL_FILE_IS_EQUAL => {
                     let (one, other) = (Handle::of(obj)?, args.args.is_equal.obj2);

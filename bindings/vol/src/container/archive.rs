@@ -149,9 +149,24 @@ fn append(to: &File, at: u64, piece: &Piece) -> Result<u64> {
 /// Copies bytes between files by position; the system does it where it can.
 fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Result<()> {
     let mut done = 0;
-    while done < bytes {
+    loop {
+        // Values that were never written are holes, which stay holes.
+        // SAFETY: the descriptor is open; nobody reads it by its cursor.
+        let data = unsafe { libc::lseek(from.as_raw_fd(), (start + done) as i64, libc::SEEK_DATA) };
+        match u64::try_from(data) {
+            Ok(data) => done = done.max(data.saturating_sub(start)),
+            Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO) => return Ok(()),
+            // A file system that knows no holes.
+            Err(_) => {}
+        }
+        if done >= bytes {
+            return Ok(());
+        }
         let (mut source, mut target) = ((start + done) as i64, (place + done) as i64);
-        let most = usize::try_from(bytes - done).unwrap_or(usize::MAX).min(1 << 30);
+        // SAFETY: as above.
+        let hole = unsafe { libc::lseek(from.as_raw_fd(), source, libc::SEEK_HOLE) };
+        let whole = u64::try_from(hole).map_or(bytes, |hole| hole.saturating_sub(start).clamp(done + 1, bytes));
+        let most = usize::try_from(whole - done).unwrap_or(usize::MAX).min(1 << 30);
         // SAFETY: both descriptors are open; the positions are variables of ours.
         let copied = unsafe { libc::copy_file_range(from.as_raw_fd(), &raw mut source, to.as_raw_fd(), &raw mut target, most, 0) };
         match u64::try_from(copied) {
@@ -165,5 +180,4 @@ fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Res
             }
         }
     }
-    Ok(())
 }

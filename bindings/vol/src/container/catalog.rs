@@ -19,7 +19,7 @@ use super::archive::Archive;
 use super::fault::{Fault, Result, fault};
 use super::folder::Folder;
 use super::kind::Kind;
-use super::model::{AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target, Tree, lock};
+use super::model::{AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Region, Target, Tree, lock};
 use super::shape::Space;
 use super::values;
 
@@ -212,6 +212,7 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         ("hyperslab.generation", generation.to_string()),
         ("hyperslab.next", tree.next.to_string()),
         ("hyperslab.creation", hex(&tree.creation)),
+        ("hyperslab.regions", tree.regions.iter().map(|region| hex(&region.selection)).collect::<Vec<_>>().join(",")),
     ];
     let objects = batch(
         vec![
@@ -364,7 +365,10 @@ pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> 
         return Err(fault!("{}: version {version} of the container is not known; this connector reads version {VERSION}", folder.display()));
     }
     let columns = Columns(&objects, folder.join(CATALOG).display().to_string());
-    let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: unhex(&word("creation")?).unwrap_or_default(), unlinked: 0 };
+    let regions = word("regions").unwrap_or_default();
+    let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| unhex(text).map(|selection| Region { selection }));
+    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| fault!("{}: a selection is damaged", folder.display()))?;
+    let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: unhex(&word("creation")?).unwrap_or_default(), unlinked: 0, regions };
     for row in 0..objects.num_rows() {
         let datatype = |encoded: Option<Vec<u8>>| -> Result<Datatype> {
             let encoded = encoded.ok_or_else(|| columns.wrong("type"))?;

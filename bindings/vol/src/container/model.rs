@@ -146,6 +146,13 @@ impl Object {
     }
 }
 
+/// A selection that an old reference names by a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// `H5Sencode2`'s bytes.
+    pub(crate) selection: Vec<u8>,
+}
+
 /// Everything in one file.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
@@ -155,12 +162,28 @@ pub(crate) struct Tree {
     pub(crate) creation: Vec<u8>,
     /// How many objects may have no link any more.
     pub(crate) unlinked: usize,
+    /// What old references select, from number 1 on.
+    pub(crate) regions: Vec<Region>,
 }
 
 impl Tree {
     /// One with a root group only.
     pub(crate) fn new(creation: Vec<u8>, root: Object) -> Self {
-        Self { objects: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, creation, unlinked: 0 }
+        Self { objects: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, creation, unlinked: 0, regions: Vec::new() }
+    }
+
+    /// The number of a selection; one that is there already is not kept twice.
+    pub(crate) fn add_region(&mut self, region: Region) -> u32 {
+        let place = self.regions.iter().rposition(|known| *known == region).unwrap_or_else(|| {
+            self.regions.push(region);
+            self.regions.len() - 1
+        });
+        u32::try_from(place + 1).unwrap_or(0)
+    }
+
+    /// The selection of a number.
+    pub(crate) fn region(&self, number: u32) -> Option<&Region> {
+        self.regions.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
     /// Takes an object in, without a link.

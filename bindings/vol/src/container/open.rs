@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use super::archive::Archive;
 use super::blob::Arena;
 use super::catalog::{self, CATALOG, is_container};
-use super::fault::{Result, fault};
+use super::fault::{Result, fault, told};
 use super::folder::Folder;
 use super::guarded::{beside, remove_abandoned, remove_abandoned_beside, write_lock};
 use super::kind::Kind;
@@ -127,7 +127,7 @@ impl Container {
             return Ok(0);
         }
         if how == Create::New {
-            return Err(fault!("{shown} exists already"));
+            return Err(fault!("cannot create {shown}: errno = {}, error message = 'File exists'", libc::EEXIST));
         }
         if let Some(open) = path.canonicalize().ok().and_then(|real| Self::already_open(&real)) {
             if open.file_handles.load(Ordering::Relaxed) > 0 {
@@ -155,11 +155,11 @@ impl Container {
     /// Creates a file; readers see it at once, and what it held before until the first publishing.
     pub(crate) fn create(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options) -> Result<Arc<Self>> {
         let shown = path.display();
-        let cannot = |error: std::io::Error| fault!("cannot create {shown}: {error}");
+        let cannot = |error: std::io::Error| fault!("cannot create {shown}: {}", told(&error));
         let mut generation = Self::give_way(path, how)?;
         let (was_file, was_folder) = (path.is_file(), path.is_dir());
         if was_file && !options.one_file {
-            std::fs::remove_file(path).map_err(|error| fault!("cannot replace {shown}: {error}"))?;
+            std::fs::remove_file(path).map_err(|error| fault!("cannot replace {shown}: {}", told(&error)))?;
         }
         if options.one_file && !was_file && !was_folder {
             // Nobody takes the name for a folder meanwhile, and there is something to lock.
@@ -203,7 +203,7 @@ impl Container {
     /// As [`Container::open`]; `alone`: no other process may write.
     pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
         let shown = path.display();
-        let real = path.canonicalize().map_err(|error| fault!("cannot open {shown}: {error}"))?;
+        let real = path.canonicalize().map_err(|error| fault!("cannot open {shown}: {}", told(&error)))?;
         // What is open without a file, such as a reference that was never given back, keeps the state that it has.
         let open = Self::already_open(&real).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
         if let Some(container) = open {
@@ -233,7 +233,7 @@ impl Container {
         }
         let held = if writable && alone { write_lock(&real)? } else { None };
         if writable && std::fs::metadata(&real)?.permissions().readonly() {
-            return Err(fault!("{shown} cannot be written; open it for reading"));
+            return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", libc::EACCES));
         }
         let folder = match (one_file, writable) {
             (false, _) => {
@@ -249,7 +249,7 @@ impl Container {
                 }
                 let archive = Archive::open(&real)?;
                 let work = beside(&real, "open");
-                std::fs::create_dir(&work).map_err(|error| fault!("{shown} cannot be written: the folder beside it cannot be made: {error}"))?;
+                std::fs::create_dir(&work).map_err(|error| fault!("{shown} cannot be written: the folder beside it cannot be made: {}", told(&error)))?;
                 Folder::of_archive(work, archive)
             }
         };
@@ -436,7 +436,7 @@ fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
 /// Removes a file whole.
 pub(crate) fn delete(path: &Path) -> Result<()> {
     let shown = path.display();
-    let cannot = |error: std::io::Error| fault!("cannot delete {shown}: {error}");
+    let cannot = |error: std::io::Error| fault!("cannot delete {shown}: {}", told(&error));
     let real = path.canonicalize().map_err(cannot)?;
     if Container::already_open(&real).is_some() {
         return Err(fault!("{shown} is open in this program; close it before it is deleted"));
