@@ -16,7 +16,8 @@ pub(super) enum Form {
     Float { bytes: usize },
     /// An enumeration of FALSE and TRUE, and NULL where there are nulls.
     Flag { nulls: bool },
-    Opaque { bytes: usize, tag: String },
+    /// Bytes without a tag: HDF5 converts between those of one tag only, and h5py knows none.
+    Opaque { bytes: usize },
     /// UTF-8 of any length.
     Text,
     /// A sequence of bytes.
@@ -42,7 +43,7 @@ impl Form {
         let below = |field: &Field| Self::at_depth(field.data_type(), nulls, depth + 1);
         let integer = |bytes, signed| Ok(Self::Integer { bytes, signed });
         let opaque = |bytes: i32| match usize::try_from(bytes) {
-            Ok(bytes) if bytes > 0 => Ok(Self::Opaque { bytes, tag: data_type.to_string() }),
+            Ok(bytes) if bytes > 0 => Ok(Self::Opaque { bytes }),
             _ => Err(format!("{data_type}: elements of no bytes")),
         };
         match data_type {

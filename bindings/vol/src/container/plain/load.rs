@@ -12,7 +12,7 @@ use super::normal::normal;
 use super::source::Source;
 use crate::container::blob::Arena;
 use crate::container::fault::{Fault, Result, fault};
-use crate::container::kind::{Kind, columns};
+use crate::container::kind::{Kind, Leaf, columns};
 use crate::container::table::{LoadedLeaf, Table};
 use crate::container::values::from_arrow;
 
@@ -45,27 +45,26 @@ impl Values {
                 return Err(fault!("{} members, where the table has {} columns", parts.len(), self.columns.len()));
             }
             for (part, (column, form)) in parts.iter().zip(&self.columns) {
-                leaves.extend(self.column(*column, form, &part.kind, count, &mut arenas)?);
+                let own: Vec<Leaf> = part.leaves.iter().map(|leaf| Leaf { offset: leaf.offset - part.offset, ..leaf.clone() }).collect();
+                leaves.extend(self.column(*column, form, &part.kind, (&own, part.direct), count, &mut arenas)?);
             }
         } else if let [(column, form)] = &self.columns[..] {
-            leaves = self.column(*column, form, kind, count, &mut arenas)?;
+            let own: Vec<Leaf> = parts.iter().flat_map(|part| part.leaves.clone()).collect();
+            leaves = self.column(*column, form, kind, (&own, parts.iter().all(|part| part.direct)), count, &mut arenas)?;
         }
         let file = if leaves.iter().any(|leaf| matches!(leaf, LoadedLeaf::InFile(_))) { Some(File::open(&self.source.path)?) } else { None };
         Table::loaded(kind, count, leaves, file, arenas)
     }
 
-    /// The leaves of one column.
-    fn column(&self, column: usize, form: &Form, kind: &Kind, count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
-        let parts = columns(kind);
-        let direct = parts.iter().all(|part| part.direct);
+    /// The values of these leaves of one column; `direct`: each is an Arrow buffer.
+    fn column(&self, column: usize, form: &Form, kind: &Kind, (own, direct): (&[Leaf], bool), count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
         if let Some(places) = self.source.places(column).filter(|_| direct) {
-            let widths: Vec<usize> = parts.iter().flat_map(|part| part.leaves.iter().map(|leaf| leaf.bytes)).collect();
-            if places.iter().all(|(_, buffers)| buffers.len() == widths.len()) {
-                let mut leaves: Vec<Vec<(u64, u64)>> = vec![Vec::new(); widths.len()];
+            if places.iter().all(|(_, buffers)| buffers.len() == own.len()) {
+                let mut leaves: Vec<Vec<(u64, u64)>> = vec![Vec::new(); own.len()];
                 for (rows, buffers) in places {
                     let elements = rows.saturating_mul(self.inner);
-                    for ((leaf, width), (offset, bytes)) in leaves.iter_mut().zip(&widths).zip(buffers) {
-                        if elements.checked_mul(*width as u64).is_none_or(|needed| needed > bytes) {
+                    for ((leaf, place), (offset, bytes)) in leaves.iter_mut().zip(own).zip(buffers) {
+                        if elements.checked_mul(place.bytes as u64).is_none_or(|needed| needed > bytes) {
                             return Err(fault!("column {} ends early", self.source.schema.field(column).name()));
                         }
                         leaf.push((elements, offset));
@@ -88,6 +87,6 @@ impl Values {
             records.extend(from_arrow(kind, &array, arenas)?);
             Ok(())
         })?;
-        LoadedLeaf::of_records(kind, &records, count)
+        LoadedLeaf::of_records(kind.bytes(), own, &records, count)
     }
 }

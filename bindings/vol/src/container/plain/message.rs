@@ -13,7 +13,7 @@ pub(super) fn encode(form: &Form) -> Vec<u8> {
 /// The length of a value in a program's memory: texts are pointers, sequences a length and a pointer.
 pub(super) fn memory_bytes(form: &Form) -> usize {
     match form {
-        Form::Integer { bytes, .. } | Form::Float { bytes } | Form::Opaque { bytes, .. } => *bytes,
+        Form::Integer { bytes, .. } | Form::Float { bytes } | Form::Opaque { bytes } => *bytes,
         Form::Flag { .. } => 1,
         Form::Text => 8,
         Form::Bytes | Form::List(_) => 16,
@@ -61,13 +61,7 @@ fn message(form: &Form) -> Vec<u8> {
             out.extend(0..names.len() as u8);
             out
         }
-        Form::Opaque { bytes, tag } => {
-            let mut tag = tag.as_bytes().get(..tag.len().min(240)).unwrap_or_default().to_vec();
-            tag.resize(tag.len().next_multiple_of(8), 0);
-            let mut out = head(5, [tag.len() as u8, 0, 0], *bytes);
-            out.extend(tag);
-            out
-        }
+        Form::Opaque { bytes } => head(5, [0; 3], *bytes),
         Form::Text => {
             // A sequence of characters that ends with a zero, in UTF-8.
             let mut out = head(9, [1, 1, 0], memory_bytes(form));

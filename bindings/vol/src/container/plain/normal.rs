@@ -26,7 +26,7 @@ pub(super) fn normal(form: &Form, array: &ArrayRef) -> Result<ArrayRef> {
     match form {
         Form::Integer { bytes, signed } => numbers(array, *bytes, integer_type(*bytes, *signed), form.stand_in().as_deref(), true),
         Form::Float { bytes } => numbers(array, *bytes, array.data_type().clone(), form.stand_in().as_deref(), false),
-        Form::Opaque { bytes, .. } => numbers(array, *bytes, DataType::FixedSizeBinary(i32::try_from(*bytes).unwrap_or(i32::MAX)), None, false),
+        Form::Opaque { bytes } => numbers(array, *bytes, DataType::FixedSizeBinary(i32::try_from(*bytes).unwrap_or(i32::MAX)), None, false),
         Form::Flag { nulls } => {
             let flags = array.as_boolean_opt().ok_or_else(|| unexpected(array))?;
             if !nulls && flags.null_count() > 0 {

@@ -9,7 +9,7 @@ use super::kernel::{Lane, take_apart};
 use super::store::{Backing, Batch, Published, Store};
 use crate::container::blob::Arena;
 use crate::container::fault::{Result, fault};
-use crate::container::kind::{Kind, Leaf, columns};
+use crate::container::kind::{Kind, Leaf};
 
 /// The values of a leaf.
 #[derive(Debug)]
@@ -20,9 +20,8 @@ pub(crate) enum LoadedLeaf {
 }
 
 impl LoadedLeaf {
-    /// The leaves of `count` elements side by side.
-    pub(crate) fn of_records(kind: &Kind, records: &[u8], count: u64) -> Result<Vec<Self>> {
-        let (width, leaves): (usize, Vec<Leaf>) = (kind.bytes(), columns(kind).into_iter().flat_map(|column| column.leaves).collect());
+    /// The leaves of `count` elements of `width` bytes, side by side in `records`.
+    pub(crate) fn of_records(width: usize, leaves: &[Leaf], records: &[u8], count: u64) -> Result<Vec<Self>> {
         if records.len() as u64 != count.saturating_mul(width as u64) {
             return Err(fault!("{} bytes of values, where {count} elements have {width} each", records.len()));
         }
