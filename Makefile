@@ -121,9 +121,19 @@ vol: ## the HDF5 VOL connector
 vol-acceptance: $(VENV)/.requirements vol ## HDF5 1.14.6's own API tests and tools with the connector (builds HDF5)
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python testing/vol/acceptance.py
 
+# Parallel HDF5 2.2 is built once (two minutes).
+VOL_WITH_MPI = LD_LIBRARY_PATH=$(MPI_VENV)/lib CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(MPI_VENV)/bin/python
+
+test-vol-mpi: vol ## the connector under a program of parallel HDF5 with 2 to 4 ranks, and under h5bench's write kernel
+	@if [ -z "$$HYPERSLAB_NO_MPI" ] && $(MAKE) --no-print-directory $(MPI_VENV)/.installed; then \
+		benches/write/build-hdf5.sh $(HDF5_PARALLEL) $(MPI_VENV) && \
+		$(VOL_WITH_MPI) -m pytest -q -p no:cacheprovider --rootdir=testing/vol/mpi --confcutdir=testing/vol/mpi testing/vol/mpi && \
+		$(VOL_WITH_MPI) testing/vol/h5bench.py; \
+	else echo "*** NOT TESTED: MPI ranks on the connector. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
+
 bench-vol: $(VENV)/.requirements ## compound particles through native HDF5 and through the connector; REPEATS=10
 	cargo build --release --locked --quiet -p hyperslab-vol
-	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python benches/vol/run.py --repeats $(or $(REPEATS),10)
+	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python benches/vol/run.py --repeats $(or $(REPEATS),10) $(ARGUMENTS)
 
 yardstick: setup ## the files of Debian's hdf5 source package: equal, refused by name, or wrong
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5
