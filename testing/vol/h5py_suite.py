@@ -23,10 +23,9 @@ NATIVE_ONLY = {
     r"TestDimensionsHighLevel::test_attributes": "h5py knows no references of HDF5 1.12, which HDF5 attaches scales with",
     r"TestFileLocking|locking": "the locks of native files",
     r"TestFileProperty::test_close": "file.id of an object is an id of its own: it stays open",
-    r"TestCopy::test_copy_refs": "copies do not expand references",
+
     r"test_reproducible_file|TestFileOpen::test_default|test_is_hdf5|test_copy_external_links": "Python's own calls on what must be a file with its own permissions",
 }
-
 
 def run(folder: pathlib.Path, environment: dict[str, str], form: str) -> bool:
     work = folder / f"h5py-{form}"

@@ -110,7 +110,7 @@ impl Table {
     }
 
     /// Every leaf where it lies in an element in its form in the file.
-    fn every_part(&self) -> Vec<Part> {
+    pub(crate) fn every_part(&self) -> Vec<Part> {
         self.leaves.iter().enumerate().map(|(leaf, l)| Part { leaf, at: l.offset }).collect()
     }
 
