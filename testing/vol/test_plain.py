@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from test_connector import failure, plugins, run, script  # noqa: F401
+from programs import run, script
+from test_connector import failure
 
 ROWS = 7
 READ = """
@@ -88,7 +89,7 @@ def write_arrow(whole: pa.Table, path: pathlib.Path, compression: str | None = N
             writer.write_table(part)
 
 
-def told(plugins: pathlib.Path, path: pathlib.Path) -> dict:  # noqa: F811
+def told(plugins: pathlib.Path, path: pathlib.Path) -> dict:
     done = run(script(READ, path), plugins)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -98,7 +99,7 @@ FORMS = ["arrow", "lz4.arrow", "zstd.arrow", "feather", "snappy.parquet", "zstd.
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_h5py_reads_what_pyarrow_wrote(plugins: pathlib.Path, tmp_path: pathlib.Path, form: str) -> None:  # noqa: F811
+def test_h5py_reads_what_pyarrow_wrote(plugins: pathlib.Path, tmp_path: pathlib.Path, form: str) -> None:
     whole, path = table(), tmp_path / f"t.{form}"
     codec = form.split(".")[0]
     if form.endswith("parquet"):
@@ -153,7 +154,7 @@ def test_h5py_reads_what_pyarrow_wrote(plugins: pathlib.Path, tmp_path: pathlib.
     assert found["vector"][2] == [ROWS, 3]
 
 
-def test_tensors_have_their_shape_and_parts_are_read_from_many_record_batches(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:  # noqa: F811
+def test_tensors_have_their_shape_and_parts_are_read_from_many_record_batches(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
     values = np.arange(30_000 * 6, dtype="f4").reshape(30_000, 2, 3)
     column = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.float32(), [2, 3]), pa.FixedSizeListArray.from_arrays(values.ravel(), 6))
     ids = pa.array(np.arange(30_000))
@@ -181,7 +182,7 @@ def test_tensors_have_their_shape_and_parts_are_read_from_many_record_batches(pl
     assert done.stdout.strip() == "same", done.stderr
 
 
-def test_what_cannot_be_had_is_said(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:  # noqa: F811
+def test_what_cannot_be_had_is_said(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
     path = tmp_path / "t.arrow"
     union = pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])])
     write_arrow(pa.table({"u": union, "n": pa.nulls(3), "x": [1, 2, 3], "table": [4, 5, 6]}), path)
@@ -206,7 +207,7 @@ def test_what_cannot_be_had_is_said(plugins: pathlib.Path, tmp_path: pathlib.Pat
 
 
 @pytest.mark.parametrize("form", ["arrow", "parquet"])
-def test_damaged_files_are_errors_and_no_crash(plugins: pathlib.Path, tmp_path: pathlib.Path, form: str) -> None:  # noqa: F811
+def test_damaged_files_are_errors_and_no_crash(plugins: pathlib.Path, tmp_path: pathlib.Path, form: str) -> None:
     path = tmp_path / f"t.{form}"
     whole = pa.table({"x": np.arange(1000), "s": [str(i) for i in range(1000)]})
     write_arrow(whole, path) if form == "arrow" else pq.write_table(whole, path)
@@ -237,7 +238,7 @@ def test_damaged_files_are_errors_and_no_crash(plugins: pathlib.Path, tmp_path: 
     assert content == path.read_bytes()
 
 
-def test_h5dump_and_h5ls_show_it(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:  # noqa: F811
+def test_h5dump_and_h5ls_show_it(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
     acceptance = pytest.importorskip("acceptance")
     if not (acceptance.BUILD / "bin/h5dump").exists():
         pytest.skip("HDF5's tools are not built: make vol-acceptance")

@@ -58,20 +58,19 @@ impl Values {
 
     /// The values of these leaves of one column; `direct`: each is an Arrow buffer.
     fn column(&self, column: usize, form: &Form, kind: &Kind, (own, direct): (&[Leaf], bool), count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
-        if let Some(places) = self.source.places(column).filter(|_| direct) {
-            if places.iter().all(|(_, buffers)| buffers.len() == own.len()) {
-                let mut leaves: Vec<Vec<(u64, u64)>> = vec![Vec::new(); own.len()];
-                for (rows, buffers) in places {
-                    let elements = rows.saturating_mul(self.inner);
-                    for ((leaf, place), (offset, bytes)) in leaves.iter_mut().zip(own).zip(buffers) {
-                        if elements.checked_mul(place.bytes as u64).is_none_or(|needed| needed > bytes) {
-                            return Err(fault!("column {} ends early", self.source.schema.field(column).name()));
-                        }
-                        leaf.push((elements, offset));
+        let places = self.source.places(column).filter(|places| direct && places.iter().all(|(_, buffers)| buffers.len() == own.len()));
+        if let Some(places) = places {
+            let mut leaves: Vec<Vec<(u64, u64)>> = vec![Vec::new(); own.len()];
+            for (rows, buffers) in places {
+                let elements = rows.saturating_mul(self.inner);
+                for ((leaf, place), (offset, bytes)) in leaves.iter_mut().zip(own).zip(buffers) {
+                    if elements.checked_mul(place.bytes as u64).is_none_or(|needed| needed > bytes) {
+                        return Err(fault!("column {} ends early", self.source.schema.field(column).name()));
                     }
+                    leaf.push((elements, offset));
                 }
-                return Ok(leaves.into_iter().map(LoadedLeaf::InFile).collect());
             }
+            return Ok(leaves.into_iter().map(LoadedLeaf::InFile).collect());
         }
         let mut records = Vec::new();
         self.source.each(&[column], |batch| {

@@ -99,7 +99,7 @@ fn with_nulls(array: &ArrayRef, around: Option<&NullBuffer>) -> Result<ArrayRef>
 /// it is `exact`.
 fn numbers(array: &ArrayRef, width: usize, to: DataType, stand_in: Option<&[u8]>, exact: bool) -> Result<ArrayRef> {
     let data = array.to_data();
-    if data.buffers().len() != 1 || data.child_data().len() > 0 {
+    if data.buffers().len() != 1 || !data.child_data().is_empty() {
         return Err(unexpected(array));
     }
     let start = data.offset().checked_mul(width).ok_or_else(|| unexpected(array))?;

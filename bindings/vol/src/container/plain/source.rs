@@ -17,6 +17,9 @@ use crate::container::ipc::{self, FoundBatch};
 /// How many rows of a Parquet file are decoded at a time.
 const ROWS: usize = 64 << 10;
 
+/// The rows of a record batch, and the offset and length of each buffer of a column.
+pub(super) type Places = (u64, Vec<(u64, u64)>);
+
 /// A plain file.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -134,7 +137,7 @@ impl Source {
 
     /// Where the numbers of a column lie in each record batch, as they are: (rows, buffers). None where they must be
     /// decoded first.
-    pub(super) fn places(&self, column: usize) -> Option<Vec<(u64, Vec<(u64, u64)>)>> {
+    pub(super) fn places(&self, column: usize) -> Option<Vec<Places>> {
         if self.nulls.get(column).copied().unwrap_or(true) {
             return None;
         }
