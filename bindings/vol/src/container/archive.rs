@@ -112,16 +112,17 @@ impl Archive {
         }
         let words = |all: Vec<u64>| Source::Bytes(Buffer::from_vec(all));
         let rows = pieces.len();
-        let mut parts = Parts::default();
-        parts.nodes = vec![FieldNode::new(rows as i64, 0); 2];
-        parts.buffers = vec![
-            Source::Empty,
-            words(name_ends),
-            Source::Bytes(Buffer::from_vec(text.into_bytes())),
-            Source::Empty,
-            words(ends),
-            Source::Region { offset: HEAD, bytes: at - HEAD },
-        ];
+        let parts = Parts {
+            nodes: vec![FieldNode::new(rows as i64, 0); 2],
+            buffers: vec![
+                Source::Empty,
+                words(name_ends),
+                Source::Bytes(Buffer::from_vec(text.into_bytes())),
+                Source::Empty,
+                words(ends),
+                Source::Region { offset: HEAD, bytes: at - HEAD },
+            ],
+        };
         let length = ipc::finish(&file, &[Frame { body: HEAD, values_end: at, rows: rows as u64, parts }], &schema())?;
         file.set_len(length)?;
         file.write_all_at(MARK, MARK_AT)?;

@@ -92,6 +92,7 @@ fn is_hdf5(path: &Path) -> bool {
 }
 
 impl Container {
+    #[expect(clippy::too_many_arguments, reason = "the parts of a container, put together in a few places")]
     pub(super) fn assemble(path: PathBuf, folder: Folder, one_file: bool, tree: Tree, generation: u64, writable: bool, options: Options, lock: Option<File>) -> Arc<Self> {
         Arc::new(Self {
             path,
