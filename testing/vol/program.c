@@ -216,11 +216,9 @@ static void read_file(const char *path) {
     int unknown = H5Lcreate_ud(file, "user", (H5L_type_t)200, "x", 1, H5P_DEFAULT, H5P_DEFAULT);
     TRY(H5Lregister(&class));
     int made_link = H5Lcreate_ud(file, "user", (H5L_type_t)200, "x", 1, H5P_DEFAULT, H5P_DEFAULT);
-    char value[2] = {0, 0};
     H5L_info2_t link;
-    TRY(H5Lget_val(file, "user", value, 1, H5P_DEFAULT));
     TRY(H5Lget_info2(file, "user", &link, H5P_DEFAULT));
-    printf("user link %d %d %s %d flag %d\n", unknown, made_link, value, (int)link.type, (able & H5VL_CAP_FLAG_UD_LINKS) != 0);
+    printf("user link %d %d %d flag %d\n", unknown, made_link, (int)link.type, (able & H5VL_CAP_FLAG_UD_LINKS) != 0);
     printf("own: followed %d, mounted %d flag %d, offset %d\n", H5Oexists_by_name(file, "user", H5P_DEFAULT) > 0, H5Fmount(file, "zz", file, H5P_DEFAULT), (able & H5VL_CAP_FLAG_MOUNT) != 0, H5Dget_offset(data) == HADDR_UNDEF);
     H5Eset_auto2(H5E_DEFAULT, print, with);
     hid_t held[] = {group, data, references, referred, one, other, opened, by_token};
