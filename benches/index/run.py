@@ -81,6 +81,35 @@ def index_of(path: pathlib.Path, dataset: str, threads: int) -> _native.ColumnIn
     return found
 
 
+def steps(folder: pathlib.Path, facts: dict[str, Any]) -> None:
+    """One hundred time steps under a wildcard, and ten that are appended."""
+    path, rng = folder / "steps.h5", np.random.default_rng(7)
+    path.unlink(missing_ok=True)
+    shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
+    with h5py.File(path, "w") as f:
+        for n in range(100):
+            f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
+    times: list[float] = []
+    start = time.perf_counter()
+    hs.index(path, "/Step#*/energy", "P")
+    times.append((time.perf_counter() - start) * 1e3)
+    q = hs.query(path, "/Step#*", "energy > 9.2", threads=2)
+    times.append(best(q.count))
+    times.append(best(q.positions))
+    with h5py.File(path, "r+") as f:
+        for n in range(100, 110):
+            f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
+    start = time.perf_counter()
+    plan = hs.plan_index(path, "/Step#*/energy", "P")
+    done = hs.index_commit([hs.index_task(task) for task in plan.tasks(1)])
+    times.append((time.perf_counter() - start) * 1e3)
+    facts["steps"] = [*times, done.built_blocks, done.kept_blocks]
+    print(f"\n100 steps of 262,144 float32 (105 MB): index {times[0]:.0f} ms; count {times[1]:.2f} ms, positions {times[2]:.2f} ms at 1e-4; "
+          f"10 steps appended: refreshed in {times[3]:.0f} ms, {done.built_blocks} blocks built, {done.kept_blocks} kept")
+    path.unlink()
+    shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", default="/tmp/hyperslab-bench-index")
@@ -132,6 +161,26 @@ def main() -> None:
                 print(f"| {s:g} | " + " | ".join(f"{t:.2f}" for t in times) + " |", flush=True)
             if level == "X":
                 print(f"\nquantile {best(lambda: two.ranked(len(values) // 2)):.2f} ms, histogram of 64 bins {best(lambda: two.below(list(np.linspace(0, 5, 65)))):.2f} ms")
+
+    print("\nqueries, level P, shuffled, milliseconds on 2 threads: with the index, and by a scan of the same file\n\n"
+          "| selectivity | count | scan | positions | scan | values | scan | histogram of another array | scan |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for s, v in thresholds.items():
+        times: list[float] = []
+        for what in ("count", "positions", "values", "histogram"):
+            for indexed in (True, False):
+                shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
+                if indexed:
+                    hs.index(path, "shuffled", "P")
+                q = hs.query(path, "/", f"shuffled > {v!r}", threads=2)
+                ask = {"count": q.count, "positions": q.positions, "values": lambda: q.values("shuffled"),
+                       "histogram": lambda: q.histogram("ordered", 64, range=(0.0, 6.0))}[what]
+                times.append(best(ask, least=3, seconds=0.3))
+        facts[f"query {s}"] = times
+        print(f"| {s:g} | " + " | ".join(f"{t:.2f}" for t in times) + " |", flush=True)
+    slower = {s: [round(a / b, 2) for a, b in zip(facts[f"query {s}"][::2], facts[f"query {s}"][1::2])] for s in thresholds}
+    print(f"\nwith the index and without, count, positions, values, histogram: {slower} (aim: 1.1 at most)")
+
+    steps(folder, facts)
 
     shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
     hs.index(path, "gzip", "X")

@@ -15,14 +15,16 @@ pub(crate) struct PythonArray {
     block_shape: Vec<u64>,
     null_value: Option<Vec<u8>>,
     read: Py<PyAny>,
+    origin: u32,
 }
 
-/// Name, datatype, shape, shape of a block, the value that is null, and what reads a block.
-pub(crate) type Described<'py> = (String, Bound<'py, PyDict>, Vec<u64>, Vec<u64>, Option<Vec<u8>>, Py<PyAny>);
+/// Name, datatype, shape, shape of a block, the value that is null, what reads a block, and what tells it from other
+/// arrays of its file.
+pub(crate) type Described<'py> = (String, Bound<'py, PyDict>, Vec<u64>, Vec<u64>, Option<Vec<u8>>, Py<PyAny>, u32);
 
 impl PythonArray {
-    pub(crate) fn new((name, datatype, shape, block_shape, null_value, read): Described<'_>) -> PyResult<Self> {
-        Ok(Self { name, datatype: definition::datatype(&datatype)?, shape, block_shape, null_value, read })
+    pub(crate) fn new((name, datatype, shape, block_shape, null_value, read, origin): Described<'_>) -> PyResult<Self> {
+        Ok(Self { name, datatype: definition::datatype(&datatype)?, shape, block_shape, null_value, read, origin })
     }
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -41,6 +43,9 @@ impl ForeignArray for PythonArray {
     }
     fn null_value(&self) -> Option<&[u8]> {
         self.null_value.as_deref()
+    }
+    fn origin(&self) -> u32 {
+        self.origin
     }
     fn read(&self, start: &[u64], count: &[u64]) -> Result<Vec<u8>> {
         let called = Python::attach(|py| {

@@ -112,6 +112,12 @@ pub(crate) fn index_commit(py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<
     })
 }
 
+/// Length and time of change of a file, or of all that is in a folder.
+#[pyfunction]
+pub(crate) fn path_stamp(path: &str) -> Option<(u64, u64)> {
+    hyperslab::foreign::path_stamp(path.as_ref())
+}
+
 /// Why indexes beside a file are not used, or only in part.
 #[pyfunction]
 pub(crate) fn index_remarks(file: PyRef<'_, File>) -> Vec<String> {

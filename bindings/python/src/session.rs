@@ -64,13 +64,14 @@ impl Session {
     }
 
     /// A file of arrays that Python holds.
-    fn arrays(&self, py: Python<'_>, name: &str, arrays: Vec<Described<'_>>) -> PyResult<File> {
+    #[pyo3(signature = (name, arrays, stamp=None))]
+    fn arrays(&self, py: Python<'_>, name: &str, arrays: Vec<Described<'_>>, stamp: Option<(u64, u64)>) -> PyResult<File> {
         let mut named: Vec<(String, Arc<dyn ForeignArray>)> = Vec::with_capacity(arrays.len());
         for described in arrays {
             let array = PythonArray::new(described)?;
             named.push((array.name().to_owned(), Arc::new(array)));
         }
-        file_of_arrays(&self.0, name, named).map(File).map_err(|error| raise(py, &error))
+        file_of_arrays(&self.0, name, named, stamp).map(File).map_err(|error| raise(py, &error))
     }
 
     /// Reads the split of these bytes.

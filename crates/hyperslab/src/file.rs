@@ -43,6 +43,8 @@ struct Opened {
     session: Session,
     path: PathBuf,
     array_file: Arc<dyn ArrayFile>,
+    /// Whether the arrays are somebody else's, and nothing of them lies in the file's storage.
+    foreign: bool,
     neighbours: OnceLock<Neighbours>,
     /// Virtual datasets whose extent the metadata does not tell, as they are now.
     grown: OnceLock<HashMap<ObjectId, Result<Dataset>>>,
@@ -81,9 +83,20 @@ impl std::hash::Hash for File {
 
 impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
+        Self::opened(session, path, array_file, depth, false)
+    }
+    /// A file of somebody else's arrays.
+    pub(crate) fn of_foreign(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>) -> Self {
+        Self::opened(session, path, array_file, 0, true)
+    }
+    fn opened(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32, foreign: bool) -> Self {
         let (neighbours, grown, addresses) = Default::default();
-        let opened = Arc::new(Opened { session, path, array_file, neighbours, grown, addresses });
+        let opened = Arc::new(Opened { session, path, array_file, foreign, neighbours, grown, addresses });
         Self { opened, depth, as_written: false, chunks: None, steps: None }
+    }
+    /// Whether the arrays are somebody else's.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.opened.foreign
     }
     pub(crate) fn neighbours(&self) -> &Neighbours {
         self.opened.neighbours.get_or_init(Neighbours::default)

@@ -3,8 +3,9 @@
 //! A block of such an array is what a chunk is to a file: it is asked for when a chunk would be decoded. So all
 //! that reads files reads these, and nothing had to be told.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_formats::{
@@ -25,6 +26,10 @@ pub trait ForeignArray: Send + Sync {
     fn block_shape(&self) -> &[u64];
     /// The bytes of an element that stands for null, if one does.
     fn null_value(&self) -> Option<&[u8]>;
+    /// Tells it from other arrays of the same file or folder, where it is in one.
+    fn origin(&self) -> u32 {
+        0
+    }
     /// The elements of a box, row-major: `count` of them from `start` on along each dimension. Called from any
     /// thread.
     fn read(&self, start: &[u64], count: &[u64]) -> Result<Vec<u8>>;
@@ -39,7 +44,10 @@ struct ForeignFile {
 
 /// A file whose root group has these arrays, by name. `InvalidInput` for a name with a slash or one that is there
 /// twice, and for arrays that do not say the same of their dimensions everywhere.
-pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dyn ForeignArray>)>) -> Result<File> {
+///
+/// Where all arrays are in one file or folder, that is the `name`, and `stamp` is what [`path_stamp`] said of it before
+/// anything was read: such arrays may have an index.
+pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dyn ForeignArray>)>, stamp: Option<(u64, u64)>) -> Result<File> {
     let mut group = Group::default();
     let mut objects = Vec::new();
     let mut kept: Vec<Option<Arc<dyn ForeignArray>>> = vec![None];
@@ -55,8 +63,12 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
     group.links.sort_by(|a, b| a.name.cmp(&b.name));
     let root = Object { path: "/".to_owned(), address: None, attributes: Vec::new(), attributes_error: None, content: Content::Group(group) };
     objects.insert(0, root);
-    let file = ForeignFile { tree: Tree { objects }, storage: Arc::new(Memory::new(name, Vec::new())), arrays: kept };
-    Ok(File::new(session.clone(), PathBuf::from(name), Arc::new(file), 0))
+    let storage: Arc<dyn Storage> = match stamp {
+        Some(stamp) => Arc::new(Origin { name: name.to_owned(), stamp }),
+        None => Arc::new(Memory::new(name, Vec::new())),
+    };
+    let file = ForeignFile { tree: Tree { objects }, storage, arrays: kept };
+    Ok(File::of_foreign(session.clone(), PathBuf::from(name), Arc::new(file)))
 }
 
 fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
@@ -92,6 +104,43 @@ fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
     Ok(Object { path: format!("/{name}"), address: None, attributes: attributes.into_iter().collect(), attributes_error: None, content })
 }
 
+/// The file or folder that arrays are in, of which nothing is read here.
+struct Origin {
+    name: String,
+    /// Bytes, and time of change.
+    stamp: (u64, u64),
+}
+
+impl Storage for Origin {
+    fn len(&self) -> u64 {
+        self.stamp.0
+    }
+    fn read_exact_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<()> {
+        if buffer.is_empty() { Ok(()) } else { Err(Error::internal("bytes of an array that is somebody else's")) }
+    }
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn modified_nanoseconds(&self) -> Option<u64> {
+        Some(self.stamp.1)
+    }
+}
+
+/// Length and time of change (nanoseconds since 1970) of a file, or of all that is in a folder; `None` where they cannot
+/// be told.
+pub fn path_stamp(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let mut stamp = (metadata.len(), u64::try_from(modified.as_nanos()).ok()?);
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path).ok()? {
+            let (bytes, modified) = path_stamp(&entry.ok()?.path())?;
+            stamp = (stamp.0.wrapping_add(bytes), stamp.1.max(modified));
+        }
+    }
+    Some(stamp)
+}
+
 impl ForeignFile {
     fn array(&self, dataset: ObjectId) -> Result<&Arc<dyn ForeignArray>> {
         self.arrays.get(dataset.0).and_then(Option::as_ref).ok_or_else(|| Error::internal("no such array"))
@@ -116,7 +165,8 @@ impl ArrayFile for ForeignFile {
             let left = origin.iter().zip(array.shape()).map(|(start, extent)| extent.saturating_sub(*start));
             let shape = left.zip(array.block_shape()).map(|(left, block)| left.min(*block)).collect();
             // No bytes of a storage: whoever decodes it asks the array.
-            ChunkLocation { origin, shape, source: ChunkSource::Stored { offset: 0, length: 0, filter_mask: 0 } }
+            // The mask tells arrays of one file apart, where an index is of their file.
+            ChunkLocation { origin, shape, source: ChunkSource::Stored { offset: 0, length: 0, filter_mask: array.origin() } }
         };
         Ok(ChunkLocations { chunks: grid.touched(selection).into_iter().map(locate).collect() })
     }

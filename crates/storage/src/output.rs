@@ -95,6 +95,12 @@ impl Output {
         std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset).map_err(|error| self.failed(error, "cannot write").at_offset(offset))
     }
 
+    /// Another handle of the file, to bring what was written so far to the disk while more is written. `None` where
+    /// nobody waits for the disk.
+    pub fn syncer(&self) -> Option<File> {
+        self.durable.then(|| self.file.try_clone().ok()).flatten()
+    }
+
     /// Reads back what was written.
     pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, offset).map_err(|error| self.failed(error, "cannot read back").at_offset(offset))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
@@ -34,13 +35,41 @@ class Array(Protocol):
 def of_arrays(session: _native.Session, arrays: Any) -> _native.File:
     """A file of these arrays: a mapping of names, an Arrow table, or a Parquet file."""
     if isinstance(arrays, (str, os.PathLike)):
-        name, members = os.fspath(arrays), _parquet(os.fspath(arrays))
-    elif isinstance(arrays, (pa.Table, pa.RecordBatch)):
+        name = os.fspath(arrays)
+        # Before anything is read: a change while reading makes the index stale.
+        stamp = _native.path_stamp(name)
+        columns = [(key, *_described(key, value), zlib.crc32(f"column {key}".encode())) for key, value in _parquet(name).items()]
+        return session.arrays(name, columns, stamp)
+    if isinstance(arrays, (pa.Table, pa.RecordBatch)):
         name, members = "arrow", {field.name: _ArrowColumn(arrays.column(field.name)) for field in arrays.schema}
     else:
         name, members = "arrays", dict(arrays)
-    described = [(str(key), *_described(str(key), value)) for key, value in members.items()]
-    return session.arrays(name, described)
+    origins = [_origin(value) for value in members.values()]
+    places = {origin[0] if origin else None for origin in origins}
+    place = places.pop() if len(places) == 1 else None
+    stamp = _native.path_stamp(place) if place else None
+    described = [(str(key), *_described(str(key), value), zlib.crc32(origin[1].encode()) if origin else 0)
+                 for (key, value), origin in zip(members.items(), origins)]
+    return session.arrays(place or name, described, stamp)
+
+
+def _origin(array: Any) -> tuple[str, str] | None:
+    """The file or folder that an array is in, and what tells it from others there: of arrays that nobody changes through
+    this handle, so that the time of change of the file says whether they have changed."""
+    if isinstance(array, np.memmap):
+        mapped = getattr(array, "_mmap", None)
+        if mapped is None or array.filename is None or array.mode != "r":
+            return None
+        start = array.__array_interface__["data"][0] - np.frombuffer(mapped, np.uint8).__array_interface__["data"][0]
+        return os.path.abspath(array.filename), f"memmap {array.offset} {start} {array.strides}"
+    library, kind = type(array).__module__.partition(".")[0], type(array).__name__
+    if library == "h5py" and kind == "Dataset" and array.file.mode == "r":
+        return os.path.abspath(array.file.filename), f"h5py {array.name}"
+    if library == "zarr" and kind == "Array":
+        folder = getattr(array.store, "root", None) or getattr(array.store, "path", None)
+        if folder is not None and os.path.isdir(folder) and getattr(array, "read_only", False):
+            return os.path.abspath(folder), f"zarr {array.path}"
+    return None
 
 
 def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[int], bytes | None, Callable[[list[int], list[int]], bytes]]:

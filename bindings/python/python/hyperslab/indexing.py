@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -79,11 +80,9 @@ class IndexPlan:
 def plan_index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
                anew: bool = False) -> IndexPlan:
     """Plans what `index` builds."""
-    from .file import File, open as open_files
-
-    opened = files if isinstance(files, File) else open_files(files)
+    opened = _opened(files)
     names = [datasets] if isinstance(datasets, str) else list(datasets)
-    return IndexPlan(opened._natives, names, level=level, decode=decode, together=together, anew=anew)
+    return IndexPlan(opened, names, level=level, decode=decode, together=together, anew=anew)
 
 
 def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
@@ -93,7 +92,9 @@ def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *
 
     `level` is Z (zones), K (every 64th value), P (positions in order), X (and the values) or B (bitmaps of distinct
     values); each dataset gets one that suits it where none is given. `decode=False` indexes values as stored.
-    `together=True` makes one index of all files of a folder. `progress` hears bytes of values done and in all."""
+    `together=True` makes one index of all files of a folder.
+    `files` may be arrays of others (read-only memory maps, datasets of h5py and Zarr) and Parquet files, as `query` takes
+    them, if all of them are in one file or folder. `progress` hears bytes of values done and in all."""
     if embedded:
         raise UnsupportedError("an index embedded in the HDF5 file: it goes into a folder beside it", "Unsupported")
     plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew)
@@ -121,10 +122,14 @@ def index_commit(fragments: Iterable[bytes]) -> Indexed:
 
 def index_remarks(files: Any) -> list[str]:
     """Why indexes that are there are not used, or only in part: stale, damaged, of another version."""
-    from .file import File, open as open_files
+    return [remark for native in _opened(files) for remark in _native.index_remarks(native)]
 
-    opened = files if isinstance(files, File) else open_files(files)
-    return [remark for native in opened._natives for remark in _native.index_remarks(native)]
+
+def _opened(files: Any) -> list[_native.File]:
+    """Files, or arrays of others as files."""
+    from .query import _files
+
+    return _files(files, None)[0]
 
 
 __all__ = ["IndexPlan", "Indexed", "PlannedIndex", "index", "index_commit", "index_remarks", "index_task", "plan_index"]

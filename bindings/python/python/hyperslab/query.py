@@ -129,6 +129,11 @@ class Query:
         """How many do in each step."""
         return np.array(self._native.counts(), dtype=np.int64)
 
+    def bounds(self) -> tuple[int, int]:
+        """At least and at most so many rows: what indexes tell without the data. Indexes of level K are off by 128 rows a
+        block at most; without an index nothing is known but how many rows there are."""
+        return self._native.bounds()
+
     def positions(self) -> Any:
         """Their places in the arrays: row-major numbers from 0, of each step one after the other (`counts` tells how many are
         of which). Of a part of an array they are places in the part."""
@@ -220,6 +225,18 @@ class Query:
     def histogram3d(self, x: str, y: str, z: str, bins: Any = BINS, range: Any = None, weights: str | None = None, log: Any = False) -> Histogram:
         """As `histogram`, of three variables."""
         return self._histogram((x, y, z), *_each(3, bins, range), weights, _logs(3, log))
+
+    def histogram_bounds(self, name: str, bins: Any, range: tuple[float, float] | None = None) -> tuple[Any, Any, Any]:
+        """At least and at most so many rows in each bin, and the edges, from the index of `name` alone: no data are read.
+        `bins` is a number of them in a `range`, or edges. For a condition on `name` itself, or none."""
+        if isinstance(bins, (int, np.integer)) and range is None:
+            raise InvalidInputError("histogram_bounds reads no data: give edges, or a range", "InvalidInput")
+        edges = self._edges(name, bins, range, False)
+        found = self._native.histogram_bounds(name, edges.tolist())
+        if found is None:
+            raise InvalidInputError(f"no index tells a histogram of {name}: it needs a valid one of level K or more, and a condition on {name} alone", "InvalidInput")
+        least, most = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return least, most, edges
 
     def _histogram(self, names: tuple[str, ...], bins: tuple[Bins, ...], ranges: tuple[Any, ...], weights: str | None, logs: tuple[bool, ...]) -> Histogram:
         edges = tuple(self._edges(name, b, r, log) for name, b, r, log in zip(names, bins, ranges, logs))

@@ -8,7 +8,7 @@ use hyperslab_formats::ObjectId;
 use rayon::prelude::*;
 
 use super::bitmaps::{self, Distinct};
-use super::block::{Payload, Ranked};
+use super::ranked::{Payload, Ranked};
 use super::data::Data;
 use super::opened::{RowPayload, Segment, StoredRow};
 use super::rows::{Gathered, Positions};
@@ -88,7 +88,7 @@ impl IndexedColumn {
             return Err(Error::corrupt("a checksum of the index does not fit"));
         }
         let payload = RowPayload { segment, row };
-        let data = Data::new(self, &entry.place);
+        let data = Data::new(self, entry);
         let by_position = |position: u16| data.key(position);
         work(&Ranked {
             level: row.level.min(level),
@@ -127,12 +127,7 @@ impl IndexedColumn {
     fn by_bitmaps(&self, segment: &Segment, row: &StoredRow, condition: &Condition) -> Result<Positions> {
         let entries = bitmaps::decode(&segment.bitmaps(row)?, self.key_type.is_none())?;
         let passing = bitmaps::passing(&entries, condition)?;
-        let chosen = || entries.iter().zip(&passing).filter(|(_, passes)| **passes).map(|((_, rows), _)| rows);
-        let count: u64 = chosen().map(|rows| rows.len()).sum();
-        Positions::of(count as usize, |visit| {
-            chosen().for_each(|rows| rows.iter().for_each(|position| visit(position as u16)));
-            Ok(())
-        })
+        Ok(Positions::of_bitmaps(entries.iter().zip(&passing).filter(|(_, passes)| **passes).map(|((_, rows), _)| rows)))
     }
 
     /// What passes in each of the blocks, put together by `add`, in parallel where it is worth it.
@@ -282,7 +277,7 @@ fn by_ranks(ranked: &Ranked<'_>, set: &ValueSet, scratch: &mut Vec<u8>) -> Resul
     let count: u32 = wanted.iter().map(|range| range.end - range.start).sum();
     if count <= zone.elements() / 2 {
         return Positions::of(count as usize, |visit| {
-            wanted.iter().try_for_each(|range| ranked.positions(range.clone(), scratch, &mut |position| visit(position)))
+            wanted.iter().try_for_each(|range| ranked.positions(range.clone(), scratch).map(&mut *visit))
         });
     }
     let mut next = 0;
@@ -293,7 +288,7 @@ fn by_ranks(ranked: &Ranked<'_>, set: &ValueSet, scratch: &mut Vec<u8>) -> Resul
     }
     others.push(next..zone.elements());
     Positions::all_but(zone.elements(), |visit| {
-        others.iter().try_for_each(|range| ranked.positions(range.clone(), scratch, &mut |position| visit(position)))
+        others.iter().try_for_each(|range| ranked.positions(range.clone(), scratch).map(&mut *visit))
     })
 }
 

@@ -7,62 +7,70 @@ use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
 
 use super::column::{IndexedColumn, is_valid};
 use super::grid::BlockBox;
+use super::table::Entry;
 use crate::Cancellation;
 use crate::scan::pruner::KeyType;
 
 /// The values of a block as they are looked up one by one.
 pub(super) struct Data<'a> {
     column: &'a IndexedColumn,
+    entry: &'a Entry,
     place: &'a BlockBox,
-    source: OnceCell<Source>,
-}
-
-enum Source {
-    /// Single values are read where they lie.
-    Stored(Vec<ChunkLocation>),
-    /// All were read: filtered data, or values that are shown otherwise than stored.
-    Read(Vec<Option<u64>>),
+    /// All values: of filtered data, or such that are shown otherwise than stored.
+    read: OnceCell<Vec<Option<u64>>>,
 }
 
 impl<'a> Data<'a> {
-    pub fn new(column: &'a IndexedColumn, place: &'a BlockBox) -> Self {
-        Self { column, place, source: OnceCell::new() }
+    pub fn new(column: &'a IndexedColumn, entry: &'a Entry) -> Self {
+        Self { column, entry, place: &entry.place, read: OnceCell::new() }
     }
 
     /// The key of the value at a position of the block, which must be a number.
     pub fn key(&self, position: u16) -> Result<u64> {
-        let source = match self.source.get() {
-            Some(source) => source,
+        let stored = match self.entry.stored.get() {
+            Some(stored) => stored,
             None => {
-                let found = self.open()?;
-                self.source.get_or_init(|| found)
+                let found = self.locate()?;
+                self.entry.stored.get_or_init(|| found)
             }
         };
-        match source {
-            Source::Read(keys) => keys.get(usize::from(position)).copied().flatten().ok_or_else(stale),
-            Source::Stored(chunks) => self.stored(chunks, position),
+        if let Some(chunks) = stored {
+            return self.stored(chunks, position);
         }
+        let keys = match self.read.get() {
+            Some(keys) => keys,
+            None => {
+                let keys = self.read_all()?;
+                self.read.get_or_init(|| keys)
+            }
+        };
+        keys.get(usize::from(position)).copied().flatten().ok_or_else(stale)
     }
 
-    fn open(&self) -> Result<Source> {
+    /// Where single values can be read; `None` where they cannot.
+    fn locate(&self) -> Result<Option<Vec<ChunkLocation>>> {
         let (file, id) = (&self.column.file, self.column.dataset);
         let dataset = file.dataset(id)?;
-        let selection = self.place.selection(dataset.dataspace.shape())?;
-        let plain = dataset.filters.is_empty()
+        let plain = !file.is_foreign()
+            && dataset.filters.is_empty()
             && matches!(dataset.storage, StorageLayout::Contiguous | StorageLayout::Chunked)
             && dataset.written_shape.is_none()
             && self.column.column.is_as_stored();
-        if plain {
-            let chunks = file.array_file().locate(id, &selection)?.chunks;
-            if chunks.iter().all(|chunk| matches!(chunk.source, ChunkSource::Stored { .. })) {
-                return Ok(Source::Stored(chunks));
-            }
+        if !plain {
+            return Ok(None);
         }
+        let chunks = file.array_file().locate(id, &self.place.selection(dataset.dataspace.shape())?)?.chunks;
+        Ok(chunks.iter().all(|chunk| matches!(chunk.source, ChunkSource::Stored { .. })).then_some(chunks))
+    }
+
+    fn read_all(&self) -> Result<Vec<Option<u64>>> {
+        let (file, id) = (&self.column.file, self.column.dataset);
+        let selection = self.place.selection(file.dataset(id)?.dataspace.shape())?;
         let elements = file.read(id, &selection, &Cancellation::new())?;
         let array = self.column.column.to_arrow(&elements.bytes, &elements.heap)?;
         let key_type = self.column.key_type.ok_or_else(|| Error::internal("keys of text"))?;
         let keys = key_type.keys(&array)?;
-        Ok(Source::Read(keys.into_iter().enumerate().map(|(row, key)| key.filter(|_| is_valid(&array, row))).collect()))
+        Ok(keys.into_iter().enumerate().map(|(row, key)| key.filter(|_| is_valid(&array, row))).collect())
     }
 
     fn stored(&self, chunks: &[ChunkLocation], position: u16) -> Result<u64> {

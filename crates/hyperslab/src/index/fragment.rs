@@ -1,12 +1,12 @@
 //! Task and fragment: a part of a build as plain data, and what it leaves behind.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef};
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::ObjectId;
+use hyperslab_formats::{ObjectId, StorageLayout};
 use hyperslab_storage::unique_name;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -139,13 +139,20 @@ impl IndexTask {
     /// Builds its blocks in the session's threads, into a segment that nobody sees before the commit.
     /// `progress` hears bytes of values. `Conflict` when the file is not the one that was planned, or changes.
     pub fn run(&self, session: &Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<IndexFragment> {
-        let file = session.open(&self.file)?;
-        self.check(&file)?;
+        self.run_on(&session.open(&self.file)?, cancellation, progress)
+    }
+
+    /// As `run`, of a file that is open.
+    pub(super) fn run_on(&self, file: &File, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<IndexFragment> {
+        self.check(file)?;
         let found = file.find(&self.path)?;
-        let column = column_of(&file, found.object, self.raw)?;
-        let build = Build { task: self, file: &file, dataset: found.object, column: &column, cancellation, progress };
-        let fragment = build.run(session)?;
-        self.check(&file)?;
+        let column = column_of(file, found.object, self.raw)?;
+        let build = Build { task: self, file, dataset: found.object, column: &column, cancellation, progress };
+        let fragment = build.run(file.session())?;
+        self.check(file)?;
+        if file.dataset(found.object)?.storage == StorageLayout::Virtual && source::fingerprint(file, found.object)? != self.fingerprint {
+            return Err(Error::new(ErrorKind::Conflict, "a source of the virtual dataset has changed since its index was planned: plan again").in_file(file.name()));
+        }
         Ok(fragment)
     }
 
@@ -202,38 +209,46 @@ impl Build<'_> {
         let previous = Table::new(task.grid.clone(), task.shape.clone(), task.level, segments.map(Arc::new).collect())?;
         std::fs::create_dir_all(&task.folder).map_err(|error| Error::from(error).in_file(task.folder.display().to_string()))?;
         let name = format!("{}.arrow", unique_name());
-        let mut writer = SegmentWriter::create(&task.folder.join(&name), task.shape.len())?;
-        let (mut built, kept) = (0u64, AtomicU64::new(0));
-        // So many units are about a batch; one batch is written while the next is built.
+        let writer = SegmentWriter::create(&task.folder.join(&name), task.shape.len())?;
+        let (built, kept) = (AtomicU64::new(0), AtomicU64::new(0));
+        // A thread builds the units of about a batch, then writes it, while the others build.
         let blocks_of_unit = units.first().map_or(1, |unit| unit.blocks.len()).max(1);
-        let group = (BATCH_BLOCKS / blocks_of_unit).max(1);
-        session.compute(|| {
-            let mut ready: Vec<RecordBatch> = Vec::new();
-            let mut rows: Vec<Row> = Vec::new();
-            for units in units.chunks(group).map(Some).chain([None]) {
-                let writer_now = &mut writer;
-                let batches = std::mem::take(&mut ready);
-                let (written, outcomes) = rayon::join(
-                    || batches.iter().try_for_each(|batch| writer_now.write(batch)),
-                    || units.unwrap_or_default().par_iter().map_init(Builder::default, |builder, unit| self.unit(builder, unit, &previous)).collect::<Result<Vec<_>>>(),
-                );
-                written?;
-                for outcome in outcomes? {
-                    match outcome {
+        let share = units.len().div_ceil(4 * session.thread_count()?.max(1));
+        let group = (BATCH_BLOCKS / blocks_of_unit).min(share).max(1);
+        // What is written goes to the disk while the rest is built: at the end there is little to wait for.
+        let (syncer, (written, more)) = (writer.syncer(), mpsc::channel::<()>());
+        let writer = Mutex::new(writer);
+        let sync = std::thread::spawn(move || {
+            while more.recv().is_ok() {
+                while more.try_recv().is_ok() {}
+                // Should this fail, it fails at the end, too.
+                syncer.as_ref().map(std::fs::File::sync_data);
+            }
+        });
+        let outcome = session.compute(|| {
+            units.par_chunks(group).try_for_each(|units| {
+                let (mut builder, mut rows) = (Builder::default(), Vec::new());
+                for unit in units {
+                    match self.unit(&mut builder, unit, &previous)? {
                         Outcome::Built(more) => rows.extend(more),
                         Outcome::Kept(blocks) => {
                             kept.fetch_add(blocks, Ordering::Relaxed);
                         }
                     }
                 }
-                while rows.len() >= BATCH_BLOCKS || (units.is_none() && !rows.is_empty()) {
-                    let batch: Vec<Row> = rows.drain(..rows.len().min(BATCH_BLOCKS)).collect();
-                    built += batch.len() as u64;
-                    ready.push(writer.batch(&batch)?);
-                }
-            }
-            ready.iter().try_for_each(|batch| writer.write(batch))
-        })?;
+                built.fetch_add(rows.len() as u64, Ordering::Relaxed);
+                rows.chunks(BATCH_BLOCKS).try_for_each(|rows| {
+                    let batch = SegmentWriter::batch(task.shape.len(), rows)?;
+                    writer.lock().unwrap_or_else(PoisonError::into_inner).write(&batch)?;
+                    written.send(()).map_err(|_| Error::internal("nobody brings the segment to the disk"))
+                })
+            })
+        });
+        drop(written);
+        sync.join().map_err(|_| Error::internal("bringing the segment to the disk ended without a result"))?;
+        outcome?;
+        let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let built = built.load(Ordering::Relaxed);
         let kept_blocks = kept.load(Ordering::Relaxed);
         let segment = match built {
             0 => None,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::ObjectId;
+use hyperslab_formats::{ObjectId, StorageLayout};
 
 use super::column::IndexedColumn;
 use super::manifest::{self, IndexedDataset, Manifest};
@@ -75,6 +75,9 @@ impl Sidecar {
         if Stamp::of(file) != stamp || Stamp::now(file.path()) != stamp {
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: {name} has changed since; refresh it")));
         }
+        if is_virtual_and_changed(file, dataset, found)? {
+            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: a source of this virtual dataset has changed since; refresh it")));
+        }
         let key = (name.to_owned(), path.clone(), identity);
         let mut tables = match self.tables.try_lock() {
             Ok(tables) => tables,
@@ -99,6 +102,18 @@ impl Sidecar {
     }
 }
 
+/// Whether the files that a virtual dataset is in are others than those that were indexed: its own file does not tell.
+fn is_virtual_and_changed(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<bool> {
+    if file.dataset(dataset)?.storage != StorageLayout::Virtual {
+        return Ok(false);
+    }
+    match source::fingerprint(file, dataset) {
+        Ok(fingerprint) => Ok(fingerprint != found.fingerprint),
+        Err(error) if error.kind() == ErrorKind::Conflict => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 impl Pruner for Indexes {
     fn column(&self, file: &File, dataset: ObjectId, column: &Column) -> Option<Arc<dyn ColumnIndex>> {
         let table = self.table(file, dataset, column).ok().flatten()?;
@@ -120,6 +135,13 @@ impl Pruner for Indexes {
                         if Stamp::of(file) != now || Stamp::now(file.path()) != now {
                             let paths: Vec<&str> = indexed.columns.iter().map(|column| column.path.as_str()).collect();
                             remarks.push(format!("the index {shown} of {} is stale: {name} has changed since it was built; refresh it", paths.join(", ")));
+                            continue;
+                        }
+                        for column in &indexed.columns {
+                            let changed = file.find(&column.path).and_then(|found| is_virtual_and_changed(file, found.object, column));
+                            if changed.unwrap_or(true) {
+                                remarks.push(format!("the index {shown} of {} is stale: a source of this virtual dataset has changed since it was built; refresh it", column.path));
+                            }
                         }
                     }
                 }

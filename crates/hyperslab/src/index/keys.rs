@@ -17,56 +17,65 @@ pub(super) trait Key: Copy + Ord + Default + Into<u64> + Send + Sync {
     const WIDTH: usize;
     /// The key of these bits; higher ones are lost.
     fn from_u64(bits: u64) -> Self;
+    /// The memory for keys of this width.
+    fn of(keys: &mut Keys) -> &mut Vec<Self>;
 }
 
 macro_rules! keys {
-    ($($type:ty),*) => {
+    ($($type:ty: $buffer:ident),*) => {
         $(impl Key for $type {
             const WIDTH: usize = size_of::<$type>();
             fn from_u64(bits: u64) -> Self {
                 bits as $type
             }
+            fn of(keys: &mut Keys) -> &mut Vec<Self> {
+                &mut keys.$buffer
+            }
         })*
     };
 }
-keys!(u8, u16, u32, u64);
+keys!(u8: one, u16: two, u32: four, u64: eight);
 
-/// Keys of any width.
-pub(super) enum Keys {
-    /// Of one byte.
-    One(Vec<u8>),
-    /// Of two.
-    Two(Vec<u16>),
-    /// Of four.
-    Four(Vec<u32>),
-    /// Of eight.
-    Eight(Vec<u64>),
-}
-
-fn of<T: ArrowPrimitiveType, K>(array: &ArrayRef, key: impl Fn(T::Native) -> K) -> Vec<K> {
-    array.as_primitive::<T>().values().iter().map(|value| key(*value)).collect()
+/// Memory for keys of each width, used again from block to block.
+#[derive(Default)]
+pub(super) struct Keys {
+    one: Vec<u8>,
+    two: Vec<u16>,
+    four: Vec<u32>,
+    eight: Vec<u64>,
 }
 
 impl Keys {
-    /// Of an array's values, whatever is null; NaN have keys beyond those of the infinities.
-    pub fn of(array: &ArrayRef) -> Result<Self> {
+    /// Puts the keys of an array's values into the memory for keys of their width, which is returned; whatever is null
+    /// has some key, and NaN have keys beyond those of the infinities.
+    pub fn fill(&mut self, array: &ArrayRef) -> Result<usize> {
+        fn put<T: ArrowPrimitiveType, K: Key>(keys: &mut Keys, array: &ArrayRef, key: impl Fn(T::Native) -> K) -> usize {
+            let keys = K::of(keys);
+            keys.clear();
+            keys.extend(array.as_primitive::<T>().values().iter().map(|value| key(*value)));
+            K::WIDTH
+        }
         Ok(match array.data_type() {
-            DataType::Boolean => Self::One(array.as_boolean().values().iter().map(u8::from).collect()),
-            DataType::UInt8 => Self::One(of::<UInt8Type, _>(array, |v| v)),
-            DataType::UInt16 => Self::Two(of::<UInt16Type, _>(array, |v| v)),
-            DataType::UInt32 => Self::Four(of::<UInt32Type, _>(array, |v| v)),
-            DataType::UInt64 => Self::Eight(of::<UInt64Type, _>(array, |v| v)),
-            DataType::Int8 => Self::One(of::<Int8Type, _>(array, key::signed8)),
-            DataType::Int16 => Self::Two(of::<Int16Type, _>(array, key::signed16)),
-            DataType::Int32 => Self::Four(of::<Int32Type, _>(array, key::signed32)),
-            DataType::Int64 => Self::Eight(of::<Int64Type, _>(array, key::signed64)),
-            DataType::Timestamp(TimeUnit::Second, _) => Self::Eight(of::<TimestampSecondType, _>(array, key::signed64)),
-            DataType::Timestamp(TimeUnit::Millisecond, _) => Self::Eight(of::<TimestampMillisecondType, _>(array, key::signed64)),
-            DataType::Timestamp(TimeUnit::Microsecond, _) => Self::Eight(of::<TimestampMicrosecondType, _>(array, key::signed64)),
-            DataType::Timestamp(TimeUnit::Nanosecond, _) => Self::Eight(of::<TimestampNanosecondType, _>(array, key::signed64)),
-            DataType::Float16 => Self::Two(of::<Float16Type, _>(array, key::float16)),
-            DataType::Float32 => Self::Four(of::<Float32Type, _>(array, key::float32)),
-            DataType::Float64 => Self::Eight(of::<Float64Type, _>(array, key::float64)),
+            DataType::Boolean => {
+                self.one.clear();
+                self.one.extend(array.as_boolean().values().iter().map(u8::from));
+                1
+            }
+            DataType::UInt8 => put::<UInt8Type, _>(self, array, |v| v),
+            DataType::UInt16 => put::<UInt16Type, _>(self, array, |v| v),
+            DataType::UInt32 => put::<UInt32Type, _>(self, array, |v| v),
+            DataType::UInt64 => put::<UInt64Type, _>(self, array, |v| v),
+            DataType::Int8 => put::<Int8Type, _>(self, array, key::signed8),
+            DataType::Int16 => put::<Int16Type, _>(self, array, key::signed16),
+            DataType::Int32 => put::<Int32Type, _>(self, array, key::signed32),
+            DataType::Int64 => put::<Int64Type, _>(self, array, key::signed64),
+            DataType::Timestamp(TimeUnit::Second, _) => put::<TimestampSecondType, _>(self, array, key::signed64),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => put::<TimestampMillisecondType, _>(self, array, key::signed64),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => put::<TimestampMicrosecondType, _>(self, array, key::signed64),
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => put::<TimestampNanosecondType, _>(self, array, key::signed64),
+            DataType::Float16 => put::<Float16Type, _>(self, array, key::float16),
+            DataType::Float32 => put::<Float32Type, _>(self, array, key::float32),
+            DataType::Float64 => put::<Float64Type, _>(self, array, key::float64),
             other => return Err(Error::unsupported(format!("an index of {other}"))),
         })
     }

@@ -28,6 +28,7 @@ mod opened;
 mod packed;
 mod plan;
 mod quantile;
+mod ranked;
 mod request;
 mod rows;
 mod segment;

@@ -1,5 +1,7 @@
 //! A segment that is open: its rows in memory, its large parts read where they lie.
 
+mod payload;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,12 +10,14 @@ use arrow_ipc::{Buffer, root_as_footer, root_as_message};
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::{LocalFile, Storage};
 
-use super::block::{Part, Payload, Zone};
+use super::block::Zone;
 use super::grid::BlockBox;
 use super::segment::{LARGE, PAGE_BYTES, level_of, row_checksum};
 use crate::scan::pruner::Level;
 
-/// Bytes of samples that are kept in memory by all segments together; beyond, they are read each time.
+pub(super) use payload::RowPayload;
+
+/// Bytes that are kept in memory by all segments together; beyond, they are read each time.
 const MOST_KEPT_BYTES: u64 = 1 << 30;
 static KEPT_BYTES: AtomicU64 = AtomicU64::new(0);
 
@@ -41,7 +45,19 @@ pub(super) struct StoredRow {
     checksums: Vec<u32>,
     /// Pages of order and packed keys whose checksum fitted.
     verified: Box<[AtomicU64]>,
+    /// Pages of which a part was asked for: the next question is often about the same values.
+    kept: OnceLock<Box<[OnceLock<Page>]>>,
     batch: usize,
+}
+
+/// A page in memory.
+#[derive(Debug)]
+struct Page(Box<[u8]>);
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        KEPT_BYTES.fetch_sub(self.0.len() as u64, Ordering::Relaxed);
+    }
 }
 
 const SAMPLES: usize = 0;
@@ -195,7 +211,7 @@ impl Segment {
                 }
                 let checksums = sums.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
                 let verified = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-                Some(StoredRow { place, level: level_of(level)?, zone, source, parts, checksums, verified, batch: number })
+                Some(StoredRow { place, level: level_of(level)?, zone, source, parts, checksums, verified, kept: OnceLock::new(), batch: number })
             })();
             match stored {
                 Some(stored) => self.rows.push(stored),
@@ -290,52 +306,6 @@ impl StoredRow {
     pub fn has_directory(&self) -> bool {
         let marked = |part: usize| self.parts.get(part).is_none_or(|span| span.length == 0) || self.is_marked(self.first_page(part));
         marked(SAMPLES) && marked(STARTS)
-    }
-}
-
-/// A row's large parts.
-pub(super) struct RowPayload<'a> {
-    pub segment: &'a Segment,
-    pub row: &'a StoredRow,
-}
-
-impl Payload for RowPayload<'_> {
-    fn length(&self, part: Part) -> usize {
-        self.span(part).1.length
-    }
-    fn read(&self, part: Part, range: std::ops::Range<usize>, out: &mut Vec<u8>) -> Result<()> {
-        let (number, span) = self.span(part);
-        if range.end > span.length || range.start > range.end {
-            return Err(Error::corrupt("a part of the index is shorter than it says").in_file(self.segment.file.name()));
-        }
-        let first_sum = self.row.first_page(number);
-        let pages = range.start / PAGE_BYTES..range.end.div_ceil(PAGE_BYTES);
-        if pages.clone().all(|page| self.row.is_marked(first_sum + page)) {
-            out.resize(range.len(), 0);
-            return self.segment.file.read_exact_at(span.offset + range.start as u64, out);
-        }
-        let start = pages.start * PAGE_BYTES;
-        out.resize((pages.end * PAGE_BYTES).min(span.length) - start, 0);
-        self.segment.file.read_exact_at(span.offset + start as u64, out)?;
-        for (page, bytes) in pages.clone().zip(out.chunks(PAGE_BYTES)) {
-            if self.row.checksums.get(first_sum + page) != Some(&crc32fast::hash(bytes)) {
-                return Err(self.segment.damaged_part());
-            }
-        }
-        pages.for_each(|page| self.row.mark(first_sum + page));
-        out.truncate(range.end - start);
-        out.drain(..range.start - start);
-        Ok(())
-    }
-}
-
-impl RowPayload<'_> {
-    fn span(&self, part: Part) -> (usize, Span) {
-        let number = match part {
-            Part::Order => ORDER,
-            Part::Packed => PACKED,
-        };
-        (number, self.row.parts.get(number).copied().unwrap_or_default())
     }
 }
 

@@ -5,22 +5,24 @@
 //! predecessor in bits n·w up; that of the first is 0. Apart from the words are the *starts*, the numbers
 //! of the groups' first words, 16 bits each.
 
+use arrow_buffer::Buffer;
+
 use super::keys::Key;
 
 /// Keys of a group.
 pub(super) const GROUP: usize = 64;
 
-/// The first key of each group, little endian.
-pub(super) fn samples<K: Key>(sorted: &[K]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(sorted.len().div_ceil(GROUP) * K::WIDTH);
-    for key in sorted.iter().step_by(GROUP) {
+/// Each `step`th key, little endian.
+pub(super) fn samples<K: Key>(sorted: &[K], step: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(sorted.len().div_ceil(step) * K::WIDTH);
+    for key in sorted.iter().step_by(step) {
         bytes.extend_from_slice(Into::<u64>::into(*key).to_le_bytes().get(..K::WIDTH).unwrap_or_default());
     }
     bytes
 }
 
 /// Packs rising keys: the numbers of the groups' first words, and the words.
-pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Vec<u8>) {
+pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Buffer) {
     let groups = sorted.len().div_ceil(GROUP);
     let mut starts = Vec::with_capacity(groups * 2);
     let mut words: Vec<u64> = Vec::new();
@@ -51,7 +53,8 @@ pub(super) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Vec<u8>) {
             }
         }
     }
-    (starts, words.iter().flat_map(|word| word.to_le_bytes()).collect())
+    words.iter_mut().for_each(|word| *word = word.to_le());
+    (starts, Buffer::from_vec(words))
 }
 
 /// Where the words of a group lie among words of `length` bytes: a range of bytes. `None` for bytes that are no
@@ -90,7 +93,7 @@ mod tests {
 
     fn check(mut keys: Vec<u64>) -> Result<(), TestCaseError> {
         keys.sort_unstable();
-        let (samples, (starts, packed)) = (samples(&keys), pack(&keys));
+        let (samples, (starts, packed)) = (samples(&keys, GROUP), pack(&keys));
         for (number, group) in keys.chunks(GROUP).enumerate() {
             let sample = u64::from_le_bytes(samples[number * 8..][..8].try_into().map_err(|_| TestCaseError::fail("sample"))?);
             let words = group_range(&starts, number, packed.len()).ok_or_else(|| TestCaseError::fail("range"))?;

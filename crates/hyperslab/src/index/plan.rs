@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::{Content, LinkTarget, ObjectId};
+use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
 
 use super::commit::commit;
 use super::fragment::{IndexFragment, IndexTask};
@@ -42,10 +42,12 @@ pub struct PlannedIndex {
 }
 
 /// A planned build.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct IndexPlan {
     datasets: Vec<PlannedIndex>,
     tasks: Vec<IndexTask>,
+    /// Of each task its file, where that is of somebody else's arrays: nobody can open it by its name.
+    foreign: Vec<Option<File>>,
 }
 
 impl IndexPlan {
@@ -55,7 +57,7 @@ impl IndexPlan {
         if files.is_empty() || request.datasets.is_empty() {
             return Err(Error::invalid_input("an index needs at least one file and one dataset"));
         }
-        let mut plan = Self { datasets: Vec::new(), tasks: Vec::new() };
+        let mut plan = Self { datasets: Vec::new(), tasks: Vec::new(), foreign: Vec::new() };
         let mut found_any = false;
         for file in files {
             let mut seen = HashSet::new();
@@ -96,7 +98,11 @@ impl IndexPlan {
         }
         let object = file.object(dataset)?;
         let column = column_of(file, dataset, request.raw)?;
-        let stamp = Stamp::of(file).ok_or_else(|| Error::unsupported("an index of a file whose time of change is not known"))?;
+        let stamp = Stamp::of(file).ok_or_else(|| Error::unsupported(if file.is_foreign() {
+            "an index of arrays that are not all in one file or folder, open for reading only: nobody could tell whether they have changed"
+        } else {
+            "an index of a file whose time of change is not known"
+        }))?;
         let shape = description.dataspace.shape().to_vec();
         let grid = source::grid(description);
         let identity = source::identity(&column);
@@ -135,6 +141,7 @@ impl IndexPlan {
         });
         let previous: Vec<SegmentName> = same_grid.map(|before| before.segments.clone()).unwrap_or_default();
         if !valid {
+            self.foreign.push(file.is_foreign().then(|| file.clone()));
             self.tasks.push(IndexTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
         }
         Ok(())
@@ -161,8 +168,11 @@ impl IndexPlan {
     /// Builds everything here. `progress` hears bytes of values that are done, of [`IndexPlan::value_bytes`].
     pub fn run(&self, session: &crate::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
         let mut fragments: Vec<IndexFragment> = Vec::new();
-        for task in &self.tasks {
-            fragments.push(task.run(session, cancellation, progress)?);
+        for (task, foreign) in self.tasks.iter().zip(&self.foreign) {
+            fragments.push(match foreign {
+                Some(file) => task.run_on(file, cancellation, progress)?,
+                None => task.run(session, cancellation, progress)?,
+            });
         }
         commit(&fragments)
     }
@@ -210,8 +220,14 @@ fn pick(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGrid, cance
     if !matches!(key_type, KeyType::Float(_)) && few_distinct(file, dataset, column, grid, cancellation)? {
         return Ok((Level::Bitmaps, "few distinct values".to_owned()));
     }
+    if file.is_foreign() {
+        return Ok((Level::Exact, "an array of another library, whose single values are not read".to_owned()));
+    }
     if !description.filters.is_empty() {
         return Ok((Level::Exact, "filtered: the data would have to be decompressed to be looked at".to_owned()));
+    }
+    if description.storage == StorageLayout::Virtual {
+        return Ok((Level::Exact, "virtual: the values are in other files".to_owned()));
     }
     if !column.is_as_stored() {
         return Ok((Level::Exact, "stored otherwise than shown: the data would have to be decoded to be looked at".to_owned()));

@@ -1,14 +1,10 @@
 //! Rows of one block: which of its positions pass a condition, and their numbers in a selection.
 
 use hyperslab_array::{Result, Run, Selection};
-use roaring::{RoaringBitmap, RoaringTreemap};
+use roaring::RoaringBitmap;
 
 use super::grid::BlockBox;
-use crate::scan::pruner::RowSet;
-
-const WORDS: usize = 1024;
-/// Fewer positions than this are sorted rather than marked in a bitmap of the block.
-const FEW: usize = 512;
+use crate::scan::pruner::{FEW, RowSet, WORDS};
 
 /// Positions of a block.
 #[derive(Debug, Clone)]
@@ -22,24 +18,37 @@ pub(super) enum Positions {
 }
 
 impl Positions {
-    /// All but the given ones of `count`.
-    pub fn all_but(count: u32, mut visit: impl FnMut(&mut dyn FnMut(u16)) -> Result<()>) -> Result<Self> {
-        let mut words = Box::new([0u64; WORDS]);
-        fill(&mut words, count);
-        visit(&mut |position| words[usize::from(position) / 64] &= !(1 << (position % 64)))?;
-        Ok(Self::Many(words))
-    }
-
-    /// The given ones, about `expected`.
-    pub fn of(expected: usize, mut visit: impl FnMut(&mut dyn FnMut(u16)) -> Result<()>) -> Result<Self> {
-        if expected <= FEW {
-            let mut few = Vec::with_capacity(expected);
-            visit(&mut |position| few.push(position))?;
+    /// The positions of lists, `count` of them, given to `visit` one list after the other.
+    pub fn of(count: usize, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
+        if count <= FEW {
+            let mut few = Vec::with_capacity(count);
+            lists(&mut |list| few.extend(list.iter().map(|position| u16::from_le_bytes(*position))))?;
             return Ok(if few.is_empty() { Self::None } else { Self::Few(few) });
         }
         let mut words = Box::new([0u64; WORDS]);
-        visit(&mut |position| words[usize::from(position) / 64] |= 1 << (position % 64))?;
+        lists(&mut |list| toggle(&mut words, list))?;
         Ok(Self::Many(words))
+    }
+
+    /// All of `count` but the positions of lists.
+    pub fn all_but(count: u32, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
+        let mut words = Box::new([0u64; WORDS]);
+        fill(&mut words, count);
+        lists(&mut |list| toggle(&mut words, list))?;
+        Ok(Self::Many(words))
+    }
+
+    /// The positions of bitmaps.
+    pub fn of_bitmaps<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> Self {
+        let mut words = Box::new([0u64; WORDS]);
+        let mut any = false;
+        for position in bitmaps.flat_map(RoaringBitmap::iter) {
+            any = true;
+            if let Some(word) = words.get_mut(position as usize / 64) {
+                *word |= 1 << (position % 64);
+            }
+        }
+        if any { Self::Many(words) } else { Self::None }
     }
 
     /// As bits.
@@ -55,6 +64,14 @@ impl Positions {
     }
 }
 
+/// Turns the bits at positions (16 bits, little endian) over.
+fn toggle(words: &mut [u64; WORDS], positions: &[[u8; 2]]) {
+    for position in positions {
+        let position = u16::from_le_bytes(*position);
+        words[usize::from(position >> 6)] ^= 1 << (position & 63);
+    }
+}
+
 fn fill(words: &mut [u64; WORDS], count: u32) {
     let count = count as usize;
     for (number, word) in words.iter_mut().enumerate().take(count.div_ceil(64)) {
@@ -66,50 +83,27 @@ fn fill(words: &mut [u64; WORDS], count: u32) {
 /// Numbers of rows, block after block.
 #[derive(Default)]
 pub(super) struct Gathered {
-    rows: RoaringTreemap,
+    rows: RowSet,
 }
 
 impl Gathered {
     /// The rows of what was gathered in parts, block after block.
     pub fn join(parts: impl IntoIterator<Item = Self>) -> RowSet {
-        let mut all = RoaringTreemap::new();
-        for part in parts {
-            all |= part.rows;
-        }
-        RowSet(all)
+        let mut all = RowSet::new();
+        parts.into_iter().for_each(|part| all.append(part.rows));
+        all
     }
 
     /// Adds positions of a block whose elements follow each other from number `first` on.
     pub fn add_run(&mut self, positions: Positions, first: u64) {
         match positions {
             Positions::None => {}
-            Positions::All(count) => {
-                self.rows.insert_range(first..first + u64::from(count));
-            }
+            Positions::All(count) => self.rows.insert_range(first..first + u64::from(count)),
             Positions::Few(mut few) => {
                 few.sort_unstable();
-                let numbers = few.iter().map(|position| first + u64::from(*position));
-                self.add_sorted(numbers.collect());
+                self.rows.insert_sorted(few.iter().map(|position| first + u64::from(*position)));
             }
-            Positions::Many(words) => {
-                let (base, low) = ((first >> 32) as u32, first as u32);
-                if u64::from(low) + (WORDS as u64) * 64 > 1 << 32 {
-                    self.add_sorted(bits(&words).map(|position| first + u64::from(position)).collect());
-                    return;
-                }
-                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-                self.rows |= RoaringTreemap::from_bitmaps([(base, RoaringBitmap::from_lsb0_bytes(low, &bytes))]);
-            }
-        }
-    }
-
-    fn add_sorted(&mut self, numbers: Vec<u64>) {
-        if numbers.len() < 16 {
-            numbers.iter().for_each(|number| {
-                self.rows.insert(*number);
-            });
-        } else if let Ok(part) = RoaringTreemap::from_sorted_iter(numbers) {
-            self.rows |= part;
+            Positions::Many(words) => self.rows.insert_bits(first, words),
         }
     }
 
@@ -143,7 +137,7 @@ impl Gathered {
             }
         });
         numbers.sort_unstable();
-        self.add_sorted(numbers);
+        self.rows.insert_sorted(numbers);
         Ok(())
     }
 }
@@ -195,15 +189,4 @@ fn descend(runs: &[Vec<Run>], here: &[u64], there: &[u64], source: u64, target: 
             descend(rest, here, there, source + (run.source + step) * step_here, target + (run.target + step) * step_there, visit);
         }
     }
-}
-
-fn bits(words: &[u64; WORDS]) -> impl Iterator<Item = u32> + '_ {
-    words.iter().enumerate().flat_map(|(number, word)| {
-        let mut left = *word;
-        std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros())?;
-            left &= left - 1;
-            Some(number as u32 * 64 + bit)
-        })
-    })
 }

@@ -20,7 +20,7 @@ use super::grid::BlockBox;
 use crate::scan::pruner::Level;
 
 /// Rows of a record batch: what is read together when a block is first asked.
-pub(super) const BATCH_BLOCKS: usize = 64;
+pub(super) const BATCH_BLOCKS: usize = 32;
 /// Bytes that share a checksum.
 pub(super) const PAGE_BYTES: usize = 4096;
 
@@ -126,30 +126,29 @@ impl Write for Sequential {
 /// A segment that is being written.
 pub(super) struct SegmentWriter {
     writer: FileWriter<Sequential>,
-    schema: Arc<Schema>,
-    ndim: usize,
 }
 
 impl SegmentWriter {
     /// Begins the segment that will be at `path`, for blocks of `ndim` dimensions.
     pub fn create(path: &Path, ndim: usize) -> Result<Self> {
-        let schema = Arc::new(schema(ndim)?);
+        let schema = schema(ndim)?;
         let sequential = Sequential { output: Output::create(path)?, at: 0 };
         let writer = FileWriter::try_new(sequential, &schema).map_err(arrow)?;
-        Ok(Self { writer, schema, ndim })
+        Ok(Self { writer })
     }
 
-    /// The record batch of rows, at most [`BATCH_BLOCKS`]; computes only.
-    pub fn batch(&self, rows: &[Row]) -> Result<RecordBatch> {
+    /// The record batch of rows, at most [`BATCH_BLOCKS`], of blocks with `ndim` dimensions; computes only.
+    pub fn batch(ndim: usize, rows: &[Row]) -> Result<RecordBatch> {
         let item = Arc::new(Field::new("item", DataType::UInt64, false));
-        let ndim = i32::try_from(self.ndim).map_err(|_| Error::internal("dimensions"))?;
+        let schema = Arc::new(schema(ndim)?);
+        let ndim = i32::try_from(ndim).map_err(|_| Error::internal("dimensions"))?;
         let places = |of: fn(&BlockBox) -> &Vec<u64>| {
             let values = UInt64Array::from_iter_values(rows.iter().flat_map(|row| of(&row.place).iter().copied()));
             FixedSizeListArray::try_new(item.clone(), ndim, Arc::new(values), None).map(|list| Arc::new(list) as ArrayRef).map_err(arrow)
         };
         let short = |of: fn(&Row) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
         let long = |of: fn(&Row) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
-        let large = |of: fn(&Row) -> &Vec<u8>| {
+        let large = |of: fn(&Row) -> &[u8]| {
             let mut builder = LargeBinaryBuilder::with_capacity(rows.len(), rows.iter().map(|row| of(row).len()).sum());
             rows.iter().for_each(|row| builder.append_value(of(row)));
             Arc::new(builder.finish()) as ArrayRef
@@ -182,7 +181,12 @@ impl SegmentWriter {
             Arc::new(sums.finish()),
             Arc::new(UInt32Array::from(row_sums)),
         ];
-        RecordBatch::try_new(self.schema.clone(), columns).map_err(arrow)
+        RecordBatch::try_new(schema, columns).map_err(arrow)
+    }
+
+    /// See [`Output::syncer`].
+    pub fn syncer(&self) -> Option<std::fs::File> {
+        self.writer.get_ref().output.syncer()
     }
 
     /// Writes a batch.

@@ -1,16 +1,15 @@
 //! Source: what an index was made of, so that a change is noticed.
 
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
-use hyperslab_array::{Error, Result, Selection};
+use hyperslab_array::{Error, ErrorKind, Result, Selection};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout};
 use serde::{Deserialize, Serialize};
 
 use super::grid::{BlockBox, BlockGrid};
 use super::hash::hash;
 use crate::columns::Column;
-use crate::{Cancellation, File};
+use crate::{Cancellation, File, virtual_dataset};
 
 /// Length and time of change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +25,10 @@ impl Stamp {
         Some(Self { bytes: storage.len(), modified_nanoseconds: storage.modified_nanoseconds()? })
     }
 
-    /// Of the file that is at `path` now.
+    /// Of the file (or of all that is in the folder) that is at `path` now.
     pub fn now(path: &Path) -> Option<Self> {
-        let metadata = std::fs::metadata(path).ok()?;
-        let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-        Some(Self { bytes: metadata.len(), modified_nanoseconds: u64::try_from(modified.as_nanos()).ok()? })
+        let (bytes, modified_nanoseconds) = crate::foreign::path_stamp(path)?;
+        Some(Self { bytes, modified_nanoseconds })
     }
 }
 
@@ -42,7 +40,6 @@ pub(super) fn refusal(dataset: &Dataset) -> Option<Error> {
     }
     match dataset.storage {
         StorageLayout::External => return unsupported("external raw data, whose files change apart from this one"),
-        StorageLayout::Virtual => return unsupported("a virtual dataset: index its sources"),
         _ => {}
     }
     if dataset.dataspace.ndim() == 0 {
@@ -60,8 +57,22 @@ pub(super) fn identity(column: &Column) -> String {
     format!("{:016x}", hash(0, text.as_bytes()))
 }
 
-/// Addresses and sizes of the chunks of a selection.
+/// Addresses and sizes of the chunks of a selection; of a virtual dataset the stamps of the files that it is in.
+/// `Conflict` where one of these has changed since it was opened.
 pub(super) fn addresses(file: &File, dataset: ObjectId, selection: &Selection) -> Result<u64> {
+    let description = file.dataset(dataset)?;
+    if description.storage == StorageLayout::Virtual {
+        let mut all = 0;
+        virtual_dataset::sources(file, description, selection, |name, path, source| {
+            all = hash(hash(all, name.as_bytes()), path.as_bytes());
+            let Some(source) = source else { return Ok(()) };
+            let stamp = Stamp::of(source).filter(|stamp| Stamp::now(source.path()) == Some(*stamp));
+            let stamp = stamp.ok_or_else(|| Error::new(ErrorKind::Conflict, "a source of a virtual dataset has changed since it was opened").in_file(source.name()))?;
+            all = [stamp.bytes, stamp.modified_nanoseconds].iter().fold(all, |all, n| hash(all, &n.to_le_bytes()));
+            Ok(())
+        })?;
+        return Ok(all);
+    }
     let located = file.array_file().locate(dataset, selection)?;
     Ok(located.chunks.iter().fold(located.chunks.len() as u64, |all, chunk| {
         let all = chunk.origin.iter().chain(&chunk.shape).fold(all, |all, n| hash(all, &n.to_le_bytes()));

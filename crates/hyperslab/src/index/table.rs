@@ -1,9 +1,10 @@
 //! Table: the blocks of one dataset, and where each of them is in the segments.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Error, Result, Selection};
+use hyperslab_formats::ChunkLocation;
 
 use super::grid::{BlockBox, BlockGrid};
 use super::opened::{Segment, StoredRow};
@@ -16,6 +17,8 @@ pub(super) struct Entry {
     pub row: Option<(usize, usize)>,
     /// Row-major number of its first element, where its elements follow each other in the dataset.
     pub first: Option<u64>,
+    /// Where its values are stored one by one, once that was asked; `None` in it where they are not.
+    pub stored: OnceLock<Option<Vec<ChunkLocation>>>,
 }
 
 /// The blocks of a dataset in order.
@@ -37,7 +40,7 @@ impl Table {
             .into_iter()
             .map(|place| {
                 let first = linear(&place, &shape);
-                Entry { place, row: None, first }
+                Entry { place, row: None, first, stored: OnceLock::new() }
             })
             .collect();
         for (number, segment) in segments.iter().enumerate() {

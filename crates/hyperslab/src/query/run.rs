@@ -12,7 +12,7 @@ use super::step::{Step, steps};
 use super::variable::{Names, segment};
 use super::{Bins, OrderStatistics, QueryRequest};
 use crate::scan::predicate::Predicate;
-use crate::scan::pruner::KeyType;
+use crate::scan::pruner::{Bounds, KeyType};
 use crate::scan::{Plan, ScanRequest, Segment, Summary};
 use crate::{Cancellation, File, Session};
 
@@ -180,7 +180,7 @@ impl Query {
         let plan = self.plan(&[variable.to_owned()])?;
         let data_type = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?.data_type().clone();
         if let Some(index) = plan.by_index(variable)?
-            && let Some((least, greatest)) = index.extremes()?
+            && let Some((least, greatest)) = index.extremes(cancellation)?
         {
             return index.values(&[least, greatest], &data_type);
         }
@@ -202,15 +202,21 @@ impl Query {
         key_type(&data_type)?.array(&ends, &data_type)
     }
 
-    /// Counts in bins of one variable, where its index alone tells them.
-    fn counts_by_index(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
-        let [(variable, bins)] = axes else { return Ok(None) };
-        let Some(index) = self.plan(std::slice::from_ref(variable))?.by_index(variable)? else { return Ok(None) };
+    /// At least and at most so many rows satisfy the condition: what indexes tell without the data, and nothing
+    /// where there are none.
+    pub fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
+        self.plan(&[])?.bounds(cancellation)
+    }
+
+    /// As [`Query::histogram`] of one variable, from its index alone: at least and at most so many in each bin. `None`
+    /// where there is no index, or where the condition is about other variables.
+    pub fn histogram_bounds(&self, variable: &str, bins: &Bins, cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let Some(index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
         if matches!(index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
             // Such integers are rounded to doubles before they are put into bins.
             return Ok(None);
         }
-        let Some(numbers) = index.numbers()? else { return Ok(None) };
+        let Some(numbers) = index.numbers(cancellation)? else { return Ok(None) };
         let edges = bins.edges();
         let last = edges.len().saturating_sub(1);
         let keys = edges.iter().enumerate().map(|(number, edge)| if number == last { index.key_type().above(*edge) } else { index.key_type().at_least(*edge) });
@@ -219,8 +225,19 @@ impl Query {
         let Some(below) = index.below(&asked, cancellation)? else { return Ok(None) };
         // Beyond the greatest key lie no values: all are below.
         let mut known = below.into_iter();
-        let below: Vec<u64> = keys.iter().map(|key| key.and_then(|_| known.next()).unwrap_or(numbers)).collect();
-        Ok(Some(below.windows(2).map(|pair| if let [low, high] = pair { high.saturating_sub(*low) } else { 0 }).collect()))
+        let below: Vec<Bounds> = keys.iter().map(|key| key.and_then(|_| known.next()).unwrap_or(numbers)).collect();
+        let between = |pair: &[Bounds]| match pair {
+            [low, high] => Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) },
+            _ => Bounds::default(),
+        };
+        Ok(Some(below.windows(2).map(between).collect()))
+    }
+
+    /// Counts in bins of one variable, where its index alone tells them.
+    fn counts_by_index(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
+        let [(variable, bins)] = axes else { return Ok(None) };
+        let bounds = self.histogram_bounds(variable, bins, cancellation)?;
+        Ok(bounds.and_then(|bounds| bounds.into_iter().map(Bounds::exact).collect()))
     }
 
     fn totals(&self, axes: &[(String, Bins)], weights: Option<&str>, cancellation: &Cancellation) -> Result<Totals> {
@@ -246,7 +263,7 @@ impl Query {
         let field = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?;
         let data_type = field.data_type().clone();
         if let Some(index) = plan.by_index(variable)?
-            && let Some(count) = index.numbers()?
+            && let Some(count) = index.numbers(cancellation)?.and_then(Bounds::exact)
         {
             let found = places(count).into_iter().map(|place| if place < count { index.ranked(place, cancellation) } else { Ok(None) });
             if let Some(keys) = found.collect::<Result<Option<Vec<u64>>>>()? {

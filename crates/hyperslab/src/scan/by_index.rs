@@ -1,4 +1,5 @@
-//! By index: what indexes alone tell of a column of all rows. `None` everywhere means that they do not.
+//! By index: what indexes alone tell of a column, of all rows or of those that its own values choose. `None`
+//! everywhere means that they do not.
 
 use std::sync::Arc;
 
@@ -6,31 +7,112 @@ use arrow_array::ArrayRef;
 use hyperslab_array::{Result, Selection};
 
 use super::Plan;
+use super::plan::Part;
 use super::prune::{index_of, placed};
-use super::pruner::{Bounds, ColumnIndex, KeyRange, KeyType};
+use super::pruner::{Bounds, ColumnIndex, KeyRange, KeyType, ValueSet};
 use crate::Cancellation;
+
+/// Intervals of a condition's values, at most, for which an index is asked one by one.
+const MOST_INTERVALS: usize = 16;
 
 /// The indexes of a column, one for each part of the plan, and the elements of their datasets that are rows.
 pub(crate) struct ColumnByIndex {
-    parts: Vec<(Arc<dyn ColumnIndex>, Selection)>,
+    parts: Vec<OnePart>,
     key_type: KeyType,
 }
 
+struct OnePart {
+    index: Arc<dyn ColumnIndex>,
+    selection: Selection,
+    /// Keys of the values that pass, first and last of each interval; `None`: all.
+    intervals: Option<Vec<(u64, u64)>>,
+}
+
 impl Plan {
-    /// The column's indexes, where every part has one and no row is left to test.
+    /// The column's indexes, where every part has one, and no row is left to test but by this column's own values.
     pub(crate) fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
         let mut parts = Vec::new();
         let mut key_type = None;
         for part in self.parts() {
-            let Some(source) = part.segment.column(column).filter(|_| part.residual.is_none()).map(|column| &column.source) else { return Ok(None) };
+            let Some(intervals) = part.intervals_of(column) else { return Ok(None) };
+            let Some(source) = part.segment.column(column).map(|column| &column.source) else { return Ok(None) };
             let Some((index, place)) = index_of(&part.segment, source) else { return Ok(None) };
             if index.key_type().is_none() || key_type.is_some_and(|known| Some(known) != index.key_type()) {
                 return Ok(None);
             }
             key_type = index.key_type();
-            parts.push((index, placed(place.as_ref(), &part.selection)?.into_owned()));
+            parts.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
         }
         Ok(key_type.map(|key_type| ColumnByIndex { parts, key_type }))
+    }
+}
+
+impl Part {
+    /// The intervals of a column's keys that are all that the predicate asks for, `Some(None)` where it asks for
+    /// nothing; `None` where rows are to be tested.
+    fn intervals_of(&self, column: &str) -> Option<Option<Vec<(u64, u64)>>> {
+        if self.residual.is_none() {
+            return Some(None);
+        }
+        let mut set: Option<ValueSet> = None;
+        for pruning in self.prunings.iter().filter(|_| self.all_pruned) {
+            let values = pruning.condition.values().filter(|_| pruning.column == column)?;
+            set = Some(match set {
+                Some(set) => set.and(values),
+                None => values.clone(),
+            });
+        }
+        set.map(|set| set.intervals().to_vec()).filter(|intervals| intervals.len() <= MOST_INTERVALS).map(Some)
+    }
+}
+
+impl OnePart {
+    /// How many of the numbers that pass have keys below each of `keys`.
+    fn below(&self, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let Some(intervals) = &self.intervals else { return self.index.below(&self.selection, keys, cancellation) };
+        // Keys lie in the range of their type, which ends before the greatest number.
+        let ends = intervals.iter().flat_map(|(first, last)| [*first, last.saturating_add(1)]);
+        let mut asked: Vec<u64> = keys.iter().copied().chain(ends).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let Some(told) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
+        let at = |key: u64| asked.binary_search(&key).ok().and_then(|place| told.get(place)).copied().unwrap_or_default();
+        let of_key = |key: &u64| {
+            intervals.iter().fold(Bounds::default(), |sum, (first, last)| {
+                let end = (*key).min(last.saturating_add(1));
+                if end <= *first {
+                    return sum;
+                }
+                let (low, high) = (at(*first), at(end));
+                sum + Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) }
+            })
+        };
+        Ok(Some(keys.iter().map(of_key).collect()))
+    }
+
+    /// How many of the numbers pass.
+    fn numbers(&self, cancellation: &Cancellation) -> Result<Option<Bounds>> {
+        match self.intervals.as_ref().map(|intervals| intervals.last()) {
+            None => Ok(self.index.counts(&self.selection)?.map(|(numbers, _, _)| Bounds::exactly(numbers))),
+            Some(None) => Ok(Some(Bounds::exactly(0))),
+            Some(Some((_, last))) => Ok(self.below(&[last.saturating_add(1)], cancellation)?.and_then(|found| found.first().copied())),
+        }
+    }
+
+    /// The key of the number with this place in order among those that pass.
+    fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+        let Some(intervals) = &self.intervals else { return self.index.ranked(&self.selection, number, cancellation) };
+        let mut left = number;
+        for (first, last) in intervals {
+            let Some(ends) = self.index.below(&self.selection, &[*first, last.saturating_add(1)], cancellation)? else { return Ok(None) };
+            let exact: Option<Vec<u64>> = ends.into_iter().map(Bounds::exact).collect();
+            let Some([before, end]) = exact.as_deref() else { return Ok(None) };
+            if left < end - before {
+                return self.index.ranked(&self.selection, before + left, cancellation);
+            }
+            left -= end - before;
+        }
+        Ok(None)
     }
 }
 
@@ -39,40 +121,37 @@ impl ColumnByIndex {
         self.key_type
     }
 
-    /// How many values are neither null nor NaN.
-    pub fn numbers(&self) -> Result<Option<u64>> {
-        let mut numbers = 0;
-        for (index, selection) in &self.parts {
-            let Some((here, _, _)) = index.counts(selection)? else { return Ok(None) };
-            numbers += here;
+    /// How many values pass that are neither null nor NaN.
+    pub fn numbers(&self, cancellation: &Cancellation) -> Result<Option<Bounds>> {
+        let mut numbers = Bounds::default();
+        for part in &self.parts {
+            let Some(here) = part.numbers(cancellation)? else { return Ok(None) };
+            numbers = numbers + here;
         }
         Ok(Some(numbers))
     }
 
     /// How many of these have keys below each of `keys`.
-    pub fn below(&self, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
-        let mut totals = vec![0; keys.len()];
-        for (index, selection) in &self.parts {
-            let Some(bounds) = index.below(selection, keys, cancellation)? else { return Ok(None) };
-            for (total, bounds) in totals.iter_mut().zip(bounds) {
-                let Some(exact) = Bounds::exact(bounds) else { return Ok(None) };
-                *total += exact;
-            }
+    pub fn below(&self, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let mut totals = vec![Bounds::default(); keys.len()];
+        for part in &self.parts {
+            let Some(bounds) = part.below(keys, cancellation)? else { return Ok(None) };
+            totals.iter_mut().zip(bounds).for_each(|(total, bounds)| *total = *total + bounds);
         }
         Ok(Some(totals))
     }
 
     /// The key of the value with this number in order.
     pub fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
-        if let [(index, selection)] = self.parts.as_slice() {
-            return index.ranked(selection, number, cancellation);
+        if let [part] = self.parts.as_slice() {
+            return part.ranked(number, cancellation);
         }
         // Of several parts: the greatest key with no more than `number` values below it.
         let (mut low, mut high) = self.key_type.range();
         while low < high {
             let middle = high - (high - low) / 2;
-            match self.below(&[middle], cancellation)?.as_deref() {
-                Some([below]) if *below <= number => low = middle,
+            match self.below(&[middle], cancellation)?.and_then(|below| below.first()?.exact()) {
+                Some(below) if below <= number => low = middle,
                 Some(_) => high = middle - 1,
                 None => return Ok(None),
             }
@@ -81,14 +160,21 @@ impl ColumnByIndex {
     }
 
     /// Least and greatest value.
-    pub fn extremes(&self) -> Result<Option<(u64, u64)>> {
+    pub fn extremes(&self, cancellation: &Cancellation) -> Result<Option<(u64, u64)>> {
         let mut all: Option<(u64, u64)> = None;
-        for (index, selection) in &self.parts {
-            let Some((numbers, _, _)) = index.counts(selection)? else { return Ok(None) };
+        for part in &self.parts {
+            let Some(numbers) = part.numbers(cancellation)?.and_then(Bounds::exact) else { return Ok(None) };
             if numbers == 0 {
                 continue;
             }
-            let Some(KeyRange { least, greatest, exact: true }) = index.extremes(selection)? else { return Ok(None) };
+            let ends = match part.intervals {
+                None => match part.index.extremes(&part.selection)? {
+                    Some(KeyRange { least, greatest, exact: true }) => Some((least, greatest)),
+                    _ => None,
+                },
+                Some(_) => part.ranked(0, cancellation)?.zip(part.ranked(numbers - 1, cancellation)?),
+            };
+            let Some((least, greatest)) = ends else { return Ok(None) };
             all = Some(all.map_or((least, greatest), |(low, high)| (low.min(least), high.max(greatest))));
         }
         Ok(all)

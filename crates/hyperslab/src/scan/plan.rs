@@ -15,6 +15,7 @@ use super::narrow;
 use super::pipeline::{Pipeline, Work};
 use super::predicate::{BoundPredicate, Predicate};
 use super::prune::{Pruning, pruning};
+use super::pruner::Bounds;
 use super::segment::{FILE, ROW, Segment, Source};
 use super::spread::Spreads;
 use super::table::segments;
@@ -248,9 +249,17 @@ impl Plan {
 
     /// The numbers of the rows of each segment, in the order of the segments.
     pub(crate) fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
-        let mut positions = vec![Vec::new(); self.parts.len()];
+        // Indexes number the rows of the selection: of whole segments these are the rows' own numbers.
+        let told = self.parts.iter().map(|part| {
+            let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
+            let rows = if whole { part.rows_by_index(cancellation)? } else { None };
+            rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
+        });
+        let told = told.collect::<Result<Vec<Option<Vec<u64>>>>>()?;
+        let wanted: Vec<bool> = told.iter().map(Option::is_none).collect();
+        let mut positions: Vec<Vec<u64>> = told.into_iter().map(Option::unwrap_or_default).collect();
         self.for_windows(
-            |_| true,
+            |number| wanted.get(number).copied().unwrap_or(false),
             |part, rows| part.passing(rows, cancellation),
             |number, found| {
                 if let Some(mine) = positions.get_mut(number) {
@@ -298,6 +307,11 @@ impl Plan {
             },
         )?;
         Ok(counts)
+    }
+
+    /// At least and at most so many rows pass, by indexes alone.
+    pub(crate) fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
+        self.parts.iter().try_fold(Bounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
     }
 
     /// What `work` makes of the wanted columns in each window, handed to `take` in row order.

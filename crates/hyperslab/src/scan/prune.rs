@@ -1,18 +1,23 @@
 //! Prune: what is left of a window's rows by what the session's pruner knows, before values are read.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use hyperslab_array::{Axis, Error, Result, Selection};
+use hyperslab_formats::FilterDescription;
 
 use super::plan::Part;
 use super::predicate::BoundPredicate;
-use super::pruner::{ColumnIndex, Condition, Known, Level, RowSet};
+use super::pruner::{Bounds, ColumnIndex, Condition, Known, Level, RowSet};
 use super::segment::{Place, Segment, Source};
 use crate::Cancellation;
 
 /// One in so many rows: where more pass, testing values that are read anyway costs less than looking rows up.
 const DENSE: u64 = 16;
+/// Filters whose data take longer to inflate than values to be looked up in an index: deflate, bzip2.
+const SLOW: [u16; 2] = [1, 307];
 
 /// One part of a predicate that an index knows of.
 pub(super) struct Pruning {
@@ -38,12 +43,20 @@ pub(super) fn pruning(segment: &Segment, bound: &BoundPredicate, column: &str, w
     let found = segment.column(column)?;
     let (index, place) = index_of(segment, &found.source)?;
     let condition = Condition::new(bound, &found.field)?;
-    let filtered = match &found.source {
-        Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).is_ok_and(|dataset| !dataset.filters.is_empty()),
-        Source::Variable { dataset, .. } => segment.file.dataset(*dataset).is_ok_and(|dataset| !dataset.filters.is_empty()),
+    let filtered = filters(segment, &found.source, |filters| !filters.is_empty());
+    // What an index of level X tells of data is not read where inflating them costs more than to look rows up.
+    let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW.contains(&filter.id)));
+    let cheap = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
+    Some(Pruning { column: column.to_owned(), index, condition, place, cheap })
+}
+
+/// Whether something holds of the filters that a column's values are read through.
+fn filters(segment: &Segment, source: &Source, holds: impl Fn(&[FilterDescription]) -> bool) -> bool {
+    match source {
+        Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
+        Source::Variable { dataset, .. } => segment.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
         _ => false,
-    };
-    Some(Pruning { column: column.to_owned(), index, condition, place, cheap: !filtered || wanted })
+    }
 }
 
 /// An index, and where the segment's rows lie in the dataset that it is of (`None`: they are all of it).
@@ -109,6 +122,23 @@ impl Part {
         })
     }
 
+    /// At least and at most so many rows pass, by indexes alone.
+    pub(super) fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
+        let count = self.selection.element_count()?;
+        if self.residual.is_none() {
+            return Ok(Bounds::exactly(count));
+        }
+        let mut bounds = Bounds { least: 0, most: count };
+        for pruning in &self.prunings {
+            let here = pruning.index.count(&*pruning.selection(&self.selection)?, &pruning.condition, cancellation)?;
+            bounds.most = bounds.most.min(here.most);
+            if self.all_pruned && self.prunings.len() == 1 {
+                bounds.least = here.least;
+            }
+        }
+        Ok(bounds)
+    }
+
     /// How many of all rows pass, where indexes alone tell.
     pub(super) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
         if !self.all_pruned || self.prunings.is_empty() {
@@ -119,7 +149,12 @@ impl Part {
         {
             return Ok(Some(count));
         }
-        if self.prunings.iter().any(|pruning| pruning.index.level() < Level::Positions) {
+        Ok(self.rows_by_index(cancellation)?.map(|rows| rows.len()))
+    }
+
+    /// Numbers of the selected rows that pass, where indexes alone tell.
+    pub(super) fn rows_by_index(&self, cancellation: &Cancellation) -> Result<Option<RowSet>> {
+        if !self.all_pruned || self.prunings.iter().any(|pruning| pruning.index.level() < Level::Positions) {
             return Ok(None);
         }
         let mut rows: Option<RowSet> = None;
@@ -128,9 +163,25 @@ impl Part {
             if !known.candidates.is_empty() {
                 return Ok(None);
             }
-            rows = Some(rows.map_or_else(|| known.hits.clone(), |rows| rows.and(&known.hits)));
+            rows = Some(match rows {
+                Some(rows) => rows.and(&known.hits),
+                None => known.hits,
+            });
         }
-        Ok(rows.map(|rows| rows.len()))
+        Ok(rows)
+    }
+
+    /// The wanted columns, at `rows` of `selection`, that indexes tell with less work than reading: of filtered data.
+    pub(super) fn values_by_index(&self, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<HashMap<String, ArrayRef>> {
+        let mut told = HashMap::new();
+        for name in &self.wanted {
+            let Some(source) = self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty())) else { continue };
+            let Some((index, place)) = index_of(&self.segment, source).filter(|(index, _)| index.level() == Level::Exact) else { continue };
+            if let Some(values) = index.values(&*placed(place.as_ref(), selection)?, rows, cancellation)? {
+                told.insert(name.clone(), values);
+            }
+        }
+        Ok(told)
     }
 
     /// For people: which indexes are asked, and what they leave.

@@ -32,17 +32,28 @@ impl Part {
                 self.count_skipped(self.columns_read().iter(), &window.selection)?;
                 return Ok(RecordBatch::new_empty(schema.clone()));
             }
+            let mut told = if exact { self.values_by_index(&window.selection, &rows, cancellation)? } else { HashMap::new() };
+            let read: Vec<String> = self.wanted.iter().filter(|name| !told.contains_key(*name)).cloned().collect();
+            if exact && read.is_empty() && !told.is_empty() {
+                self.count_skipped(self.columns_read().iter(), &window.selection)?;
+                let columns = self.wanted.iter().filter_map(|name| told.get(name).cloned()).collect();
+                return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
+            }
             if let Some((selection, fewer)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
                 window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
                 (window.selection, rows) = (selection, fewer);
             }
             if exact {
-                let all = batch(schema.clone(), window.columns(&self.wanted)?, window.count)?;
-                if rows.len() == window.count as u64 {
-                    return Ok(all);
+                let mut columns = window.columns(&read)?;
+                if rows.len() < window.count as u64 {
+                    let mask = BooleanArray::new(rows.mask(0, window.count), None);
+                    for column in &mut columns {
+                        *column = arrow_select::filter::filter(column, &mask).map_err(|e| Error::internal(e.to_string()))?;
+                    }
                 }
-                let mask = BooleanArray::new(rows.mask(0, window.count), None);
-                return arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()));
+                told.extend(read.into_iter().zip(columns));
+                let columns = self.wanted.iter().filter_map(|name| told.get(name).cloned()).collect();
+                return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
             }
         }
         let tested = window.batch_of(needed)?;

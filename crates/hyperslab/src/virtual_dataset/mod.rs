@@ -65,6 +65,21 @@ pub(crate) fn fill(
     Ok(())
 }
 
+/// Visits the files that the selected elements come from, with their names in the virtual dataset; `None` for those that
+/// are missing and filled in. A file that several parts are of is visited as often.
+pub(crate) fn sources(file: &File, description: &Dataset, selection: &Selection, mut visit: impl FnMut(&str, &str, Option<&File>) -> Result<()>) -> Result<()> {
+    let file = &file.with_steps();
+    for mapping in description.virtual_mappings.iter() {
+        for part in parts(file, mapping, description.dataspace.shape())? {
+            if mapping::places(&part, selection)?.is_some() {
+                let found = open(file, &part)?;
+                visit(&part.file, &part.dataset, found.as_ref().map(|(file, _)| file))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What makes values of a source those of the virtual dataset; `None` where they are so already.
 fn conversion(theirs: &Dataset, description: &Dataset, part: &Part) -> Result<Option<Conversion>> {
     if theirs.datatype == description.datatype {

@@ -1,7 +1,11 @@
 //! Parser: words to a predicate, by precedence. Conditions and values are one grammar, so that a
 //! parenthesis may hold either; what does not belong together is refused where it stands.
 
+mod compared;
+
 use hyperslab_array::{Error, Result};
+
+use compared::{compare, null};
 
 use super::constant::folded_step;
 use super::lex::{Word, error_at, words};
@@ -317,146 +321,6 @@ impl Parser<'_> {
         }
         self.step(arguments, Step::Function(function), start).map(Node::Value)
     }
-
-    /// What is tested of a value: a chain of comparisons, a list, a range, a pattern, whether it is there.
-    fn test(&mut self, left: Node, start: usize) -> Result<Predicate> {
-        let left = self.value(left, start)?;
-        if let Some(comparison) = self.comparison() {
-            return self.chain(left, comparison);
-        }
-        if self.keyword("is") {
-            let negated = self.keyword("not");
-            let test = match () {
-                () if self.keyword("null") => null(&left),
-                () if self.keyword("nan") => compare(left.clone(), Comparison::NotEqual, left.clone()),
-                () => return Err(self.error("expected `null` or `nan`")),
-            };
-            self.not_constant(&left, start)?;
-            return Ok(negate(test, negated));
-        }
-        let negated = self.keyword("not");
-        let test = match () {
-            () if self.keyword("in") => self.list(left, start)?,
-            () if self.keyword("between") => {
-                let low = self.side()?;
-                if !self.keyword("and") {
-                    return Err(self.error("expected `and`"));
-                }
-                let high = self.side()?;
-                self.not_constant(&left, start)?;
-                Predicate::And(vec![compare(left.clone(), Comparison::GreaterOrEqual, low), compare(left, Comparison::LessOrEqual, high)])
-            }
-            () if self.keyword("like") => {
-                let (Some(column), Some(Word::Text(pattern))) = (left.as_column(), self.peek()) else {
-                    return Err(self.error("a column is like a pattern in single quotes, which is expected"));
-                };
-                let (column, pattern) = (column.to_owned(), pattern.clone());
-                self.next += 1;
-                Predicate::Like { column, pattern }
-            }
-            () if negated && self.keyword("null") => {
-                self.not_constant(&left, start)?;
-                null(&left)
-            }
-            () => return Err(self.error("expected `in`, `between` or `like`")),
-        };
-        Ok(negate(test, negated))
-    }
-
-    fn not_constant(&self, value: &Value, start: usize) -> Result<()> {
-        match value.as_constant() {
-            Some(_) => Err(self.error_at_word(start, "a test needs a column; there is only a constant")),
-            None => Ok(()),
-        }
-    }
-
-    /// One side of a comparison.
-    fn side(&mut self) -> Result<Value> {
-        let start = self.next;
-        let node = self.expression(BIT_OR)?;
-        self.value(node, start)
-    }
-
-    fn list(&mut self, left: Value, start: usize) -> Result<Predicate> {
-        self.not_constant(&left, start)?;
-        if !self.symbol("(") {
-            return Err(self.error("expected `(`"));
-        }
-        let mut members = Vec::new();
-        loop {
-            let place = self.next;
-            let member = self.side()?;
-            let literal = member.as_constant().cloned().ok_or_else(|| self.error_at_word(place, "expected a constant"))?;
-            members.push(literal);
-            if !self.symbol(",") {
-                break;
-            }
-        }
-        if !self.symbol(")") {
-            return Err(self.error("expected `,` or `)`"));
-        }
-        if let Some(column) = left.as_column() {
-            return Ok(Predicate::In { column: column.to_owned(), literals: members });
-        }
-        if members.len() > MOST_COMPUTED {
-            return Err(self.error_at_word(start, &format!("a list of more than {MOST_COMPUTED} constants beside something that is computed")));
-        }
-        let tests = members.into_iter().map(|member| compare(left.clone(), Comparison::Equal, Value::constant(member)));
-        Ok(single_or(tests.collect(), Predicate::Or))
-    }
-
-    /// `1 < x <= 3` is `1 < x and x <= 3`.
-    fn chain(&mut self, mut left: Value, mut comparison: Comparison) -> Result<Predicate> {
-        let mut parts = Vec::new();
-        loop {
-            let start = self.next;
-            let right = self.side()?;
-            if left.as_constant().is_some() && right.as_constant().is_some() {
-                return Err(self.error_at_word(start, "a comparison needs a column on one side; the second constant begins"));
-            }
-            parts.push(compare(left, comparison, right.clone()));
-            left = right;
-            match self.comparison() {
-                Some(next) => comparison = next,
-                None => return Ok(single_or(parts, Predicate::And)),
-            }
-        }
-    }
-
-    fn comparison(&mut self) -> Option<Comparison> {
-        let Some(Word::Symbol(symbol)) = self.peek() else { return None };
-        let comparison = match *symbol {
-            "=" | "==" => Comparison::Equal,
-            "!=" | "<>" => Comparison::NotEqual,
-            "<" => Comparison::Less,
-            "<=" => Comparison::LessOrEqual,
-            ">" => Comparison::Greater,
-            ">=" => Comparison::GreaterOrEqual,
-            _ => return None,
-        };
-        self.next += 1;
-        Some(comparison)
-    }
-}
-
-/// Two sides in the plainest form that says it: a column beside a constant is what indexes answer.
-fn compare(left: Value, comparison: Comparison, right: Value) -> Predicate {
-    match (left.as_column(), left.as_constant(), right.as_column(), right.as_constant()) {
-        (Some(column), _, _, Some(literal)) => Predicate::Compare { column: column.to_owned(), comparison, literal: literal.clone() },
-        (_, Some(literal), Some(column), _) => {
-            Predicate::Compare { column: column.to_owned(), comparison: comparison.mirrored(), literal: literal.clone() }
-        }
-        (Some(left), _, Some(right), _) => Predicate::CompareColumns { left: left.to_owned(), comparison, right: right.to_owned() },
-        _ => Predicate::CompareValues { left, comparison, right },
-    }
-}
-
-/// Whether a value is null: something that is computed is, where one of its columns is.
-fn null(value: &Value) -> Predicate {
-    let mut columns: Vec<&str> = value.columns().collect();
-    columns.sort_unstable();
-    columns.dedup();
-    single_or(columns.into_iter().map(|column| Predicate::IsNull { column: column.to_owned() }).collect(), Predicate::Or)
 }
 
 fn joined(left: Predicate, binary: Binary, right: Predicate) -> Predicate {

@@ -17,6 +17,7 @@ mod value_set;
 pub use condition::Condition;
 pub use key::KeyType;
 pub use row_set::RowSet;
+pub(crate) use row_set::{FEW, WORDS};
 pub use value_set::ValueSet;
 
 use std::sync::Arc;

@@ -1,0 +1,261 @@
+//! Ranked: a block's index that is asked where keys are in the order, and what is there.
+
+use hyperslab_array::{Error, Result};
+
+use super::block::Zone;
+use super::packed::{self, GROUP};
+use crate::scan::pruner::{KeyType, Level, ValueSet};
+
+/// Look-ups where a key would be if keys were spread evenly, before halving goes on.
+const EVEN_TRIES: u32 = 6;
+
+/// Large parts of a block's index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Order,
+    Packed,
+}
+
+/// Where a block's large parts come from.
+pub(super) trait Payload {
+    /// Bytes of a part.
+    fn length(&self, part: Part) -> usize;
+    /// A range of a part's bytes, in `scratch` where they are not in memory. `Corrupt` where the checksum does not fit.
+    fn bytes<'a>(&'a self, part: Part, range: std::ops::Range<usize>, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]>;
+}
+
+pub(super) fn cut_short() -> Error {
+    Error::corrupt("a block of the index is shorter than it says")
+}
+
+/// At least and at most so many of a block's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rank {
+    pub least: u32,
+    pub most: u32,
+}
+
+/// Ranks of an interval of keys: from `first` on, before `end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ranks {
+    pub first: Rank,
+    pub end: Rank,
+}
+
+/// A block that is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked<'a> {
+    pub level: Level,
+    pub key_type: KeyType,
+    pub zone: &'a Zone,
+    pub samples: &'a [u8],
+    pub starts: &'a [u8],
+    pub payload: &'a dyn Payload,
+    /// The keys of the data by position: what tells ranks exactly at level `Positions`.
+    pub data: Option<&'a dyn Fn(u16) -> Result<u64>>,
+}
+
+impl Ranked<'_> {
+    /// The sample with this number.
+    fn sample(&self, number: usize) -> u64 {
+        let width = self.key_type.width();
+        let bytes = self.samples.get(number * width..(number + 1) * width).unwrap_or_default();
+        let mut wide = [0; 8];
+        wide.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+        u64::from_le_bytes(wide)
+    }
+
+    fn groups(&self) -> usize {
+        self.samples.len() / self.key_type.width()
+    }
+
+    /// How many numbers have keys below `key`. `scratch` is for bytes.
+    pub fn below(&self, key: u64, scratch: &mut Vec<u8>) -> Result<Rank> {
+        let exactly = |rank: u32| Rank { least: rank, most: rank };
+        let zone = self.zone;
+        if zone.numbers == 0 || key <= zone.least {
+            return Ok(exactly(0));
+        }
+        if key > zone.greatest {
+            return Ok(exactly(zone.numbers));
+        }
+        if self.level < Level::Keys {
+            // The least is below and the greatest is not.
+            return Ok(Rank { least: 1, most: zone.numbers - 1 });
+        }
+        let (mut low, mut high) = (0, self.groups());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.sample(middle) < key {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let Some(group) = low.checked_sub(1) else { return Ok(exactly(0)) };
+        let first = (group * GROUP) as u32;
+        let most = zone.numbers.min(first + GROUP as u32);
+        if self.level < Level::Exact {
+            // The sample itself is below.
+            let rank = Rank { least: first + 1, most };
+            return match self.data {
+                Some(data) if self.level == Level::Positions => {
+                    let behind = if group + 1 < self.groups() { self.sample(group + 1) } else { zone.greatest };
+                    self.by_data(key, rank, (self.sample(group), behind), data, scratch).map(exactly)
+                }
+                _ => Ok(rank),
+            };
+        }
+        let mut keys = [0; GROUP];
+        self.group(group, &mut keys, scratch)?;
+        let here = keys.iter().take((most - first) as usize).filter(|k| **k < key).count() as u32;
+        Ok(exactly(first + here))
+    }
+
+    /// How many numbers have keys below `key`, from the data at the positions in question. `ends` are the keys before
+    /// and at the end of these. Keys are looked for where they would be if they were spread evenly: fewer look-ups than
+    /// halving needs; halving goes on where they are not.
+    fn by_data(&self, key: u64, rank: Rank, ends: (u64, u64), data: &dyn Fn(u16) -> Result<u64>, scratch: &mut Vec<u8>) -> Result<u32> {
+        let positions = self.positions(rank.least..rank.most, scratch)?;
+        let (mut low, mut high) = (0, positions.len());
+        let (mut before, mut behind) = ends;
+        let mut tries = 0;
+        while low < high {
+            let middle = if tries < EVEN_TRIES && before < key && key <= behind && before < behind {
+                let share = u128::from(key - before) * (high - low + 1) as u128 / u128::from(behind - before);
+                (low + usize::try_from(share).unwrap_or_default()).clamp(low + 1, high) - 1
+            } else {
+                low + (high - low) / 2
+            };
+            tries += 1;
+            let found = data(u16::from_le_bytes(*positions.get(middle).ok_or_else(cut_short)?))?;
+            if found < key {
+                (low, before) = (middle + 1, found);
+            } else {
+                (high, behind) = (middle, found);
+            }
+        }
+        Ok(rank.least + low as u32)
+    }
+
+    /// The keys of a group; of the last one, the first of them count.
+    pub fn group(&self, group: usize, keys: &mut [u64; GROUP], scratch: &mut Vec<u8>) -> Result<()> {
+        let words = packed::group_range(self.starts, group, self.payload.length(Part::Packed)).ok_or_else(cut_short)?;
+        packed::unpack(self.sample(group), self.payload.bytes(Part::Packed, words, scratch)?, keys);
+        Ok(())
+    }
+
+    /// All keys in order. `Exact` only.
+    pub fn keys(&self, scratch: &mut Vec<u8>) -> Result<Vec<u64>> {
+        let groups = self.groups();
+        let bytes = self.payload.bytes(Part::Packed, 0..self.payload.length(Part::Packed), scratch)?;
+        let mut all = Vec::with_capacity(groups * GROUP);
+        let mut keys = [0; GROUP];
+        for group in 0..groups {
+            let words = packed::group_range(self.starts, group, bytes.len()).and_then(|words| bytes.get(words)).ok_or_else(cut_short)?;
+            packed::unpack(self.sample(group), words, &mut keys);
+            all.extend_from_slice(&keys);
+        }
+        all.truncate(self.zone.numbers as usize);
+        Ok(all)
+    }
+
+    /// The ranks of a set's intervals that may have values here.
+    pub fn ranks(&self, set: &ValueSet, scratch: &mut Vec<u8>) -> Result<Vec<Ranks>> {
+        let zone = self.zone;
+        let mut found = Vec::new();
+        if zone.numbers == 0 {
+            return Ok(found);
+        }
+        let begin = set.intervals().partition_point(|(_, last)| *last < zone.least);
+        for (first, last) in set.intervals().iter().skip(begin).take_while(|(first, _)| *first <= zone.greatest) {
+            let first = self.below(*first, scratch)?;
+            let end = match last.checked_add(1) {
+                Some(key) => self.below(key, scratch)?,
+                None => Rank { least: zone.numbers, most: zone.numbers },
+            };
+            if first.least < end.most {
+                found.push(Ranks { first, end });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The positions of ranks, little endian.
+    pub fn positions<'b>(&'b self, ranks: std::ops::Range<u32>, scratch: &'b mut Vec<u8>) -> Result<&'b [[u8; 2]]> {
+        if ranks.is_empty() {
+            return Ok(&[]);
+        }
+        Ok(self.payload.bytes(Part::Order, ranks.start as usize * 2..ranks.end as usize * 2, scratch)?.as_chunks::<2>().0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::block::Builder;
+    use super::*;
+    use arrow_array::{Array, ArrayRef};
+    use arrow_array::{Float32Array, Int64Array, UInt8Array};
+    use proptest::prelude::*;
+
+    fn check(array: &ArrayRef) -> std::result::Result<(), TestCaseError> {
+        let fail = |e: Error| TestCaseError::fail(e.to_string());
+        let key_type = KeyType::of(array.data_type()).ok_or_else(|| TestCaseError::fail("type"))?;
+        let keys: Vec<Option<u64>> = key_type.keys(array).map_err(fail)?.into_iter().enumerate().map(|(n, k)| k.filter(|_| array.is_valid(n))).collect();
+        let mut numbers: Vec<u64> = keys.iter().copied().flatten().collect();
+        numbers.sort_unstable();
+        let mut scratch = Vec::new();
+        for level in [Level::Zone, Level::Keys, Level::Positions, Level::Exact] {
+            let block = Builder::default().build(array, level).map_err(fail)?;
+            let ranked = Ranked { level, key_type, zone: &block.zone, samples: &block.samples, starts: &block.starts, payload: &block, data: None };
+            prop_assert_eq!(block.zone.numbers as usize, numbers.len());
+            prop_assert_eq!(block.zone.elements() as usize, array.len());
+            let edges = numbers.iter().flat_map(|key| [key.saturating_sub(1), *key, key.saturating_add(1)]);
+            for key in edges.chain([0, u64::MAX, 1 << 31, 1 << 63]) {
+                let wanted = numbers.partition_point(|k| *k < key) as u32;
+                let rank = ranked.below(key, &mut scratch).map_err(fail)?;
+                prop_assert!(rank.least <= wanted && wanted <= rank.most, "{:?} {:?} {}", level, rank, wanted);
+                if level == Level::Exact {
+                    prop_assert_eq!(rank.least, rank.most);
+                }
+                if level >= Level::Keys {
+                    prop_assert!(rank.most - rank.least < 64);
+                }
+            }
+            if level >= Level::Positions {
+                let positions = ranked.positions(0..block.zone.elements(), &mut scratch).map_err(fail)?;
+                let mut order: Vec<u16> = positions.iter().map(|position| u16::from_le_bytes(*position)).collect();
+                let found: Vec<u64> = order.iter().take(numbers.len()).filter_map(|p| keys[usize::from(*p)]).collect();
+                prop_assert_eq!(&found, &numbers);
+                order.sort_unstable();
+                prop_assert!(order.iter().enumerate().all(|(n, p)| n == usize::from(*p)));
+            }
+            if level == Level::Exact {
+                prop_assert_eq!(&ranked.keys(&mut scratch).map_err(fail)?, &numbers);
+            }
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn ranks_are_those_of_the_sorted_values(
+            floats in proptest::collection::vec(proptest::option::weighted(0.9, any::<f32>()), 0..500),
+            integers in proptest::collection::vec(any::<i64>(), 0..500),
+            few in proptest::collection::vec(0u8..5, 0..500),
+        ) {
+            check(&(Arc::new(Float32Array::from(floats)) as ArrayRef))?;
+            check(&(Arc::new(Int64Array::from(integers)) as ArrayRef))?;
+            check(&(Arc::new(UInt8Array::from(few)) as ArrayRef))?;
+            check(&(Arc::new(Float32Array::from(vec![f32::NAN, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN])) as ArrayRef))?;
+        }
+    }
+
+    #[test]
+    fn a_full_block_is_ranked() {
+        let values = (0..65_536u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 8) as f32 / 7.0);
+        assert!(check(&(Arc::new(Float32Array::from_iter_values(values)) as ArrayRef)).is_ok());
+    }
+}

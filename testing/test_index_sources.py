@@ -1,0 +1,157 @@
+"""Indexes that need no data: bounds, conditional histograms; and indexes of virtual datasets and of arrays of other
+libraries."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import hyperslab as hs
+
+
+def blind(path: pathlib.Path, *names: str) -> None:
+    """Writes over the stored bytes of datasets, and hides that: whoever reads them fails."""
+    before = path.stat()
+    with h5py.File(path) as f:
+        chunks = [f[name].id.get_chunk_info(n) for name in names for n in range(f[name].id.get_num_chunks())]
+    with path.open("r+b") as f:
+        for chunk in chunks:
+            f.seek(chunk.byte_offset)
+            f.write(b"\xff" * chunk.size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def columns(count: int = 300_000) -> dict[str, Any]:
+    rng = np.random.default_rng(8)
+    found = {"x": rng.normal(size=count).astype("f4"), "y": rng.normal(size=count), "id": rng.integers(-5, 10**12, count)}
+    found["x"][::1000] = np.nan
+    return found
+
+
+@pytest.fixture
+def run(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "run.h5"
+    with h5py.File(path, "w") as f:
+        for name, values in columns().items():
+            f.create_dataset(name, data=values, chunks=(40_000,), compression="gzip")
+    return path
+
+
+@pytest.mark.parametrize("where", ["x > 1.5", "x > 3.5", "x < -2 or x > 2.25", "0 < x and x < 0.5", "x > 100"])
+def test_level_x_answers_without_the_data(run: pathlib.Path, where: str) -> None:
+    data = columns()
+    x, y = data["x"], data["y"]
+    with np.errstate(invalid="ignore"):
+        mask = {"x > 1.5": x > 1.5, "x > 3.5": x > 3.5, "x < -2 or x > 2.25": (x < -2) | (x > 2.25), "0 < x and x < 0.5": (x > 0) & (x < 0.5), "x > 100": x > 100}[where]
+    hs.index(run, "/", "X")
+    blind(run, "x", "y", "id")
+    with pytest.raises(hs.Error):
+        hs.open(run)["/y"][:]
+    q = hs.query(run, "/", where)
+    least, most = q.bounds()
+    assert q.count() == mask.sum() and least <= mask.sum() <= most
+    assert " and " in where or least == most  # of two conditions, the sharper bound
+    assert np.array_equal(q.positions(), np.flatnonzero(mask))
+    for name, values in data.items():
+        assert np.array_equal(q.values(name), values[mask])
+        if mask.any():
+            assert np.array_equal(q.quantile(name, [0, 0.3, 1]), np.quantile(values[mask], [0, 0.3, 1]))
+            assert q.minmax(name) == (values[mask].min(), values[mask].max())
+    edges = np.linspace(-4, 4, 33)
+    for name in ("x", "y"):
+        assert np.array_equal(q.histogram(name, edges).values, np.histogram(data[name][mask], edges)[0])
+        assert np.allclose(q.histogram(name, edges, weights="y").values, np.histogram(data[name][mask], edges, weights=y[mask])[0])
+    least, most, _ = q.histogram_bounds("x", edges)
+    assert np.array_equal(least, most) and np.array_equal(least, np.histogram(x[mask], edges)[0])
+    assert np.array_equal(q.histogram2d("x", "y", (edges, edges)).values, np.histogram2d(x[mask], y[mask], (edges, edges))[0])
+
+
+def test_level_k_bounds_counts_and_histograms_without_the_data(run: pathlib.Path) -> None:
+    x = columns()["x"]
+    hs.index(run, "/x", "K")
+    blind(run, "x")
+    edges = np.linspace(-3, 3, 25)
+    blocks = -(-len(x) // 40_000)
+    with np.errstate(invalid="ignore"):
+        mask = x > 1
+    least, most = hs.query(run, "/", "x > 1").bounds()
+    assert least <= mask.sum() <= most and most - least <= 128 * blocks
+    low, high, _ = hs.query(run, "/", "x > 1").histogram_bounds("x", edges)
+    exact = np.histogram(x[mask], edges)[0]
+    assert (low <= exact).all() and (exact <= high).all() and (high - low).max() <= 256 * blocks
+    with pytest.raises(hs.InvalidInputError, match="another|alone"):
+        hs.query(run, "/", "y > 1").histogram_bounds("x", edges)
+
+
+def test_a_virtual_dataset_has_an_index_that_knows_its_sources(tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(3)
+    parts = [rng.random(100_000).astype("f4") for _ in range(3)]
+    layout = h5py.VirtualLayout((3, 100_000), "f4")
+    for number, values in enumerate(parts):
+        with h5py.File(tmp_path / f"part{number}.h5", "w") as f:
+            f["x"] = values
+        layout[number] = h5py.VirtualSource(f"part{number}.h5", "x", (100_000,))
+    master = tmp_path / "master.h5"
+    with h5py.File(master, "w") as f:
+        f.create_virtual_dataset("x", layout)
+
+    def check() -> str:
+        with h5py.File(master) as f:
+            wanted = np.flatnonzero(f["x"][:].ravel() > 0.9995)
+        q = hs.query(master, "/", "x > 0.9995")
+        assert np.array_equal(q.positions(), wanted) and q.count() == len(wanted)
+        return q.explain()
+
+    assert hs.index(master, "/x").datasets[0].level == "X"
+    assert "index X on x" in check()
+    with h5py.File(tmp_path / "part1.h5", "r+") as f:
+        f["x"][7] = 2
+    assert "index X" not in check() and any("source of this virtual" in remark for remark in hs.index_remarks(master))
+    done = hs.index_commit([hs.index_task(task) for task in hs.plan_index(master, "/x").tasks(1)])
+    assert done.built_blocks > 0 and done.kept_blocks > 0
+    assert "index X on x" in check() and hs.index_remarks(master) == []
+
+
+def test_arrays_of_other_libraries_have_indexes(tmp_path: pathlib.Path, run: pathlib.Path) -> None:
+    data = columns()
+    np.concatenate([data["y"], -data["y"]]).tofile(tmp_path / "y.bin")
+    parquet.write_table(pa.table({"y": data["y"]}), tmp_path / "y.parquet")
+    two = [np.memmap(tmp_path / "y.bin", "f8", "r", offset=offset, shape=(300_000,)) for offset in (0, 2_400_000)]
+    with h5py.File(run) as f:
+        for arrays, values in [({"y": two[0]}, data["y"]), ({"y": two[1]}, -data["y"]), ({"y": two[0][5:]}, data["y"][5:]),
+                               ({"y": f["y"]}, data["y"]), (tmp_path / "y.parquet", data["y"])]:
+            assert "index" not in hs.query(arrays, "/", "y > 3").explain()
+            assert [planned.level for planned in hs.index(arrays, "/y").datasets] == ["X"]
+            q = hs.query(arrays, "/", "y > 3")
+            assert "index X on y" in q.explain() and np.array_equal(q.positions(), np.flatnonzero(values > 3))
+            assert hs.index_remarks(arrays) == []
+    assert (tmp_path / "y.bin.hsidx").is_dir() and (tmp_path / "y.parquet.hsidx").is_dir()
+    # The last that was indexed under this name is the one that is known; others are not taken for it.
+    assert np.array_equal(hs.query({"y": two[1]}, "/", "y > 3").positions(), np.flatnonzero(-data["y"] > 3))
+    parquet.write_table(pa.table({"y": -data["y"]}), tmp_path / "y.parquet")
+    assert "index X" not in hs.query(tmp_path / "y.parquet", "/", "y > 3").explain()
+    assert np.array_equal(hs.query(tmp_path / "y.parquet", "/", "y > 3").positions(), np.flatnonzero(-data["y"] > 3))
+    for arrays in ({"y": data["y"]}, {"y": np.memmap(tmp_path / "y.bin", "f8", "r+")}, {"y": two[0], "z": data["x"]}):
+        with pytest.raises(hs.UnsupportedError, match="whether they have changed"):
+            hs.index(arrays, "/y")
+
+
+def test_zarr_arrays_have_indexes(tmp_path: pathlib.Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    values = columns()["y"]
+    written = zarr.open_array(str(tmp_path / "y.zarr"), mode="w", shape=values.shape, chunks=(50_000,), dtype="f8")
+    written[:] = values
+    arrays = {"y": zarr.open_array(str(tmp_path / "y.zarr"), mode="r")}
+    hs.index(arrays, "/y")
+    q = hs.query(arrays, "/", "y > 3")
+    assert "index X on y" in q.explain() and np.array_equal(q.positions(), np.flatnonzero(values > 3))
+    written[7] = 9
+    assert "index X" not in hs.query(arrays, "/", "y > 3").explain()
+    assert 7 in hs.query(arrays, "/", "y > 3").positions()
