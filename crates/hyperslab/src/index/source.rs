@@ -38,9 +38,8 @@ pub(super) fn refusal(dataset: &Dataset) -> Option<Error> {
     if dataset.refusal.is_some() {
         return dataset.refusal.clone();
     }
-    match dataset.storage {
-        StorageLayout::External => return unsupported("external raw data, whose files change apart from this one"),
-        _ => {}
+    if dataset.storage == StorageLayout::External {
+        return unsupported("external raw data, whose files change apart from this one");
     }
     if dataset.dataspace.ndim() == 0 {
         return unsupported("a single value");

@@ -326,7 +326,7 @@ impl RowSet {
         let begin = self.chunks.partition_point(|(number, _)| *number < first / ROWS);
         for (number, chunk) in self.chunks.iter().skip(begin).take_while(|(number, _)| *number * ROWS < end) {
             let start = *number * ROWS;
-            if first % 64 == 0 && start >= first && end - start >= ROWS && chunk.len() > FEW {
+            if first.is_multiple_of(64) && start >= first && end - start >= ROWS && chunk.len() > FEW {
                 let place = ((start - first) / 64) as usize;
                 if let Some(target) = words.get_mut(place..place + WORDS) {
                     target.copy_from_slice(&*chunk.bits());
