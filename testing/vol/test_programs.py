@@ -197,10 +197,13 @@ def test_filters_are_kept_and_values_stay_plain(plugins: pathlib.Path, tmp_path:
     assert np.array_equal(ipc.open_file(values).read_all()["value"].chunk(0).to_numpy_ndarray(), np.zeros((300, 300)))
 
 
-def test_a_container_opens_without_naming_the_connector(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    """HDF5 asks the connectors that it finds in HDF5_PLUGIN_PATH when it cannot open a file itself."""
-    for form in ("folder", "file"):
-        path = tmp_path / form
-        assert run(script("import sys, h5py; h5py.File(sys.argv[1], 'w')['x'] = [1, 2]", path), plugins, f"arrow form={form}").returncode == 0
-        read = script("import os, sys; os.environ.pop('HDF5_VOL_CONNECTOR'); import h5py; print(h5py.File(sys.argv[1])['x'][:].tolist())", path)
-        assert run(read, plugins).stdout.strip() == "[1, 2]"
+def test_hdf5_1_14_finds_the_connector_itself_and_hdf5_2_is_kept_from_it(plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """HDF5 asks the connectors in HDF5_PLUGIN_PATH when it cannot open a file; HDF5 2 would then end the program."""
+    path = tmp_path / "f"
+    assert run(script("import sys, h5py; h5py.File(sys.argv[1], 'w')['x'] = [1, 2]", path), plugins, ONE_FILE).returncode == 0
+    unnamed = "import os, sys; os.environ.pop('HDF5_VOL_CONNECTOR')\n"
+    read = run(script(unnamed + "import tables; print(tables.open_file(sys.argv[1]).root.x[:].tolist())", path), plugins)
+    assert read.stdout.strip() == "[1, 2]", read.stderr
+    kept = run(script(unnamed + "import h5py; h5py.File(sys.argv[1])", path), plugins)
+    assert kept.returncode == 1
+    assert "OSError" in kept.stderr
