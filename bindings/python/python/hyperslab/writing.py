@@ -230,11 +230,11 @@ class NewGroup:
         if data is not None and (references := _targets(data, dtype)) is not None:
             if chunks or maxshape is not None or compression is not None or shuffle or fletcher32 or more:
                 raise UnsupportedError("references in chunks: give them whole, without filters and growth", "Unsupported")
-            extent, targets = references
+            found_shape, targets = references
             if shape is not None:
-                extent = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
-            self._writer.set_references(where, None, extent, targets)
-            return NewDataset(self._writer, where, tuple(extent), {"class": "reference", "shape": []}, None)
+                found_shape = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
+            self._writer.set_references(where, None, found_shape, targets)
+            return NewDataset(self._writer, where, tuple(found_shape), {"class": "reference", "shape": []}, None)
         empty = isinstance(data, Empty)
         if empty:
             dtype, data = dtype or data.dtype, None
