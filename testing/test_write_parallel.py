@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 
 import h5py
 import netCDF4
@@ -24,6 +25,17 @@ from compare import compare
 
 def tree(folder: pathlib.Path) -> list[str]:
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
+
+
+def said(fragment: bytes) -> dict:
+    """What a plan or a fragment says, without the checksum behind."""
+    return json.loads(fragment[:-9])
+
+
+def sealed(value: object) -> bytes:
+    """Bytes that say this, with their checksum: what somebody means, however wrong."""
+    body = json.dumps(value).encode()
+    return body + b"\n%08x" % zlib.crc32(body)
 
 
 def equal(path: pathlib.Path, expected: dict[str, np.ndarray]) -> None:
@@ -156,6 +168,24 @@ def test_tasks_that_contradict_each_other_conflict(tmp_path: pathlib.Path, defin
     assert tree(tmp_path) == []
 
 
+def test_a_plan_that_has_begun_is_given_up_while_tasks_write(tmp_path: pathlib.Path) -> None:
+    plan = hs.WritePlan(tmp_path / "out.h5")
+    plan.begin()
+    sent = hs.WritePlan.from_bytes(bytes(plan))
+    early = sent.task(0)
+    early.create_dataset("x", data=[1], rows=True)
+    plan.abort()
+    assert tree(tmp_path) == []
+    with pytest.raises(hs.IoError):
+        early.finish()
+    with pytest.raises(hs.CancelledError, match="given up"):
+        sent.task(1)
+    with pytest.raises(hs.CancelledError, match="given up"):
+        sent.commit([])
+    plan.abort()
+    assert tree(tmp_path) == []
+
+
 def test_tasks_that_say_the_same_merge(tmp_path: pathlib.Path) -> None:
     plan = hs.WritePlan(tmp_path / "out.h5")
     fragments = []
@@ -225,8 +255,8 @@ def test_bad_bytes_are_refused(tmp_path: pathlib.Path) -> None:
     with plan.task(0) as task:
         task["x"] = np.arange(10)
         fragment = task.finish()
-    for bad in (b"", b"{}", b"[1]", bytes(plan), json.dumps({**json.loads(fragment), "version": 99}).encode(),
-                json.dumps({**json.loads(fragment), "name": "../../out.h5"}).encode()):
+    for bad in (b"", b"{}", b"[1]", bytes(plan), sealed({**said(fragment), "version": 99}), sealed({**said(fragment), "name": "../../out.h5"}),
+                fragment[:-1], fragment[:-9], fragment.replace(b"0", b"1", 1)):
         with pytest.raises(hs.InvalidInputError, match="fragment"):
             plan.commit([bad])
         with pytest.raises(hs.InvalidInputError, match="plan"):

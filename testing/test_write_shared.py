@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import pickle
@@ -11,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import h5py
@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import hyperslab as hs
-from test_write_parallel import equal, tree
+from test_write_parallel import equal, said, sealed, tree
 
 WRITERS = 6
 
@@ -253,12 +253,12 @@ def test_a_fragment_of_another_layout_is_refused(tmp_path: pathlib.Path) -> None
     expected = values((5000,))
     plan = plan_for(tmp_path / "out.h5", (5000,), 3)
     fragments = [write(plan, number, expected) for number in range(WRITERS)]
-    good = json.loads(fragments[0])
+    good = said(fragments[0])
 
     def changed(change) -> bytes:
-        copy = json.loads(fragments[0])
+        copy = said(fragments[0])
         change(copy)
-        return json.dumps(copy).encode()
+        return sealed(copy)
 
     packed = lambda f: f["objects"]["packed"]["dataset"]  # noqa: E731
     for change, words in (
@@ -337,35 +337,71 @@ def test_sharers_and_committers_that_are_killed_leave_the_last_committed_state(t
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:
-    """The bytes with something changed: bits, an end cut off, another number, another text, a part twice or not at all."""
+    """The bytes with something changed on their way: bits, a digit, an end cut off, a part gone or twice."""
     text = bytearray(data)
+    at = rng.randrange(len(text))
     kind = rng.randrange(5)
     if kind == 0:
         for _ in range(rng.randrange(1, 4)):
             text[rng.randrange(len(text))] ^= 1 << rng.randrange(8)
     elif kind == 1:
-        del text[rng.randrange(len(text)):]
+        del text[at:]
     elif kind == 2:
+        digits = [i for i, byte in enumerate(text) if chr(byte).isdigit()]
+        at = rng.choice(digits)
+        text[at] = rng.choice([byte for byte in b"0123456789" if byte != text[at]])
+    elif kind == 3:
+        del text[at:at + rng.randrange(1, 100)]
+    else:
+        text[at:at] = text[at:at + rng.randrange(1, 100)]
+    return bytes(text)
+
+
+def test_a_damaged_plan_or_fragment_is_never_committed(tmp_path: pathlib.Path) -> None:
+    path, expected = tmp_path / "out.h5", values((600,))
+    rng = random.Random(int(os.environ.get("HYPERSLAB_SEED", "12")))
+    plan = plan_for(path, (600,), 2, writers=3)
+    fragments = [write(plan, number, expected) for number in range(3)]
+    for round in range(int(os.environ.get("HYPERSLAB_DAMAGED", "500"))):
+        number = round % 3
+        bad = damaged(fragments[number], rng)
+        if bad != fragments[number]:
+            with pytest.raises(hs.InvalidInputError, match="damaged|no fragment|version"):
+                plan.commit([bad if n == number else one for n, one in enumerate(fragments)])
+        bad = damaged(bytes(plan), rng)
+        if bad != bytes(plan):
+            with pytest.raises(hs.InvalidInputError, match="damaged|no write plan|version"):
+                hs.WritePlan.from_bytes(bad)
+    assert not path.exists()
+    plan.commit(fragments)
+    equal(path, expected)
+
+
+def falsified(data: bytes, rng: random.Random) -> bytes:
+    """What a plan or fragment of somebody else's making may say, checksum and all: other numbers, other text, a part
+    that is not there."""
+    text = bytearray(data[:-9])
+    if rng.randrange(3) == 0:
         places = [i for i, byte in enumerate(text) if chr(byte).isdigit()]
         at = rng.choice(places)
         text[at:at + 1] = rng.choice([b"0", b"-1", b"9" * 19, b"18446744073709551615", b"4294967296", b"1e30", b"null"])
     else:
-        value = json.loads(data)
+        value = said(data)
 
         def walk(node: object) -> list[tuple[object, object]]:
             items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
             return [pair for key, inner in list(items) for pair in [(node, key), *walk(inner)]]
 
         node, key = rng.choice(walk(value))
-        if kind == 3:
+        if rng.randrange(2):
             del node[key]  # type: ignore[attr-defined]
         else:
             node[key] = rng.choice([None, 0, 2**64 - 1, 2**63, -1, [], [0], {}, "", "00", "../../x.h5", [[0, 0]], True])  # type: ignore[index]
-        return json.dumps(value).encode()
-    return bytes(text)
+        return sealed(value)
+    return bytes(text) + b"\n%08x" % zlib.crc32(text)
 
 
-def test_damaged_plans_and_fragments_are_errors_or_say_the_same(tmp_path: pathlib.Path) -> None:
+def test_falsified_plans_and_fragments_are_errors_or_what_they_say(tmp_path: pathlib.Path) -> None:
     """Bytes from anywhere: an error of ours with a name, never a fault or a panic, also where what they say is read."""
     path, expected = tmp_path / "out.h5", values((600,))
     rng, outcomes = random.Random(int(os.environ.get("HYPERSLAB_SEED", "11"))), {"error": 0, "committed": 0}
@@ -375,14 +411,14 @@ def test_damaged_plans_and_fragments_are_errors_or_say_the_same(tmp_path: pathli
             fragments = [write(plan, number, expected) for number in range(3)]
         try:
             if rng.random() < 0.3:
-                other = hs.WritePlan.from_bytes(damaged(bytes(plan), rng))
+                other = hs.WritePlan.from_bytes(falsified(bytes(plan), rng))
                 if other.path != plan.path or other.id != plan.id:
                     continue  # another file's plan: nothing of this test's concern
                 other.region("run", 1)
                 other.commit(fragments)
             else:
                 number = rng.randrange(3)
-                plan.commit([damaged(one, rng) if n == number else one for n, one in enumerate(fragments)])
+                plan.commit([falsified(one, rng) if n == number else one for n, one in enumerate(fragments)])
         except hs.Error as error:
             assert error.kind != "Internal", error
             outcomes["error"] += 1
@@ -406,7 +442,7 @@ def test_a_subfile_that_cannot_be_made_is_an_error(tmp_path: pathlib.Path) -> No
         f["old"] = 1
     before = path.read_bytes()
     (tmp_path / "out.h5.d").write_bytes(b"a file where the folder belongs")
-    plan = hs.WritePlan(path, "overwrite", writers=2)
+    plan = hs.WritePlan(path, "overwrite", writers=2, factor=2)
     plan.create_dataset("x", (10,), "f4")
     with pytest.raises((hs.IoError, hs.ConflictError)):
         plan.task(0)

@@ -55,6 +55,23 @@ def test_records_come_back(tmp_path: pathlib.Path) -> None:
     same(path, hs.open(path).table("/data/table").to_arrow())
 
 
+def test_text_of_every_arrow_layout_comes_back(tmp_path: pathlib.Path) -> None:
+    """Slices, long offsets, views, dictionaries, nothing but empty text; many batches of few rows."""
+    plain = pa.array([f"täxt {i % 7}" * (i % 4) for i in range(1000)])
+    table = pa.table({
+        "plain": plain, "large": plain.cast(pa.large_string()), "view": plain.cast(pa.string_view()),
+        "dictionary": plain.dictionary_encode(), "empty": pa.array([""] * 1000),
+    })
+    for number, source in enumerate((table, table.slice(313, 500), table.slice(3).to_batches(max_chunksize=7), table.slice(999), table.slice(0, 0))):
+        path = tmp_path / f"{number}.h5"
+        expected = pa.Table.from_batches(source) if isinstance(source, list) else source
+        assert hs.write_table(source, path) == expected.num_rows
+        with h5py.File(path) as f:
+            for name in table.column_names:
+                assert f[name].asstr()[:].tolist() == expected[name].to_pylist(), (number, name)
+        assert [r for r in compare(str(path)) if r.outcome != "equal"] == []
+
+
 def test_streams_of_other_engines_are_written(tmp_path: pathlib.Path) -> None:
     frame = polars.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "z"]})
     hs.write_table(frame, tmp_path / "polars.h5")
@@ -87,6 +104,7 @@ def test_a_table_without_rows_keeps_its_columns(tmp_path: pathlib.Path) -> None:
     (pa.table({"a": pa.array([datetime.date(2000, 1, 1)])}), "date32"),
     (pa.table([[1], [2]], names=["a", "a"]), "name of its own"),
     (pa.table({"a/b": [1]}), "no / in its name"),
+    (pa.table({"a": ["x", "a\0b"]}), "NUL"),
     (5, "no Arrow data"),
 ])
 def test_what_hdf5_cannot_hold_is_refused_by_name(tmp_path: pathlib.Path, table: object, words: str) -> None:

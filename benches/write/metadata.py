@@ -173,12 +173,13 @@ def main() -> None:
     arguments.add_argument("--most", type=int, default=64)
     arguments.add_argument("--most-mpi", type=int, default=16)
     arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--parts", nargs="*", default=["real", "simulated"], choices=["real", "simulated"])
     arguments.add_argument("--json", type=pathlib.Path)
     given = arguments.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-metadata-"))
     rows: list[list[Any]] = []
     try:
-        counts = [n for n in (2, 4, 8, 16, 32, 64, 128, 256) if n <= given.most]
+        counts = [n for n in (2, 4, 8, 16, 32, 64, 128, 256) if n <= given.most] if "real" in given.parts else [2]
         ways: dict[str, Callable[[int, int], float]] = {
             "collective": lambda n, k: collective(n, k, folder, given.vpic, given.mpi),
             "metadata server": lambda n, k: with_server(n, k, False, folder),
@@ -195,16 +196,16 @@ def main() -> None:
                     measured[way, count, operations] = median(lambda: work(count, operations), given.repeats)
                 rows.append([f"{way}, {count} processes", *(measured[way, count, k] for k in OPERATIONS)])
 
-        # Costs of one operation, free of waiting for the processor: two processes, two cores.
-        hop = median(lambda: with_server(1, 2000, False, folder), 3) / 2000 / 2
-        service = max(1e-7, median(lambda: with_server(2, 2000, False, folder), 3) / 4000 - hop)
+        # What a server that always has requests takes for one; and of a lonely client's round trip the rest is the way.
+        service = median(lambda: with_server(8, 500, False, folder), 3) / 4000
+        hop = max(1e-7, (median(lambda: with_server(1, 2000, False, folder), 3) / 2000 - service) / 2)
         alone = median(lambda: with_server(1, 1000, True, folder), 3) / 1000
         work = max(1e-7, alone - 2 * hop - service)
         # Two processes of two cores make an object together; one message of MPI is a part of that.
         step = max(0.0, (measured["collective", 2, 100] - measured["collective", 2, 1]) / 99)
         empty = max(0.0, measured["collective", 2, 1] - step)
         task = {k: median(lambda: timed(lambda: define(new_plan(folder, 1), 0, k)), 20) for k in OPERATIONS}
-        for count in SIMULATED:
+        for count in SIMULATED if "simulated" in given.parts else ():
             depth = math.ceil(math.log2(count))
             rows.append([f"collective, {count} simulated", *(empty + k * step * depth for k in OPERATIONS)])
             rows.append([f"metadata server, {count} simulated", *(simulate_server(count, k, hop, service) for k in OPERATIONS)])

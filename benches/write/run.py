@@ -4,7 +4,9 @@
 
 Contestants take turns in every round, each writes files that are not there yet, and medians and ratios are printed as
 tables. Seconds are from a barrier of all processes to a barrier: making the plan and the commit are in, starting
-processes is not, and each process has written once before, to files that are gone."""
+processes is not. In its turn each contestant writes several times, every time new files after those before are gone, and
+the quickest counts: a virtual machine gives memory that lies free for half a second back to its host, and the first
+write to it takes ten times as long, whoever makes it."""
 
 from __future__ import annotations
 
@@ -35,10 +37,13 @@ class Bench:
     def __init__(self, given: argparse.Namespace, folder: pathlib.Path) -> None:
         self.given, self.folder = given, folder
         self.tables: list[tuple[str, list[str], list[list[Any]]]] = []
+        #: Seconds of rounds by title and contestant: those of earlier runs where they are to be added to.
+        self.earlier: dict[str, dict[str, list[float]]] = {}
+        self.rounds: dict[str, dict[str, list[float]]] = {}
 
     def mpi(self, count: int, *command: Any) -> float:
         mpi = self.given.mpi
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(mpi / "lib"), "PYTHONPATH": str(pathlib.Path(hs.__file__).parent.parent)}
+        environment = {"BENCH_REPEATS": str(self.given.inner), **os.environ, "LD_LIBRARY_PATH": str(mpi / "lib"), "PYTHONPATH": str(pathlib.Path(hs.__file__).parent.parent)}
         run = subprocess.run([mpi / "bin/mpiexec", "-n", str(count), *map(str, command)], capture_output=True, text=True, env=environment, timeout=120)
         if run.returncode != 0:
             raise RuntimeError(f"{command}: {run.stdout}{run.stderr}")
@@ -47,14 +52,14 @@ class Bench:
     def python(self, count: int, *arguments: Any) -> float:
         return self.mpi(count, self.given.mpi / "bin/python", PARTICLES_PY, *arguments)
 
-    def write(self, way: str, count: int, sync: bool, factor: int = 0, alignment: int = 0) -> float:
+    def write(self, way: str, count: int, sync: bool, factor: int = 0, alignment: int = 0, particles: int = 0) -> float:
         """Seconds of one way to write, into files that are new."""
         path = self.folder / "write" / "out.h5"
         shutil.rmtree(path.parent, ignore_errors=True)
         path.parent.mkdir()
         # What earlier files left to be written does not count.
         os.sync()
-        n = self.given.particles
+        n = particles or self.given.particles
         if way == "hyperslab":
             # One task a subfile is the rule on a local disk; the sweep has others.
             return self.python(count, "write", "hyperslab", path, n, int(sync), factor, alignment)
@@ -66,10 +71,12 @@ class Bench:
 
     def race(self, title: str, contestants: dict[str, Callable[[], float]], against: list[str], repeats: int) -> None:
         """Each contestant once a round; medians, quartiles, and how many times as long as those of `against`."""
-        times: dict[str, list[float]] = {name: [] for name in contestants}
+        earlier = self.earlier.get(title, {})
+        times: dict[str, list[float]] = {name: list(earlier.get(name, [])) for name in contestants}
         for _ in range(repeats):
             for name, work in contestants.items():
                 times[name].append(work())
+        self.rounds[title] = times
         rows = []
         for name, seconds in times.items():
             middle = statistics.median(seconds)
@@ -79,7 +86,7 @@ class Bench:
             rows.append([name, round(middle, 4), f"{quartiles[0]:.4f} to {quartiles[2]:.4f}", *(round(ratio, 2) for ratio in ratios)])
         head = ["", "seconds", "quartiles", *(f"times {other}" for other in against)]
         self.tables.append((title, head, rows))
-        print(f"\n{title}\n\n{table(head, rows)}", flush=True)
+        print(f"\n{title}, {len(next(iter(times.values())))} rounds\n\n{table(head, rows)}", flush=True)
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
@@ -87,22 +94,35 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
 
 
+def particles(bench: Bench, ways: list[str], n: int) -> None:
+    count = bench.given.processes
+    for sync in bench.given.sync:
+        bench.race(f"VPIC-IO: {count} processes write {8 * 4 * n * count >> 20} MiB, " + ("on the disk (fsync)" if sync else "in the page cache"),
+                   {way: (lambda way=way: bench.write(way, count, bool(sync), particles=n)) for way in ways},
+                   [way for way in ("own", "own, by h5py", "independent") if way in ways], bench.given.repeats)
+
+
 def vpic(bench: Bench) -> None:
-    ways = ["hyperslab", "own", "own, by h5py", "independent", "collective", "subfiling", "h5py, one process"]
-    for sync in (False, True):
-        count = bench.given.processes
-        total = 8 * 4 * bench.given.particles * count >> 20
-        bench.race(f"VPIC-IO: {count} processes write {total} MiB, " + ("on the disk (fsync)" if sync else "in the page cache"),
-                   {way: (lambda way=way: bench.write(way, count, sync)) for way in ways}, ["own", "own, by h5py", "independent"], bench.given.repeats)
+    """All contestants."""
+    particles(bench, bench.given.ways or ["hyperslab", "own", "own, by h5py", "independent", "collective", "subfiling", "h5py, one process"],
+              bench.given.particles)
+
+
+def paper(bench: Bench) -> None:
+    """As many particles a process as in the paper, for those that the aim is about."""
+    particles(bench, bench.given.ways or ["hyperslab", "own", "own, by h5py", "independent"], 8 << 20)
 
 
 def sweep(bench: Bench) -> None:
-    count = bench.given.processes
+    """Subfiling factors and alignments, as in the subfiling study's Figures 10 to 15."""
+    count = 2 * bench.given.processes
     cases = {f"{factor} to a subfile, alignment {alignment >> 10 or 4} KiB": (factor, alignment)
-             for factor in (1, 2, 4) if factor <= count for alignment in (0, 1 << 20, 8 << 20)}
-    contestants = {"own": lambda: bench.write("own", count, False),
-                   **{name: (lambda case=case: bench.write("hyperslab", count, False, *case)) for name, case in cases.items()}}
-    bench.race(f"Subfiling factor and alignment: {count} processes, in the page cache", contestants, ["own"], max(3, bench.given.repeats // 2))
+             for factor in (1, 2, 4, 8) if factor <= count for alignment in (0, 1 << 20, 8 << 20)}
+    for sync in bench.given.sync:
+        contestants = {"own": lambda: bench.write("own", count, bool(sync), particles=1 << 20),
+                       **{name: (lambda case=case: bench.write("hyperslab", count, bool(sync), *case, particles=1 << 20)) for name, case in cases.items()}}
+        bench.race(f"Subfiling factor and alignment: {count} processes, 1 Mi particles each, " + ("on the disk (fsync)" if sync else "in the page cache"),
+                   contestants, ["own"], max(3, bench.given.repeats // 2))
 
 
 def bdcats(bench: Bench) -> None:
@@ -111,7 +131,7 @@ def bdcats(bench: Bench) -> None:
     bench.python(writers, "write", "hyperslab", master, n, 0, 1, 0)
     bench.mpi(writers, bench.given.vpic, "write", "independent", shared, n, 0, 0)
     hs.fuse(master, single)
-    for readers in sorted({1, writers - 1, 2 * writers}):
+    for readers in bench.given.readers or sorted({1, writers - 1, 2 * writers}):
         for part in ("whole", "random"):
             contestants = {
                 "hyperslab, one file": lambda: bench.python(readers, "read", "hyperslab", single, n, writers, part),
@@ -121,7 +141,7 @@ def bdcats(bench: Bench) -> None:
                 "parallel HDF5, one file": lambda: bench.mpi(readers, bench.given.vpic, "read", "independent", shared, n, writers, part),
             }
             what = "all" if part == "whole" else "a tenth, at random places"
-            bench.race(f"BD-CATS-IO: {readers} processes read {what} of what {writers} wrote", contestants, ["hyperslab, one file", "h5py, one file"], max(3, bench.given.repeats // 3))
+            bench.race(f"BD-CATS-IO: {readers} processes read {what} of what {writers} wrote", contestants, ["hyperslab, one file", "h5py, one file"], bench.given.repeats)
 
 
 def many(bench: Bench) -> None:
@@ -160,7 +180,7 @@ def many(bench: Bench) -> None:
                ["hyperslab, one file", "h5py, one file"], bench.given.repeats)
 
 
-PARTS = {"vpic": vpic, "sweep": sweep, "bdcats": bdcats, "many": many}
+PARTS = {"vpic": vpic, "paper": paper, "sweep": sweep, "bdcats": bdcats, "many": many}
 
 
 def main() -> None:
@@ -171,10 +191,18 @@ def main() -> None:
     arguments.add_argument("--particles", type=int, default=1 << 20, help="of each process")
     arguments.add_argument("--processes", type=int, default=4)
     arguments.add_argument("--repeats", type=int, default=10)
+    arguments.add_argument("--inner", type=int, default=5, help="writes or reads in one turn, of which the quickest counts")
+    arguments.add_argument("--sync", nargs="*", type=int, choices=[0, 1], default=[0, 1], help="in the page cache, on the disk")
+    arguments.add_argument("--readers", nargs="*", type=int, help="processes of bdcats; one, one fewer than writers, twice as many by default")
+    arguments.add_argument("--ways", nargs="*", help="contestants of vpic, all by default")
     arguments.add_argument("--json", type=pathlib.Path)
+    arguments.add_argument("--add", action="store_true", help="count the rounds of earlier runs in --json too")
     given = arguments.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-write-", dir=os.environ.get("HYPERSLAB_BENCH_FOLDER")))
     bench = Bench(given, folder)
+    old = json.loads(given.json.read_text()) if given.json and given.json.exists() else {"tables": [], "rounds": {}}
+    if given.add:
+        bench.earlier = old["rounds"]
     begun = time.time()
     try:
         for name in given.parts or list(PARTS):
@@ -184,9 +212,9 @@ def main() -> None:
     print(f"\n{time.time() - begun:.0f} seconds in all", file=sys.stderr)
     if given.json:
         given.json.parent.mkdir(parents=True, exist_ok=True)
-        old = json.loads(given.json.read_text()) if given.json.exists() else []
         titles = [title for title, _, _ in bench.tables]
-        given.json.write_text(json.dumps([t for t in old if t[0] not in titles] + bench.tables, indent=1))
+        kept = [one for one in old["tables"] if one[0] not in titles]
+        given.json.write_text(json.dumps({"tables": kept + bench.tables, "rounds": {**old["rounds"], **bench.rounds}}, indent=1))
 
 
 if __name__ == "__main__":

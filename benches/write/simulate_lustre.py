@@ -22,7 +22,7 @@ STRIPE_BYTES = 32 << 20
 TRANSFER_BYTES = 4 << 20
 
 
-def seconds(writers: int, bytes_each: int, factor: int, stripes: int, aligned: bool) -> float:
+def seconds(writers: int, bytes_each: int, factor: int, stripes: int, aligned: bool, create_seconds: float = CREATE_SECONDS) -> float:
     """Until the last of `writers` has written its part, `factor` of them to a subfile."""
     files = -(-writers // factor)
     stripes = min(stripes, OSTS)
@@ -37,7 +37,7 @@ def seconds(writers: int, bytes_each: int, factor: int, stripes: int, aligned: b
     if not aligned:
         # Each part begins and ends inside of a stripe that is the neighbour's too.
         moves += 2 * factor * max(1.0, STRIPE_BYTES / TRANSFER_BYTES / 2) / stripes * (factor > 1)
-    return files * CREATE_SECONDS + busiest * (bytes_of_object / OST_BYTES + moves * LOCK_SECONDS)
+    return files * create_seconds + busiest * (bytes_of_object / OST_BYTES + moves * LOCK_SECONDS)
 
 
 def main() -> None:
@@ -53,6 +53,13 @@ def main() -> None:
         rates = [given.writers * each / seconds(given.writers, each, factor, 1 if factor == 1 else 8 if factor < given.writers else OSTS, aligned) / 1e9 for aligned in (True, False)]
         print(f"| {factor} | {-(-given.writers // factor)} | {rates[0]:.1f} | {rates[1]:.1f} |")
         factor *= 4 if factor >= 32 else 2
+    print("\nThe best factor follows from what making a file costs, which is assumed:\n")
+    print("| ms to make a file | best factor | GB/s there | GB/s with a file each |\n|---:|---:|---:|---:|")
+    factors = [2**n for n in range(given.writers.bit_length()) if 2**n <= given.writers]
+    for create in (0.5e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3):
+        rate = {f: given.writers * each / seconds(given.writers, each, f, 1 if f == 1 else 8 if f < given.writers else OSTS, True, create) / 1e9 for f in factors}
+        best = max(rate, key=lambda f: rate[f])
+        print(f"| {create * 1e3:g} | {best} | {rate[best]:.1f} | {rate[1]:.1f} |")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
  *     vpic read MODE path N writers part        part: whole, or random (a tenth of the particles, at random places)
  *     vpic metadata path operations             groups made together, one operation after the other
  *
- * Prints seconds from a barrier to a barrier. Alignment 0 is the library's default. */
+ * Prints seconds from a barrier to a barrier: the quickest of BENCH_REPEATS (default 1) after one that does not count, each
+ * into files that are new. Alignment 0 is the library's default. */
 #include <fcntl.h>
 #include <hdf5.h>
 #include <mpi.h>
@@ -71,6 +72,7 @@ static double write_particles(const char *mode, const char *path, hsize_t n, int
 static double read_particles(const char *mode, const char *path, hsize_t n, int writers, int random) {
     hsize_t all = n * writers, mine = all / size, first = mine * rank;
     float *values = malloc(mine * sizeof(float));
+    memset(values, 1, mine * sizeof(float));
     double wrong = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     double begun = MPI_Wtime();
@@ -129,24 +131,33 @@ int main(int argc, char **argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double seconds = -1;
-    if (argc == 7 && strcmp(argv[1], "write") == 0) {
-        /* Once before, to files that are removed: connections are made then, and memory is there. */
-        char before[4096], remove[4200];
-        snprintf(before, sizeof before, "%s.before", argv[3]);
-        snprintf(remove, sizeof remove, "rm -rf '%s'*", before);
-        write_particles(argv[2], before, strtoull(argv[4], NULL, 10), 0, strtoull(argv[6], NULL, 10));
-        if (rank == 0 && system(remove) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
-        seconds = write_particles(argv[2], argv[3], strtoull(argv[4], NULL, 10), atoi(argv[5]), strtoull(argv[6], NULL, 10));
+    const char *wish = getenv("BENCH_REPEATS");
+    int repeats = wish && atoi(wish) > 0 && atoi(wish) <= 64 ? atoi(wish) : 1;
+    double quickest = 1e9;
+    for (int round = 0; round <= repeats; round++) {
+        double seconds = -1;
+        /* All but the last write files that are removed, so that each finds memory and disk as the others do. */
+        char target[4096], remove[4200];
+        snprintf(target, sizeof target, round < repeats ? "%s.before" : "%s", argc > 3 ? argv[3] : "");
+        snprintf(remove, sizeof remove, "rm -rf '%s'*", target);
+        if (argc == 7 && strcmp(argv[1], "write") == 0)
+            seconds = write_particles(argv[2], target, strtoull(argv[4], NULL, 10), atoi(argv[5]), strtoull(argv[6], NULL, 10));
+        else if (argc == 7 && strcmp(argv[1], "read") == 0)
+            seconds = read_particles(argv[2], argv[3], strtoull(argv[4], NULL, 10), atoi(argv[5]), strcmp(argv[6], "random") == 0);
+        else if (argc == 4 && strcmp(argv[1], "metadata") == 0)
+            seconds = metadata(argv[2], atoi(argv[3]));
+        else {
+            if (rank == 0) fprintf(stderr, "see the first lines of vpic.c\n");
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0 && round < repeats && strcmp(argv[1], "write") == 0 && system(remove) != 0) MPI_Abort(MPI_COMM_WORLD, 1);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double longest;
+        MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+        if (rank == 0 && round > 0 && longest < quickest) quickest = longest;
     }
-    else if (argc == 7 && strcmp(argv[1], "read") == 0)
-        seconds = read_particles(argv[2], argv[3], strtoull(argv[4], NULL, 10), atoi(argv[5]), strcmp(argv[6], "random") == 0);
-    else if (argc == 4 && strcmp(argv[1], "metadata") == 0)
-        seconds = metadata(argv[2], atoi(argv[3]));
-    else if (rank == 0) fprintf(stderr, "see the first lines of vpic.c\n");
-    double longest;
-    MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (rank == 0) printf("%.6f\n", longest);
+    if (rank == 0) printf("%.6f\n", quickest);
     MPI_Finalize();
-    return seconds < 0;
+    return 0;
 }

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
+import socket
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import h5py
@@ -91,6 +96,72 @@ def written(spark: Any, folder: pathlib.Path) -> None:
     assert spark.read.format("hdf5").option("dataset", "/x").load(str(out)).groupBy().sum("x").collect()[0][0] == rows * (rows - 1) // 2
 
 
+def speculation(folder: pathlib.Path) -> None:
+    """A task that hangs while it writes is run a second time beside the first: that takes executors on two hosts."""
+    with standalone(folder, ["127.0.0.2", "127.0.0.3"]) as master:
+        from pyspark.sql import SparkSession
+
+        builder = (SparkSession.builder.master(master).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+                   .config("spark.executor.memory", "512m").config("spark.scheduler.minRegisteredResourcesRatio", "1.0")
+                   .config("spark.speculation", "true").config("spark.speculation.interval", "50ms")
+                   .config("spark.speculation.quantile", "0.5").config("spark.speculation.multiplier", "1.1")
+                   .config("spark.speculation.minTaskRuntime", "1s"))
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        spark = hs.spark.configure(builder).getOrCreate()
+        spark.sparkContext.setLogLevel("OFF")
+        begun, rows, tasks = folder / "begun", 60_000, 6
+        begun.mkdir()
+
+        def hangs(batches: Any) -> Any:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            for batch in batches:
+                yield batch
+                (begun / f"{context.partitionId()} {context.attemptNumber()}").touch()
+                if context.partitionId() == 2 and context.attemptNumber() == 0:
+                    time.sleep(100)
+
+        out = folder / "written" / "out.h5"
+        out.parent.mkdir()
+        start = time.monotonic()
+        spark.range(0, rows, 1, tasks).mapInArrow(hangs, "id long").write.format("hdf5").option("dataset", "/x").save(str(out))
+        assert time.monotonic() - start < 90, "nobody waited for the one that hangs"
+        assert {p.name for p in begun.iterdir()} >= {"2 0", "2 1"}, "both attempts have written rows"
+        with h5py.File(out) as f:
+            assert f["x"][:].tolist() == list(range(rows))
+        deadline = time.monotonic() + 30
+        while len(left := [p.name for p in out.parent.glob("out.h5.d/*/*") if p.name != "commit.json"]) > tasks and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert len(left) == tasks and {p.name for p in out.parent.iterdir()} == {"out.h5", "out.h5.d"}, left
+        spark.stop()
+
+
+@contextlib.contextmanager
+def standalone(folder: pathlib.Path, hosts: list[str]) -> Iterator[str]:
+    """A cluster with a worker of one core on each of these addresses of this machine; its master's address."""
+    home = pathlib.Path(__import__("pyspark").__file__).parent
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    master = f"spark://127.0.0.1:{port}"
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_NO_DAEMONIZE": "1"}
+
+    def start(role: str, host: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{role}", "--host", host, "--webui-port", "0", *arguments]
+        with open(folder / f"{role.rsplit('.', 1)[1]} {host}.log", "wb") as log:
+            return subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+
+    processes = [start("master.Master", "127.0.0.1", "--port", str(port))]
+    try:
+        for host in hosts:
+            processes.append(start("worker.Worker", host, "-c", "1", "-m", "1g", "-d", str(folder / host), master))
+        yield master
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            process.wait(30)
+
+
 def connect(folder: pathlib.Path) -> None:
     """A client without a JVM of its own."""
     from pyspark.sql import SparkSession
@@ -107,5 +178,5 @@ def connect(folder: pathlib.Path) -> None:
 
 
 if __name__ == "__main__":
-    {"cluster": cluster, "connect": connect}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"cluster": cluster, "connect": connect, "speculation": speculation}[sys.argv[1]](pathlib.Path(sys.argv[2]))
     print("as it should be")

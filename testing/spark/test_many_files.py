@@ -63,6 +63,21 @@ def test_objects_by_wildcard(spark: Any, tmp_path: pathlib.Path) -> None:
     assert rows(frame.where("Step > 2")) == [10, 11]
 
 
+def test_wildcards_that_match_numbers_and_words_make_texts(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        for name in ("s1", "s10", "s2", "sb"):
+            f[f"{name}/x"] = [len(name)]
+    frame = spark.read.format("hdf5").option("dataset", "/s*/x").load(str(tmp_path / "a.h5"))
+    assert dict(frame.dtypes)["s"] == "string"
+    assert [(row.s, row.x) for row in frame.collect()] == [("1", 2), ("2", 2), ("10", 3), ("b", 2)]
+    assert rows(frame.where("s = 'b' or s = '10'")) == [3, 2]
+    with h5py.File(tmp_path / "b.h5", "w") as f:
+        f["s7/x"] = [7]
+    # Each file alone would have another type of column.
+    both = spark.read.format("hdf5").option("dataset", "/s*/x").load([str(tmp_path / "a.h5"), str(tmp_path / "b.h5")])
+    assert [row.s for row in both.where("x = 7").collect()] == ["7"]
+
+
 def test_files_that_do_not_conform_are_named_or_have_nulls(spark: Any, tmp_path: pathlib.Path) -> None:
     a, b, c = tmp_path / "a.h5", tmp_path / "b.h5", tmp_path / "c.h5"
     for path, names in ((a, "xy"), (b, "xz"), (c, "x")):

@@ -79,6 +79,40 @@ def test_matrices(spark: Any, path: str) -> None:
     np.testing.assert_array_equal(mllib.h5read_blockmat(spark, path, "/sparse").toLocalMatrix().toArray(), data)
 
 
+def test_the_names_are_the_same_from_the_jvm(spark: Any, path: str) -> None:
+    from py4j.java_gateway import is_instance_of
+
+    java, session = spark._jvm.io.hyperslab.spark.mllib.H5Read, spark._jsparkSession
+    data = values(path, "/sparse")
+    shapes = {"h5read": None, "h5read_array": None, "h5read_point": None, "h5read_vec": None, "h5read_labeled": None, "h5read_irow": None,
+              "h5read_imat": "IndexedRowMatrix", "h5read_rowmat": "RowMatrix", "h5read_coordmat": "CoordinateMatrix", "h5read_blockmat": "BlockMatrix"}
+    assert set(shapes) == set(mllib.__all__)
+    for name, matrix in shapes.items():
+        made = getattr(java, name)(session, path, "/sparse", *([2] if name == "h5read_labeled" else []), 3)
+        if matrix:
+            assert is_instance_of(spark.sparkContext._gateway, made, f"org.apache.spark.mllib.linalg.distributed.{matrix}")
+        else:
+            assert made.count() == (data.size if name == "h5read_point" else len(data)), name
+    arrays = java.h5read(session, path, "/sparse", 3).collect()
+    assert [list(arrays[n]) for n in range(len(arrays))] == data.tolist() and is_instance_of(spark.sparkContext._gateway, arrays[0], "[S")
+    points = java.h5read_point(session, path, "/sparse", 3).collect()
+    assert [(points[n]._1(), points[n]._2()) for n in range(0, data.size, 7)] == [(data.reshape(-1)[n], n) for n in range(0, data.size, 7)]
+    row = java.h5read_irow(session, path, "/sparse", 3).collect()[20]
+    assert row.index() == 20 and list(row.vector().toArray()) == data[20].tolist()
+    point = java.h5read_labeled(session, path, "/sparse", 2, 3).collect()[20]
+    assert point.label() == data[20, 2] and list(point.features().toArray()) == np.delete(data[20], 2).tolist()
+
+
+def test_rows_with_their_numbers_take_one_job(spark: Any, path: str) -> None:
+    rows = mllib.h5read_irow(spark, path, "/x", 3)
+    spark.sparkContext.setJobGroup("numbers", "numbers")
+    try:
+        assert [row.index for row in rows.collect()] == list(range(SHAPE[0]))
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert len(spark.sparkContext.statusTracker().getJobIdsForGroup("numbers")) == 1, "H5Spark's zipWithIndex read the file twice"
+
+
 def test_a_folder_is_read_and_errors_are_raised(spark: Any, path: str, tmp_path: pathlib.Path) -> None:
     for n in range(3):
         with h5py.File(tmp_path / f"part_{n}.h5", "w") as f:

@@ -56,6 +56,8 @@ def metrics(frame: Any) -> dict[str, int]:
     while True:
         if node.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
             node = node.executedPlan()
+        elif node.getClass().getSimpleName().endswith("QueryStageExec"):
+            node = node.plan()
         elif node.children().isEmpty():
             break
         else:
@@ -151,6 +153,21 @@ def test_statistics_tell_spark_how_large_it_is(spark: Any, frame: Any) -> None:
     assert int(str(statistics.rowCount().get())) == SHAPE[0] * SHAPE[1]
 
 
+def test_a_join_reads_only_the_chunks_of_the_values_it_found(spark: Any, tmp_path: pathlib.Path) -> None:
+    from pyspark.sql.functions import broadcast, col
+
+    data = np.random.default_rng(3).standard_normal((200, 50))
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=data, chunks=(10, 50), compression="gzip")
+    spark.range(200).write.parquet(str(tmp_path / "numbers"))
+    few = spark.read.parquet(str(tmp_path / "numbers")).where("id % 100 = 42")
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "a.h5"))
+    joined = frame.join(broadcast(few), col("dim_0") == col("id")).select("x")
+    assert "dynamicpruning" in plan(joined)
+    assert metrics(joined)["chunksDecoded"] == 2, "rows 42 and 142, of chunks of ten rows"
+    np.testing.assert_array_equal([row.x for row in joined.collect()], data[[42, 142]].reshape(-1))
+
+
 def test_a_join_prunes_the_scan_while_it_runs(spark: Any, path: pathlib.Path, frame: Any, tmp_path: pathlib.Path) -> None:
     from pyspark.sql.functions import broadcast, col
 
@@ -200,19 +217,64 @@ def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pa
         values[3 * (1 << 16) + 5] = 7
         f.create_dataset("charge", data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
         f.create_dataset("number", data=np.arange(8 << 16), chunks=(1 << 16,), compression="gzip", compression_opts=1)
+        energy = random.random(8 << 16)
+        energy[2 * (1 << 16) + 9], energy[6 * (1 << 16) + 1] = 7, np.nan
+        f.create_dataset("energy", data=energy, chunks=(1 << 16,), compression="gzip", compression_opts=1)
 
     def some() -> Any:
         return spark.read.format("hdf5").load(str(path)).where("charge = 7").select("number")
 
+    def high(test: str = "> 6.5") -> Any:
+        return spark.read.format("hdf5").load(str(path)).where(f"energy {test}").select("number")
+
     before = metrics(some())
-    hs.index(path, ["/charge"], "X")
+    floats = metrics(high())
+    hs.index(path, ["/charge", "/energy"], "X")
     after = metrics(some())
     assert [row.number for row in some().collect()] == [3 * (1 << 16) + 5]
     assert after["chunksDecoded"] == 1 < before["chunksDecoded"]
+    # For Spark NaN is above every number.
+    assert [row.number for row in high().collect()] == [2 * (1 << 16) + 9, 6 * (1 << 16) + 1]
+    assert metrics(high())["chunksDecoded"] == 2 < floats["chunksDecoded"]
+    assert [row.number for row in high("> 6.5 and energy < 100").collect()] == [2 * (1 << 16) + 9]
+    assert high("<= 6.5").count() == (8 << 16) - 2
     # A file that has changed since has no index.
     with h5py.File(path, "r+") as f:
         f["charge"][6 * (1 << 16)] = 7
     assert [row.number for row in some().orderBy("number").collect()] == [3 * (1 << 16) + 5, 6 * (1 << 16)]
+
+
+def test_tasks_build_a_value_index(spark: Any, tmp_path: pathlib.Path) -> None:
+    import hyperslab as hs
+
+    path = tmp_path / "a.h5"
+    values = np.random.default_rng(6).integers(0, 1 << 30, 8 << 16)
+    with h5py.File(path, "w") as f:
+        f.create_dataset("charge", data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
+    spark.sparkContext.setJobGroup("indexing", "indexing")
+    try:
+        built = hs.spark.index(spark, path, "/charge", "X", tasks=4)
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert built.datasets == 1 and built.built_blocks >= 8
+    tracker = spark.sparkContext.statusTracker()
+    [job] = tracker.getJobIdsForGroup("indexing")
+    [stage] = tracker.getJobInfo(job).stageIds
+    assert tracker.getStageInfo(stage).numTasks == 4
+    assert hs.index_remarks(str(path)) == []
+    wanted = int(values[5 * (1 << 16) + 3])
+    frame = spark.read.format("hdf5").load(str(path)).where(f"charge = {wanted}").select("_row")
+    assert [row._row for row in frame.collect()] == np.flatnonzero(values == wanted).tolist()
+    assert "index X on charge" in hs.open(path).table("/", where=f"charge = {wanted}").explain()
+    assert hs.spark.index(spark, [path], ["/charge"], "X").built_blocks == 0, "what is built stays"
+
+
+def test_batches_are_bounded_in_bytes(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=np.zeros((512, 1 << 15)), chunks=(16, 1 << 15))
+    frame = spark.read.format("hdf5").options(dataset="/x", layout="rows", partitions=1).load(str(tmp_path / "a.h5"))
+    # 128 MiB in 512 rows, though a batch may have 65,536 of them.
+    assert metrics(frame.select("x"))["batches"] >= 4
 
 
 def test_what_a_query_names_twice_is_read_once(spark: Any, frame: Any, path: pathlib.Path) -> None:
@@ -257,3 +319,43 @@ def test_the_order_of_the_rows_is_reported(spark: Any, frame: Any, path: pathlib
     assert "Sort [" in plan(frame.select("_row", "x").sortWithinPartitions("x"))
     twice = spark.read.format("hdf5").option("dataset", "/x").load([str(path), str(path.parent / "grid.h5")])
     assert "Sort [" not in plan(twice.select("_row").sortWithinPartitions("_row")), "one file named twice is one"
+
+
+def test_the_order_of_many_files_is_reported_where_it_is_that_of_their_names(spark: Any, tmp_path: pathlib.Path) -> None:
+    from pyspark.sql.functions import col
+
+    for number in (1, 2, 10):
+        with h5py.File(tmp_path / f"run_{number}.h5", "w") as f:
+            f["x"] = np.arange(5) + 10 * number
+            f["g1/y"], f["g2/y"] = np.arange(5), np.arange(5)
+
+    def read(*names: str, dataset: str = "/x") -> Any:
+        frame = spark.read.format("hdf5").option("dataset", dataset).option("partitions", 1).load([str(tmp_path / name) for name in names])
+        return frame.select(col("_file").alias("f"), col("_row").alias("r"), "*").sortWithinPartitions("_file", "_row")
+
+    rising, falling = read("run_1.h5", "run_2.h5"), read("run_2.h5", "run_10.h5")
+    assert "Sort [" not in plan(rising) and "Sort [" in plan(falling), "run_10 is before run_2 as a text, not as a number"
+    for frame in (rising, falling):
+        keys = [(row.f, row.r) for row in frame.collect()]
+        assert keys == sorted(keys) and len(keys) == 10
+    # The numbers of two arrays in one file each begin with 0.
+    several = read("run_1.h5", "run_2.h5", dataset="/g*/y")
+    assert "Sort [" in plan(several)
+    (tmp_path / "list.csv").write_text("run_1.h5,/g*/y\n")
+    listed = spark.read.format("hdf5").option("partitions", 1).load(str(tmp_path / "list.csv")).select("_row", "y").sortWithinPartitions("_row")
+    assert "Sort [" in plan(listed) and [row._row for row in listed.collect()] == [n // 2 for n in range(10)]
+
+
+def test_partitions_are_as_large_as_asked(spark: Any, tmp_path: pathlib.Path) -> None:
+    from pyspark.sql.functions import count, max, spark_partition_id
+
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=np.arange(4 << 20, dtype="f8"), chunks=(1 << 16,))
+
+    def bytes_of_partitions(target: int) -> list[int]:
+        frame = spark.read.format("hdf5").option("dataset", "/x").option("targetPartitionBytes", target).load(str(tmp_path / "a.h5"))
+        return [8 * row["count"] for row in frame.groupBy(spark_partition_id()).agg(max("x"), count("*").alias("count")).collect()]
+
+    for target in (4 << 20, 16 << 20):
+        found = sorted(bytes_of_partitions(target))
+        assert sum(found) == 32 << 20 and found[-1] <= target * 9 / 8 and len(found) <= 1.5 * (32 << 20) / target

@@ -1,4 +1,4 @@
-"""Splits, failures and retries that cross processes; Spark Connect."""
+"""Splits, failures, retries and speculative tasks that cross processes; Spark Connect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SCRIPT = pathlib.Path(__file__).with_name("processes.py")
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("what", ["cluster", "connect"])
+@pytest.mark.parametrize("what", ["cluster", "connect", "speculation"])
 def test_other_processes(what: str, tmp_path: pathlib.Path) -> None:
     if what == "connect" and int(pyspark.__version__.split(".")[0]) < 4:
         pytest.skip("the package of Spark 3.5 has no Connect server")

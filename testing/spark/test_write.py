@@ -136,6 +136,34 @@ def test_what_fails_leaves_the_old_and_no_litter(spark: Any, tmp_path: pathlib.P
     assert sorted((str(p), p.stat().st_size) for p in tmp_path.rglob("*")) == before
 
 
+def test_an_abort_while_tasks_write_leaves_nothing_and_late_tasks_fail(spark: Any, tmp_path: pathlib.Path) -> None:
+    jvm, gateway = spark._jvm, spark.sparkContext._gateway
+    request = '{"dataset": "/x", "schema": {"fields": [{"name": "x", "type": "long"}]}}'
+    write = jvm.io.hyperslab.FileWrite(str(tmp_path / "out.h5"), "create")
+    write.begin()
+    data = np.arange(1000, dtype="<i8").tobytes()
+
+    def append(writer: Any) -> None:
+        writer.append(0, data, len(data), b"", gateway.new_array(jvm.int, 0), 0)
+
+    early = [jvm.io.hyperslab.TaskWriter(write.plan(), number, request) for number in range(3)]
+    append(early[0])
+    append(early[1])
+    early[1].finish()
+    write.abort()
+    assert list(tmp_path.iterdir()) == []
+    append(early[0])
+    for writer in (early[0], early[2]):
+        with pytest.raises(Exception, match="IoException"):
+            writer.finish()
+    for writer in early:
+        writer.close()
+    with pytest.raises(Exception, match="CancelledException.*given up"):
+        jvm.io.hyperslab.TaskWriter(write.plan(), 3, request)
+    write.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(("expression", "options", "words"), [
     ("if(id = 3, null, id)", {}, "column x has a null"),
     ("decode(unhex('410042'), 'utf-8')", {}, "text with a NUL"),
@@ -178,8 +206,35 @@ def test_partitions_by_value_are_refused(spark: Any, tmp_path: pathlib.Path) -> 
         spark.range(5).selectExpr("id", "id % 2 as k").write.partitionBy("k").format("hdf5").save(str(tmp_path / "out.h5"))
 
 
+def test_tables_are_not_written_into(spark: Any, tmp_path: pathlib.Path) -> None:
+    """What is written is a file: of INSERT and of tables of a catalog, Spark says that they do not append."""
+    from pyspark.sql.functions import lit
+
+    path = tmp_path / "out.h5"
+    spark.range(5).write.format("hdf5").option("dataset", "/x").save(str(path))
+    before = path.read_bytes()
+    spark.conf.set("spark.sql.catalog.written", "io.hyperslab.spark.Hdf5Catalog")
+    spark.conf.set("spark.sql.catalog.written.root", str(tmp_path))
+    frame = spark.range(3).selectExpr("id as dim_0", "id as x")
+    spark.sql(f"create table to_write using hdf5 options (path '{path}', dataset '/x')")
+    try:
+        for write in (lambda: spark.sql("insert into written.`out.h5`.x values (5, 5)"),
+                      lambda: spark.sql("insert into to_write values (5, 5)"),
+                      lambda: spark.sql("delete from written.`out.h5`.x where x = 1"),
+                      lambda: frame.writeTo("written.`out.h5`.x").append(),
+                      lambda: frame.writeTo("written.`out.h5`.x").overwrite(lit(True))):
+            with pytest.raises(Exception, match="does not support|not support|Cannot"):
+                write()
+        for create in (lambda: frame.writeTo("written.`out.h5`.y").create(), lambda: spark.sql("create table written.`out.h5`.y (x int)")):
+            with pytest.raises(Exception, match="only reads"):
+                create()
+    finally:
+        spark.sql("drop table to_write")
+    assert path.read_bytes() == before and litter(path) == []
+
+
 def test_two_attempts_at_a_task_leave_one_copy(spark: Any, tmp_path: pathlib.Path) -> None:
-    """What speculation does on a real cluster; Spark starts no second attempt on the host of the first, and here is but one."""
+    """Also where Spark's coordinator lets both commit; what it does itself is in `processes.py`."""
     jvm, gateway, path = spark._jvm, spark.sparkContext._gateway, tmp_path / "out.h5"
     request = '{"dataset": "/x", "schema": {"fields": [{"name": "x", "type": "long"}]}}'
     write = jvm.io.hyperslab.FileWrite(str(path), "create")

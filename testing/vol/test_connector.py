@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
+from programs import run, script, tables
 
 HERE = pathlib.Path(__file__).parent
-TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", pathlib.Path.home() / ".cache/hyperslab/target"))
-PLUGIN = pathlib.Path(os.environ.get("HYPERSLAB_VOL", TARGET / "debug" / "libhyperslab_vol.so"))
-
-
-@pytest.fixture(scope="session")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    assert PLUGIN.exists(), f"{PLUGIN} is missing: make vol"
-    folder = tmp_path_factory.mktemp("plugins")
-    (folder / PLUGIN.name).symlink_to(PLUGIN)
-    return folder
-
-
-def run(program: list[str], plugins: pathlib.Path | None = None, connector: str = "arrow") -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")}
-    if plugins:
-        environment |= {"HDF5_PLUGIN_PATH": str(plugins), "HDF5_VOL_CONNECTOR": connector}
-    return subprocess.run([sys.executable, *program], env=environment, capture_output=True, text=True, timeout=120, check=False)
-
-
-def script(text: str, *arguments: object) -> list[str]:
-    return ["-c", textwrap.dedent(text), *map(str, arguments)]
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +32,6 @@ def test_h5py_reads_what_it_reads_natively(told: tuple[dict, dict, pathlib.Path]
     assert len(native) > 30
     for name, value in native.items():
         assert ours[name] == value, name
-
-
-def tables(folder: pathlib.Path) -> dict[str, pa.Table]:
-    catalog = ipc.open_file(folder / "catalog.arrow").read_all().to_pylist()
-    return {row["path"]: ipc.open_file(pa.memory_map(str(folder / row["file"]))).read_all() for row in catalog if row["file"]}
 
 
 def test_pyarrow_reads_what_h5py_wrote(told: tuple[dict, dict, pathlib.Path]) -> None:

@@ -18,3 +18,10 @@ pub extern "system" fn Java_io_hyperslab_NativeBatch_release<'local>(mut env: JN
 pub extern "system" fn Java_io_hyperslab_NativeBatch_live<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) -> jint {
     guard(&mut env, |_| Ok(jint::try_from(exported::live()).unwrap_or(jint::MAX)))
 }
+
+/// Panics, so that a test sees what becomes of it.
+#[unsafe(no_mangle)]
+#[expect(clippy::panic, reason = "there is no other panic to test the boundary with")]
+pub extern "system" fn Java_io_hyperslab_NativeBatch_panic<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) {
+    guard::<()>(&mut env, |_| panic!("a test asked for this panic"));
+}

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, SplitPolicy, file_columns};
 use hyperslab::{Cancellation, Error, ErrorKind, Result, Session};
 use jni::JNIEnv;
@@ -178,17 +178,19 @@ fn of_each_file<T: Send>(
     cancellation: &Cancellation,
     ask: impl Fn(&Plan) -> Result<T> + Sync,
 ) -> Result<EachFile<T>> {
-    let scan = ScanRequest { text_captures: words(&request.files)?, ..request.scan()? };
+    let mut scan = ScanRequest { text_captures: words(&request.files)?, ..request.scan()? };
     let session = request.session.session()?;
+    let more = match &request.texts {
+        Some(texts) => texts.iter().flat_map(|name| [name.as_str(), name.strip_suffix("_part").unwrap_or(name)]).map(str::to_owned).collect(),
+        None => mixed(&session, &request.files, &scan, cancellation),
+    };
+    scan.text_captures.extend(more);
     let answers: Vec<(String, Result<T>)> = request
         .files
         .par_iter()
         .map(|file| {
             let path = file.path().to_owned();
-            let mut scan = scan.clone();
-            scan.path = file.dataset().map_or(scan.path, str::to_owned);
-            scan.file_pattern = file.pattern().map(str::to_owned);
-            let plan = plan_of(&session, &path, &scan, request.nonconforming, cancellation);
+            let plan = plan_of(&session, &path, &of_file(&scan, file), request.nonconforming, cancellation);
             let answer = plan.and_then(|plan| ask(&plan)).map_err(|error| error.in_file(&path));
             (path, answer)
         })
@@ -203,6 +205,31 @@ fn of_each_file<T: Send>(
         }
     }
     Ok(files)
+}
+
+/// The scan of one file.
+fn of_file(scan: &ScanRequest, file: &FileRequest) -> ScanRequest {
+    let path = file.dataset().map_or_else(|| scan.path.clone(), str::to_owned);
+    ScanRequest { path, file_pattern: file.pattern().map(str::to_owned), ..scan.clone() }
+}
+
+/// The columns that are integers in some files and texts in others: of wildcards in paths, each file's alone say which.
+/// What is wrong with a file is said by those who plan it.
+fn mixed(session: &Session, files: &[FileRequest], scan: &ScanRequest, cancellation: &Cancellation) -> Vec<String> {
+    let wild = |file: &FileRequest| file.dataset().unwrap_or(&scan.path).contains(['*', '?']);
+    if files.len() < 2 || !files.iter().any(wild) {
+        return Vec::new();
+    }
+    let all = ScanRequest { columns: None, predicate: None, ..scan.clone() };
+    let schemas = files.par_iter().map(|file| plan_of(session, file.path(), &of_file(&all, file), Nonconforming::Error, cancellation));
+    let schemas: Vec<_> = schemas.flatten().map(|plan| plan.schema().clone()).collect();
+    let mut kinds: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
+    for field in schemas.iter().flat_map(|schema| schema.fields()) {
+        let (integers, texts) = kinds.entry(field.name().as_str()).or_default();
+        *integers |= *field.data_type() == DataType::Int64;
+        *texts |= *field.data_type() == DataType::Utf8;
+    }
+    kinds.into_iter().filter(|(_, (integers, texts))| *integers && *texts).map(|(name, _)| name.trim_end_matches("_part").to_owned()).collect()
 }
 
 /// The columns of file names that hold a word in at least one file: text in all of them.

@@ -59,6 +59,17 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_plan<'local>(
     plan.into_raw()
 }
 
+/// Makes the folder that the plan's tasks write into, so that none of them may make it; the plan that says so.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeWrite_beginPlan<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, plan: JByteArray<'local>) -> jbyteArray {
+    let begun = guard(&mut env, |env| {
+        let mut plan = WritePlan::decode(&bytes(env, &plan)?)?;
+        plan.begin()?;
+        env.byte_array_from_slice(&plan.encode()?).map_err(at_border)
+    });
+    begun.into_raw()
+}
+
 /// Makes what the fragments say visible; false where somebody else is committing, so that it is to be tried again.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeWrite_commit<'local>(

@@ -111,6 +111,8 @@ pub(crate) struct TableRequest {
     pub dataset: String,
     pub layout: Option<String>,
     pub columns: Option<Vec<String>>,
+    /// Columns that are known to be texts, those of wildcards too; `None` where the columns are still to be found.
+    pub texts: Option<Vec<String>>,
     /// Joined by `and`.
     #[serde(default)]
     pub predicates: Vec<String>,

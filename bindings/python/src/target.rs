@@ -20,12 +20,20 @@ pub(crate) trait Target: Send {
     /// Gives the chunk shape.
     fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>>;
     fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()>;
+    /// A dataset of references, or an attribute where that has a name.
+    fn set_references(&mut self, path: &str, _name: Option<&str>, _shape: Vec<u64>, _targets: &[Option<String>]) -> Result<()> {
+        Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path))
+    }
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()>;
     fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()>;
     /// What a dataset is, and the part of it that may be written where that is not all.
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)>;
+    /// Whether its end has nothing to wait for.
+    fn is_quick(&self) -> bool {
+        false
+    }
     fn finish(self: Box<Self>, existing: Existing) -> Result<Ended>;
 }
 
@@ -44,6 +52,13 @@ impl Target for Subfile {
 
     fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
         Subfile::create_link(self, path, file, target)
+    }
+
+    fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        match name {
+            None => Subfile::create_references(self, path, shape, targets),
+            Some(name) => Subfile::set_references(self, path, name, shape, targets),
+        }
     }
 
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
@@ -104,6 +119,10 @@ impl Target for Task {
 
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)> {
         Ok((Task::definition(self, path)?.clone(), Task::region(self, path).ok().cloned()))
+    }
+
+    fn is_quick(&self) -> bool {
+        Task::is_quick(self)
     }
 
     fn finish(self: Box<Self>, _: Existing) -> Result<Ended> {

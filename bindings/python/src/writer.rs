@@ -165,6 +165,12 @@ impl Writer {
         self.with(py, move |target| target.set_attribute(&path, &name, attribute(shape, datatype, value, heap)?))
     }
 
+    /// Defines a dataset of references to the objects at these paths, or sets an attribute called `name`.
+    #[pyo3(signature = (path, name, shape, targets))]
+    fn set_references(&self, py: Python<'_>, path: String, name: Option<String>, shape: Vec<u64>, targets: Vec<Option<String>>) -> PyResult<()> {
+        self.with(py, move |target| target.set_references(&path, name.as_deref(), shape, &targets))
+    }
+
     /// Makes a dataset the scale of a dimension of another.
     fn attach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
         self.with(py, |target| target.attach_scale(&path, dimension, &scale))
@@ -212,6 +218,49 @@ impl Writer {
         if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) }
     }
 
+    /// Writes rows of text as Arrow has it: `count + 1` offsets of `width` bytes (4 or 8) at `offsets`, into the `length`
+    /// bytes at `data`.
+    ///
+    /// Callers (only `hyperslab.write_table`) hold the Arrow array that owns that memory until this returns.
+    #[expect(clippy::too_many_arguments, reason = "rows, and the two buffers of an Arrow array")]
+    fn write_text(&self, py: Python<'_>, path: String, first: u64, count: usize, offsets: usize, width: usize, data: usize, length: usize) -> PyResult<()> {
+        let shared = self.0.clone();
+        wait(py, &Cancellation::new(), move || {
+            let offsets_length = count.checked_add(1).and_then(|n| n.checked_mul(width)).filter(|_| matches!(width, 4 | 8) && offsets != 0);
+            let offsets_length = offsets_length.ok_or_else(|| Error::internal("no offsets of text"))?;
+            // SAFETY: as in `write`: memory comes as addresses, which the caller's contract (above) makes valid for these
+            // lengths; this call does not return before this closure has ended.
+            let offsets = unsafe { std::slice::from_raw_parts(offsets as *const u8, offsets_length) };
+            let text: &[u8] = if length == 0 || data == 0 {
+                &[]
+            } else {
+                // SAFETY: as above.
+                unsafe { std::slice::from_raw_parts(data as *const u8, length) }
+            };
+            let ends: Vec<usize> = offsets.chunks_exact(width).map(|bytes| bytes.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte))).collect();
+            let value = |row: usize| ends.get(row).zip(ends.get(row + 1)).and_then(|(start, end)| text.get(*start..*end));
+            let mut elements = Vec::with_capacity(count.saturating_mul(16));
+            for row in 0..count {
+                let value = value(row).ok_or_else(|| Error::invalid_input("text that is not in its Arrow array"))?;
+                if value.contains(&0) {
+                    return Err(Error::invalid_input("text with a NUL, where HDF5 would end it"));
+                }
+                let number = |n: usize| u32::try_from(n).map_err(|_| Error::unsupported("4 GiB of text, or 4 Gi rows, at once"));
+                let (bytes, index) = (number(value.len())?, number(row + 1)?);
+                let index = if bytes == 0 { 0 } else { index };
+                elements.extend_from_slice(&bytes.to_le_bytes());
+                elements.extend_from_slice(&u64::from(index != 0).to_le_bytes());
+                elements.extend_from_slice(&index.to_le_bytes());
+            }
+            let resolve = |reference: HeapReference| {
+                let row = usize::try_from(reference.index).ok().and_then(|index| index.checked_sub(1));
+                row.and_then(value).ok_or_else(|| Error::internal("a row of text that is not there"))
+            };
+            let region = Region { start: vec![first], count: vec![count as u64] };
+            locked(&shared, |target| target.write(&path, &region, &elements, &resolve))
+        })
+    }
+
     /// Ends it. A file becomes visible, in the place of one of the same name or not: its length in bytes. A task
     /// gives the bytes of its fragment.
     #[pyo3(signature = (replace=false))]
@@ -219,7 +268,13 @@ impl Writer {
         let taken = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.take();
         let Some(target) = taken else { return Err(raise(py, &Error::invalid_input(CLOSED))) };
         let existing = if replace { Existing::Replace } else { Existing::Keep };
-        match wait(py, &Cancellation::new(), move || target.finish(existing))? {
+        // Another thread would cost a turn of the scheduler each way.
+        let ended = if target.is_quick() {
+            run(py, move || target.finish(existing))?
+        } else {
+            wait(py, &Cancellation::new(), move || target.finish(existing))?
+        };
+        match ended {
             Ended::Length(length) => Ok(length.into_pyobject(py)?.into_any()),
             Ended::Fragment(bytes) => Ok(PyBytes::new(py, &bytes).into_any()),
         }

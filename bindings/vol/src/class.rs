@@ -96,7 +96,7 @@ const fn class<const S: usize>() -> H5VL_class_t {
             copy: Some(object::copy::<S>),
             get: Some(object::get::<S>),
             specific: Some(object::specific::<S>),
-            optional: Some(object::optional::<S>),
+            optional: Some(object::comments::<S>),
         },
         introspect_cls: H5VL_introspect_class_t {
             get_conn_cls: Some(introspect::get_conn_cls::<S>),

@@ -134,6 +134,34 @@ fn has_text(host: &Host, id: hid_t) -> Result<bool> {
 
 /// What a datatype in its form in a file is to the storage.
 pub(crate) fn kind(host: &Host, id: hid_t) -> Result<Kind> {
+    let found = layout(host, copy(host, id)?.id)?;
+    // SAFETY: an id of the library.
+    let bytes = unsafe { (host.call.H5Tget_size)(id) };
+    if found.bytes() == bytes { Ok(found) } else { Err(Fault::unsupported(format!("a datatype of {bytes} bytes in a file, which the connector takes for {}", found.bytes()))) }
+}
+
+/// The members of a compound where HDF5 puts them in a file: each moves by what those before it have grown. `given`
+/// are the members in memory, each with its length there.
+fn in_file_members(bytes: usize, mut given: Vec<(Member, usize)>) -> Result<Kind> {
+    if !given.iter().any(|(member, _)| member.kind.has_heap()) {
+        return Ok(Kind::Compound { bytes, members: given.into_iter().map(|(member, _)| member).collect() });
+    }
+    // HDF5 puts them into this order too.
+    given.sort_by_key(|(member, _)| member.offset);
+    let (mut grown, mut shrunk) = (0, 0);
+    let moved = |at: usize, grown: usize, shrunk: usize| (at + grown).checked_sub(shrunk).ok_or_else(|| fault!("the members of a compound lie over each other"));
+    let mut members = Vec::with_capacity(given.len());
+    for (mut member, in_memory) in given {
+        member.offset = moved(member.offset, grown, shrunk)?;
+        grown += member.kind.bytes();
+        shrunk += in_memory;
+        members.push(member);
+    }
+    Ok(Kind::Compound { bytes: moved(bytes, grown, shrunk)?, members })
+}
+
+/// The kind of a datatype in its form in memory.
+fn layout(host: &Host, id: hid_t) -> Result<Kind> {
     let call = &host.call;
     // SAFETY: ids of the library, and out parameters.
     unsafe {
@@ -145,7 +173,7 @@ pub(crate) fn kind(host: &Host, id: hid_t) -> Result<Kind> {
                 Kind::Integer { bytes, signed: (call.H5Tget_sign)(id) == 1, swapped: order == 1 && bytes > 1 }
             }
             H5T_BITFIELD if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => Kind::Integer { bytes, signed: false, swapped: order == 1 && bytes > 1 },
-            H5T_ENUM => kind(host, base(host, id)?.id)?,
+            H5T_ENUM => layout(host, base(host, id)?.id)?,
             H5T_FLOAT if matches!(bytes, 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
                 let (mut sign, mut exponent, mut exponent_bits, mut mantissa, mut mantissa_bits) = (0, 0, 0, 0, 0);
                 check((call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits), "no fields of a float")?;
@@ -162,23 +190,24 @@ pub(crate) fn kind(host: &Host, id: hid_t) -> Result<Kind> {
                 let element = base(host, id)?;
                 // In a sequence HDF5 keeps references as they are in memory.
                 let bare = (call.H5Tget_class)(element.id) == H5T_REFERENCE;
-                Kind::Sequence(Box::new(if bare { Kind::Fixed((call.H5Tget_size)(element.id)) } else { kind(host, element.id)? }))
+                Kind::Sequence(Box::new(if bare { Kind::Fixed((call.H5Tget_size)(element.id)) } else { layout(host, element.id)? }))
             }
             H5T_REFERENCE if !matches!(bytes, 8 | 12) => Kind::Reference,
             H5T_ARRAY => {
                 let mut dims = [0u64; 32];
                 let ndims = check((call.H5Tget_array_dims2)(id, dims.as_mut_ptr()), "no dimensions of an array")?;
                 let count = dims.iter().take(ndims as usize).product::<u64>() as usize;
-                Kind::Array { count, element: Box::new(kind(host, base(host, id)?.id)?) }
+                Kind::Array { count, element: Box::new(layout(host, base(host, id)?.id)?) }
             }
             H5T_COMPOUND => {
                 let mut members = Vec::new();
                 for (number, name) in member_names(host, id)?.into_iter().enumerate() {
                     let number = number as u32;
                     let inner = member(host, id, number)?;
-                    members.push(Member { name, offset: (call.H5Tget_member_offset)(id, number), kind: kind(host, inner.id)? });
+                    let member = Member { name, offset: (call.H5Tget_member_offset)(id, number), kind: layout(host, inner.id)? };
+                    members.push((member, (call.H5Tget_size)(inner.id)));
                 }
-                Kind::Compound { bytes, members }
+                in_file_members(bytes, members)?
             }
             class if class < 0 => return Err(fault!("the datatype cannot be read")),
             _ if bytes == 0 || i32::try_from(bytes).is_err() => return Err(fault!("a datatype of {bytes} bytes; Arrow's fixed binaries go to {}", i32::MAX)),

@@ -25,7 +25,11 @@ pub(crate) enum What {
 }
 
 /// An open thing.
+#[repr(C)]
 pub(crate) struct Handle {
+    /// Zero. When a program ends with a committed datatype open, HDF5 takes our pointer for its own `H5T_t` and
+    /// changes what the first field of that points at, unless it is null.
+    nothing: usize,
     mark: u64,
     pub(crate) host: &'static Host,
     /// The object; an attribute's is the one that it belongs to.
@@ -69,7 +73,7 @@ impl Handle {
         let (number, object) = (place.container.number, place.object);
         let file = if let What::File { primary, .. } = what { Some(primary) } else { None };
         let opener = if let What::File { primary: true, .. } = what { OPENERS.fetch_add(1, Ordering::Relaxed) } else { OPENER.get() };
-        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what, opener, path, access: Mutex::new(None) }));
+        let raw = Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what, opener, path, access: Mutex::new(None) }));
         if let Some(primary) = file {
             lock(&FILES).push((number, host.slot, raw as usize, primary));
         }
@@ -85,7 +89,7 @@ impl Handle {
             return *address as *mut c_void;
         }
         let place = Place { container: Container::nowhere(), object: 0 };
-        let raw = Box::into_raw(Box::new(Self { mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
+        let raw = Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
         anchors.push((host.slot, raw as usize));
         raw.cast()
     }
@@ -104,7 +108,11 @@ impl Handle {
     /// # Safety
     /// As for [`Handle::of`]; nobody may use the pointer afterwards.
     pub(crate) unsafe fn close(raw: *mut c_void) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // When a program ends with references open, HDF5 closes their file twice.
+        if !Self::is_open(raw) {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise, and it is open.
         unsafe { Self::of(raw)? };
         lock(&FILES).retain(|(_, _, address, _)| *address != raw as usize);
         lock(&OPEN).retain(|(_, _, address)| *address != raw as usize);
@@ -118,13 +126,17 @@ impl Handle {
         if let What::File { primary: true, .. } = handle.what {
             publish = container.file_handles.fetch_sub(1, Ordering::Relaxed) == 1;
         }
-        publish |= left == 0;
+        // Several processes meet where they close the file, and nowhere else.
+        publish |= left == 0 && container.ranks.get().is_none();
         let settled = match &handle.what {
             What::Dataset(dataset) if Arc::strong_count(dataset) <= 2 => container.rest(handle.place.object, &handle.path, dataset),
             _ => Ok(()),
         };
         handle.forget_unlinked();
         let published = if publish { container.publish() } else { Ok(()) };
+        if publish && container.ranks.get().is_some() {
+            container.writable.store(false, Ordering::Relaxed);
+        }
         settled.and(published)
     }
 
@@ -183,7 +195,7 @@ impl Handle {
         // SAFETY: the address is that of an open handle.
         match known.and_then(|address| unsafe { Self::of(address as *const c_void) }.ok()).map(|file| &file.what) {
             Some(What::File { name, .. }) => name.clone(),
-            _ => self.place.container.folder.display().to_string(),
+            _ => self.place.container.path.display().to_string(),
         }
     }
 

@@ -8,6 +8,9 @@ use crate::container::fault::{Result, fault};
 use crate::ffi::*;
 use crate::functions::Functions;
 
+/// How many refusals of HDF5's own a process survives; a few hundred microseconds.
+const REFUSALS: usize = 20_000;
+
 /// How many libraries one process may have.
 pub(crate) const SLOTS: usize = 4;
 
@@ -44,6 +47,16 @@ fn symbol(library: usize, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: `library` is a handle of dlopen.
     let found = unsafe { libc::dlsym(library as *mut c_void, name.as_ptr()) };
     (!found.is_null()).then_some(found)
+}
+
+/// The name of the file whose code is at `address`.
+pub(crate) fn name_of(address: usize) -> Option<String> {
+    // SAFETY: `Dl_info` is plain data that dladdr fills in; dladdr reads no memory at the address.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(address as *const c_void, &raw mut info) != 0 && !info.dli_fname.is_null();
+        known.then(|| CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned())
+    }
 }
 
 /// The first library on the stack that exports `H5VLregister_connector` itself.
@@ -86,15 +99,55 @@ impl Host {
                 }
             }
             if let Some(host) = place.get().filter(|host| host.base == base) {
+                host.keep_major();
                 return Some(host);
             }
         }
         None
     }
 
+    /// HDF5's functions that refuse every connector but the native one push `H5E_VOL`, a major number, as the minor
+    /// one; and take a reference of it away when the entry goes that they never took. After a few of these refusals
+    /// the number is gone, and every error that names it is another one. So it gets references to lose.
+    fn keep_major(&self) {
+        static KEPT: [OnceLock<()>; SLOTS] = [const { OnceLock::new() }; SLOTS];
+        if let (Some(kept), Some(major)) = (KEPT.get(self.slot), self.global(c"H5E_VOL_g")) {
+            kept.get_or_init(|| {
+                for _ in 0..REFUSALS {
+                    // SAFETY: an id of the library.
+                    unsafe { (self.call.H5Iinc_ref)(major) };
+                }
+            });
+        }
+    }
+
     /// The library of a slot.
     pub(crate) fn of(slot: usize) -> Result<&'static Self> {
         HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| fault!("the HDF5 library that calls is not known"))
+    }
+
+    /// Whether the library is trying connectors on a file that it could not open itself, and would take what comes
+    /// back for a native file: HDF5 2.0 to 2.2 do, and end the program.
+    pub(crate) fn would_mistake(&self) -> bool {
+        let (mut major, mut minor, mut release) = (0u32, 0u32, 0u32);
+        let Some(call) = self.address(c"H5get_libversion") else { return false };
+        // SAFETY: the function has this signature in every HDF5, and the places are variables of ours.
+        unsafe {
+            let call: unsafe extern "C" fn(*mut u32, *mut u32, *mut u32) -> herr_t = std::mem::transmute(call);
+            if call(&raw mut major, &raw mut minor, &raw mut release) < 0 || major < 2 {
+                return false;
+            }
+        }
+        let mut frames = [std::ptr::null_mut(); 64];
+        // SAFETY: the array has room for as many addresses as are asked for.
+        let count = unsafe { libc::backtrace(frames.as_mut_ptr(), 64) };
+        frames.iter().take(usize::try_from(count).unwrap_or(0)).any(|address| {
+            // SAFETY: `Dl_info` is plain data; a name is a string of the loader.
+            unsafe {
+                let mut info: libc::Dl_info = std::mem::zeroed();
+                libc::dladdr(*address, &raw mut info) != 0 && info.dli_fbase as usize == self.base && !info.dli_sname.is_null() && CStr::from_ptr(info.dli_sname).to_bytes().starts_with(b"H5Fopen")
+            }
+        })
     }
 
     /// Where the library has a function.

@@ -14,6 +14,8 @@ mod functions;
 mod guard;
 mod handle;
 mod host;
+mod mpi;
 mod old_calls;
+mod old_references;
 mod plist;
 mod transfer;

@@ -11,6 +11,7 @@ use crate::callbacks::location::object_of;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, SLOTS};
+use crate::old_references;
 
 /// All fields of `H5O_info2_t`.
 const ALL: c_uint = 0xb;
@@ -94,7 +95,7 @@ unsafe extern "C" fn tell_object(object: hid_t, name: *const c_char, info: *cons
 }
 
 /// Whether an id is of something that this connector has open.
-fn is_ours(host: &Host, id: hid_t) -> bool {
+pub(crate) fn is_ours(host: &Host, id: hid_t) -> bool {
     // SAFETY: H5Iget_type takes any number; H5VLobject an id of a thing that a connector has.
     unsafe {
         match (host.call.H5Iget_type)(id) {
@@ -191,19 +192,31 @@ calls! {
         };
 }
 
+/// The functions that are exchanged: those above, and those about references.
+fn names() -> impl Iterator<Item = &'static CStr> {
+    NAMES.iter().map(|(old, _)| *old).chain(old_references::NAMES.iter().copied())
+}
+
+/// Where the library of a slot has one of these functions.
+pub(crate) fn old_address(slot: usize, name: &CStr) -> Option<usize> {
+    let place = names().position(|known| known == name)?;
+    ADDRESSES.get(slot)?.get()?.old.get(place).copied().filter(|address| *address != 0)
+}
+
 /// Leads the calls of what is loaded now to the functions above; again when more has been loaded.
 pub(crate) fn redirect(host: &'static Host) {
     let Some(place) = ADDRESSES.get(host.slot) else { return };
     let addresses = place.get_or_init(|| {
         let find = |name: &CStr| host.address(name).unwrap_or(0);
-        Addresses { host, old: NAMES.iter().map(|(old, _)| find(old)).collect(), new: NAMES.iter().map(|(_, new)| find(new)).collect() }
+        Addresses { host, old: names().map(find).collect(), new: NAMES.iter().map(|(_, new)| find(new)).collect() }
     });
     let ours = match host.slot {
-        0 => ours::<0>(),
-        1 => ours::<1>(),
-        2 => ours::<2>(),
-        _ => ours::<3>(),
+        0 => [ours::<0>(), old_references::ours::<0>()],
+        1 => [ours::<1>(), old_references::ours::<1>()],
+        2 => [ours::<2>(), old_references::ours::<2>()],
+        _ => [ours::<3>(), old_references::ours::<3>()],
     };
+    let ours = ours.concat();
     let mut walk = Walk { addresses, ours, seen: 0 };
     // SAFETY: the callback gets the walk that lives here.
     unsafe { libc::dl_iterate_phdr(Some(object_loaded), (&raw mut walk).cast()) };
@@ -269,7 +282,7 @@ unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
                 if !name.to_bytes().starts_with(b"H5") {
                     continue;
                 }
-                let Some(number) = NAMES.iter().position(|(old, _)| *old == name) else { continue };
+                let Some(number) = names().position(|old| old == name) else { continue };
                 let (Some(old), Some(ours)) = (walk.addresses.old.get(number), walk.ours.get(number)) else { continue };
                 let slot = (base + offset) as *mut usize;
                 // One that was not called yet may still point at the loader's own code in the object.

@@ -1,8 +1,21 @@
 //! Property lists: kept as `H5Pencode2`'s bytes, asked for single properties.
 
-use crate::container::fault::{Result, fault};
+use crate::container::fault::{Fault, Result, fault};
+use crate::container::model::{Body, Object};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
+
+/// `H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED`.
+const TRACKED_AND_INDEXED: u32 = 3;
+
+/// `H5F_ACC_DEFAULT`.
+const EXTERNAL_AS_PARENT: u32 = 0xffff;
+/// `H5FD_FEAT_DEFAULT_VFD_COMPATIBLE`.
+const LIKE_DEFAULT: std::ffi::c_ulong = 0x8000;
+/// `H5FD_FEAT_ALLOW_FILE_IMAGE`: the core driver's.
+const ALLOWS_IMAGE: std::ffi::c_ulong = 0x400;
+/// `H5D_FILL_TIME_NEVER`.
+const FILL_NEVER: i32 = 1;
 
 /// An error where an id is neither a property list nor the default.
 pub(crate) fn check_list(host: &Host, id: hid_t) -> Result<()> {
@@ -30,20 +43,45 @@ pub(crate) fn encode(host: &Host, plist: hid_t) -> Vec<u8> {
     }
 }
 
-/// As [`encode`], without the fill value: one of variable length is encoded as an address in memory.
-pub(crate) fn encode_without_fill(host: &Host, plist: hid_t, datatype: hid_t) -> Result<Vec<u8>> {
-    if plist <= 0 {
-        return Ok(Vec::new());
-    }
+/// Whether a program gave a fill value.
+pub(crate) fn has_fill(host: &Host, plist: hid_t) -> bool {
     let mut defined = 0;
-    // SAFETY: ids of the library, and an out parameter.
+    // SAFETY: an id of the library, and an out parameter.
+    plist > 0 && unsafe { (host.call.H5Pfill_value_defined)(plist, &raw mut defined) } >= 0 && defined == H5D_FILL_VALUE_USER_DEFINED
+}
+
+/// As [`encode`], of a list that creates a dataset. One whose values are of variable length goes without its fill value,
+/// which would be encoded as an address in memory; of any other the fill value is given the dataset's own `datatype`,
+/// for a program may have given it as one of variable length.
+pub(crate) fn encode_of_dataset(host: &Host, plist: hid_t, datatype: hid_t, has_heap: bool) -> Result<Vec<u8>> {
+    if !has_fill(host, plist) {
+        return Ok(encode(host, plist));
+    }
+    // SAFETY: ids of the library; the buffer has room for an element.
     unsafe {
-        if (host.call.H5Pfill_value_defined)(plist, &raw mut defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED {
-            return Ok(encode(host, plist));
-        }
         let copy = Owned::new((host.call.H5Pcopy)(plist), host.call.H5Pclose, "the property list cannot be copied")?;
-        check((host.call.H5Pset_fill_value)(copy.id, datatype, std::ptr::null()), "the fill value cannot be taken out")?;
+        let mut value = vec![0u8; (host.call.H5Tget_size)(datatype)];
+        if !has_heap {
+            check((host.call.H5Pget_fill_value)(plist, datatype, value.as_mut_ptr().cast()), "the fill value does not fit the datatype")?;
+        }
+        let value = if has_heap { std::ptr::null() } else { value.as_ptr() };
+        check((host.call.H5Pset_fill_value)(copy.id, datatype, value.cast()), "the fill value cannot be kept")?;
         Ok(encode(host, copy.id))
+    }
+}
+
+/// Gives a list a fill value of variable length; `value` is an element in the form of `target`.
+pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owned, value: &[u8]) -> Result<()> {
+    // SAFETY: ids of the library; both buffers have room for an element in either form.
+    unsafe {
+        let most = (host.call.H5Tget_size)(memory.id).max((host.call.H5Tget_size)(target.id)).max(value.len());
+        let (mut element, mut background) = (value.to_vec(), vec![0u8; most]);
+        element.resize(most, 0);
+        check((host.call.H5Tconvert)(target.id, memory.id, 1, element.as_mut_ptr().cast(), background.as_mut_ptr().cast(), 0), "the fill value cannot be converted")?;
+        let set = check((host.call.H5Pset_fill_value)(list.id, memory.id, element.as_ptr().cast()), "the fill value cannot be told");
+        let scalar = Owned::new((host.call.H5Screate)(H5S_SCALAR), host.call.H5Sclose, "no dataspace")?;
+        check((host.call.H5Treclaim)(memory.id, scalar.id, 0, element.as_mut_ptr().cast()), "the fill value cannot be given back")?;
+        set.map(|_| ())
     }
 }
 
@@ -82,6 +120,37 @@ pub(crate) fn utf8(host: &Host, plist: hid_t) -> bool {
     plist > 0 && unsafe { (host.call.H5Pget_char_encoding)(plist, &raw mut cset) } >= 0 && cset == 1
 }
 
+/// Refuses file drivers whose file is none at the path: a program that asks for one would look for its bytes elsewhere.
+pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
+    if fapl <= 0 {
+        return Ok(());
+    }
+    let (mut flags, mut increment, mut on_disk) = (0, 0, true);
+    // SAFETY: ids of the library, and out parameters.
+    unsafe {
+        let driver = (host.call.H5Pget_driver)(fapl);
+        if driver <= 0 || (host.call.H5FDdriver_query)(driver, &raw mut flags) < 0 {
+            return Ok(());
+        }
+        if flags & ALLOWS_IMAGE != 0 {
+            check((host.call.H5Pget_fapl_core)(fapl, &raw mut increment, &raw mut on_disk), "the file driver cannot be asked")?;
+        } else if flags & LIKE_DEFAULT == 0 {
+            return Err(Fault::unsupported("a file driver that keeps its bytes in several files, or in a program's own object; a container is at its path"));
+        }
+    }
+    if on_disk { Ok(()) } else { Err(Fault::unsupported("a file in memory alone (the core driver without a backing store); a container is on disk")) }
+}
+
+/// Whether files behind external links shall be opened for writing; none where the file with the link decides.
+pub(crate) fn opens_external(host: &Host, plist: hid_t) -> Option<bool> {
+    let mut flags = EXTERNAL_AS_PARENT;
+    if plist > 0 {
+        // SAFETY: an out parameter.
+        unsafe { (host.call.H5Pget_elink_acc_flags)(plist, &raw mut flags) };
+    }
+    (flags != EXTERNAL_AS_PARENT).then_some(flags & 1 != 0)
+}
+
 /// How many soft links may be followed.
 pub(crate) fn links_left(host: &Host, plist: hid_t) -> usize {
     let mut count = 16;
@@ -106,6 +175,25 @@ pub(crate) fn tracks_attributes(host: &Host, plist: hid_t) -> bool {
     plist > 0 && unsafe { (host.call.H5Pget_attr_creation_order)(plist, &raw mut flags) } >= 0 && flags & 1 != 0
 }
 
+/// The creation property list of a group. A root group is created with the file's list, which is none of a group:
+/// what that said of orders is said here.
+pub(crate) fn of_group(host: &Host, object: &Object) -> Result<Owned> {
+    let list = decode(host, &object.creation, c"H5P_CLS_GROUP_CREATE_ID_g")?;
+    if object.creation.is_empty() {
+        let tracked = matches!(object.body, Body::Group { tracked: true, .. });
+        // SAFETY: an id of the library.
+        unsafe {
+            if tracked {
+                check((host.call.H5Pset_link_creation_order)(list.id, TRACKED_AND_INDEXED), "the order of links cannot be told")?;
+            }
+            if object.attributes_tracked {
+                check((host.call.H5Pset_attr_creation_order)(list.id, TRACKED_AND_INDEXED), "the order of attributes cannot be told")?;
+            }
+        }
+    }
+    Ok(list)
+}
+
 /// The time that an object made now shall have; 0 where times are not tracked.
 pub(crate) fn born(host: &Host, plist: hid_t) -> i64 {
     let mut track = false;
@@ -117,13 +205,13 @@ pub(crate) fn born(host: &Host, plist: hid_t) -> i64 {
 
 /// One element that was never written, in the form of `target`; empty: zeros.
 pub(crate) fn fill(host: &Host, creation: hid_t, memory: hid_t, target: hid_t) -> Result<Vec<u8>> {
-    let mut defined = 0;
-    if creation <= 0 {
+    let mut time = 0;
+    if !has_fill(host, creation) {
         return Ok(Vec::new());
     }
     // SAFETY: out parameters; the buffer has room for an element in either form.
     unsafe {
-        if (host.call.H5Pfill_value_defined)(creation, &raw mut defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED {
+        if (host.call.H5Pget_fill_time)(creation, &raw mut time) >= 0 && time == FILL_NEVER {
             return Ok(Vec::new());
         }
         let (small, large) = ((host.call.H5Tget_size)(memory), (host.call.H5Tget_size)(target));

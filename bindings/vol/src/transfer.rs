@@ -304,11 +304,11 @@ impl Io<'_> {
         let (host, container) = (self.host, &self.handle.place.container);
         let dataset = self.handle.dataset()?;
         let fill = || {
-            let creation = lock(&container.tree).object(self.handle.place.object)?.creation.clone();
-            super::callbacks::dataset::fill_of(host, container, &creation, &dataset.datatype)
+            let object = lock(&container.tree).object(self.handle.place.object)?.clone();
+            super::callbacks::dataset::fill_of(host, container, &object, &dataset.datatype)
         };
         let fill = if lock(&dataset.extent).table.is_none() { fill()? } else { Vec::new() };
-        dataset.with_table(&container.folder, || Ok(fill), |table, _| work(table))
+        dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |table, _| work(table))
     }
 
     /// Brings elements from memory into the columns.
@@ -485,7 +485,7 @@ unsafe fn adopt_references(host: &'static Host, handle: &Handle, memory: hid_t, 
             return Ok(());
         }
         let place = crate::container::path::Place { container: std::sync::Arc::clone(&handle.place.container), object: crate::container::model::ROOT };
-        let what = crate::handle::What::File { fapl: None, writable: false, name: handle.place.container.folder.display().to_string(), primary: false };
+        let what = crate::handle::What::File { fapl: None, writable: false, name: handle.place.container.path.display().to_string(), primary: false };
         let raw = Handle::give(host, place, what, "/".to_owned());
         let file = (host.call.H5VLwrap_register)(raw, H5I_FILE);
         if file < 0 {

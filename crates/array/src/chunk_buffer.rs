@@ -1,5 +1,7 @@
 //! The bytes of one decoded chunk, and how they are arranged.
 
+use crate::{Error, Result, join_planes};
+
 /// How the bytes of a chunk's elements lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrangement {
@@ -33,6 +35,17 @@ impl ChunkBuffer {
     /// What is in the buffer.
     pub fn chunk(&self) -> DecodedChunk<'_> {
         DecodedChunk { bytes: &self.bytes, arrangement: self.arrangement }
+    }
+    /// Puts the elements, of `size` bytes, together where they are in planes. `spare` is memory for it, and
+    /// has what was there afterwards.
+    pub fn join(&mut self, size: usize, spare: &mut Vec<u8>) -> Result<()> {
+        if self.arrangement == Arrangement::Planes {
+            spare.resize(self.bytes.len(), 0);
+            join_planes(&self.bytes, size, 0, spare).ok_or_else(|| Error::internal("planes of unequal length"))?;
+            std::mem::swap(&mut self.bytes, spare);
+            self.arrangement = Arrangement::Elements;
+        }
+        Ok(())
     }
 }
 

@@ -30,7 +30,7 @@ pub use datatype::{
 pub use elements::{Elements, HeapObjects, HeapReference};
 pub use error::{Error, ErrorKind, Result};
 pub use planes::join_planes;
-pub use scatter::scatter;
+pub use scatter::{Placement, scatter};
 pub use selection::{Axis, Run, Selection};
 pub use stored_reference::{ReferenceTarget, ReferencedPart, StoredReference};
 pub use stored_selection::{HyperslabAxis, StoredSelection};

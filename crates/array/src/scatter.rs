@@ -1,15 +1,10 @@
 //! Scatter: the wanted elements of one decoded chunk go to their places in the output.
 
+use crate::interleave::STRIP;
 use crate::selection::Run;
 use crate::{Arrangement, DecodedChunk, Error, Result, Selection, join_planes};
 
-/// Copies what `selection` wants of a chunk into `out`.
-///
-/// * `chunk`: the decoded elements of a box of `chunk_shape` (row-major) whose first element has the
-///   dataset coordinates `origin`;
-/// * `out`: row-major bytes of `selection.shape()`, or of the part of it that starts at position
-///   `target_origin` and has extent `target_shape`; what lies outside of `out` is left alone;
-/// * `element_size`: bytes of one element.
+/// Copies what `selection` wants of a chunk into `out`: [`Placement::new`] and [`Placement::copy`] in one.
 #[expect(clippy::too_many_arguments, reason = "two boxes and what lies between them")]
 pub fn scatter(
     chunk: DecodedChunk<'_>,
@@ -21,48 +16,103 @@ pub fn scatter(
     target_shape: &[u64],
     element_size: usize,
 ) -> Result<()> {
-    let ndim = selection.axes().len();
-    if [chunk_shape.len(), origin.len(), target_origin.len(), target_shape.len()] != [ndim; 4] {
-        return Err(Error::internal("scatter: the boxes differ in ndim"));
+    match Placement::new(chunk_shape, origin, selection, target_origin, target_shape, element_size)? {
+        Some(placement) => placement.copy(chunk, out),
+        None => Ok(()),
     }
-    let mut runs = Vec::with_capacity(ndim);
-    for (((axis, (&extent, &from)), &first), &count) in selection
-        .axes()
-        .iter()
-        .zip(chunk_shape.iter().zip(origin))
-        .zip(target_origin)
-        .zip(target_shape)
-    {
-        let part = axis.sub_axis(first, count);
-        runs.push(part.runs_within(from, from.saturating_add(extent)));
-    }
-    if runs.iter().any(Vec::is_empty) {
-        return Ok(());
-    }
-    // Trailing dimensions that are copied whole on both sides merge into one long run.
-    let mut element = element_size;
-    let (mut source_shape, mut wanted_shape) = (chunk_shape.to_vec(), target_shape.to_vec());
-    while let (Some(run), Some(&source), Some(&target)) =
-        (runs.last(), source_shape.last(), wanted_shape.last())
-    {
-        let whole = matches!(run.as_slice(), [Run { source: 0, target: 0, count }] if *count == source && *count == target);
-        if !whole {
-            break;
-        }
-        element = usize::try_from(source)
-            .ok()
-            .and_then(|n| n.checked_mul(element))
-            .ok_or_else(|| Error::internal("scatter: a row exceeds memory"))?;
-        runs.pop();
-        source_shape.pop();
-        wanted_shape.pop();
-    }
-    let row = Row { bytes: element, element: element_size };
-    copy(chunk, &source_shape, out, &wanted_shape, &runs, row, 0, 0)
 }
 
+/// Where the elements of one chunk go in the output.
+#[derive(Debug)]
+pub struct Placement {
+    /// Shape of the chunk and of the output, in rows.
+    source_shape: Vec<u64>,
+    target_shape: Vec<u64>,
+    /// Which rows, a dimension.
+    runs: Vec<Vec<Run>>,
+    row: Row,
+    /// Elements of the chunk, whether wanted or not.
+    chunk_elements: u64,
+}
+
+impl Placement {
+    /// Places what `selection` wants of a chunk; `None` where that is nothing.
+    ///
+    /// * `chunk_shape`, `origin`: the box of the dataset that the chunk holds, row-major;
+    /// * `target_origin`, `target_shape`: the output is row-major bytes of `selection.shape()`, or of the part
+    ///   of it that starts at this position and has this extent; what lies outside of it is left alone;
+    /// * `element_size`: bytes of one element.
+    pub fn new(
+        chunk_shape: &[u64],
+        origin: &[u64],
+        selection: &Selection,
+        target_origin: &[u64],
+        target_shape: &[u64],
+        element_size: usize,
+    ) -> Result<Option<Self>> {
+        let ndim = selection.axes().len();
+        if [chunk_shape.len(), origin.len(), target_origin.len(), target_shape.len()] != [ndim; 4] {
+            return Err(Error::internal("scatter: the boxes differ in ndim"));
+        }
+        let mut runs = Vec::with_capacity(ndim);
+        for (((axis, (&extent, &from)), &first), &count) in selection
+            .axes()
+            .iter()
+            .zip(chunk_shape.iter().zip(origin))
+            .zip(target_origin)
+            .zip(target_shape)
+        {
+            let part = axis.sub_axis(first, count);
+            runs.push(part.runs_within(from, from.saturating_add(extent)));
+        }
+        if runs.iter().any(Vec::is_empty) {
+            return Ok(None);
+        }
+        // Trailing dimensions that are copied whole on both sides merge into one long run.
+        let mut bytes = element_size;
+        let (mut source_shape, mut wanted_shape) = (chunk_shape.to_vec(), target_shape.to_vec());
+        while let (Some(run), Some(&source), Some(&target)) =
+            (runs.last(), source_shape.last(), wanted_shape.last())
+        {
+            let whole = matches!(run.as_slice(), [Run { source: 0, target: 0, count }] if *count == source && *count == target);
+            if !whole {
+                break;
+            }
+            bytes = usize::try_from(source)
+                .ok()
+                .and_then(|n| n.checked_mul(bytes))
+                .ok_or_else(|| Error::internal("scatter: a row exceeds memory"))?;
+            runs.pop();
+            source_shape.pop();
+            wanted_shape.pop();
+        }
+        let row = Row { bytes, element: element_size };
+        let chunk_elements = chunk_shape.iter().product();
+        Ok(Some(Self { source_shape, target_shape: wanted_shape, runs, row, chunk_elements }))
+    }
+
+    /// Whether much of the chunk is wanted, in rows too short for planes to be joined on the way at speed:
+    /// then [`ChunkBuffer::join`](crate::ChunkBuffer::join) all of it first.
+    pub fn is_in_short_rows(&self) -> bool {
+        let elements_of_row = self.row.bytes.checked_div(self.row.element).unwrap_or(0) as u64;
+        let counts = |runs: &Vec<Run>| runs.iter().map(|run| run.count).sum::<u64>();
+        let longest = self.runs.last().map_or(1, |runs| runs.iter().map(|run| run.count).max().unwrap_or(0));
+        let wanted = self.runs.iter().map(counts).fold(elements_of_row, u64::saturating_mul);
+        longest.saturating_mul(elements_of_row) < STRIP as u64 && wanted >= self.chunk_elements / LEAST_WANTED
+    }
+
+    /// Copies the elements of `chunk` to their places in `out`.
+    pub fn copy(&self, chunk: DecodedChunk<'_>, out: &mut [u8]) -> Result<()> {
+        copy(chunk, &self.source_shape, out, &self.target_shape, &self.runs, self.row, 0, 0)
+    }
+}
+
+/// From which part of a chunk on, one in so many, joining all of its planes costs less than joining the wanted
+/// elements one by one.
+const LEAST_WANTED: u64 = 8;
+
 /// What is copied as one: an element, or several that lie together on both sides.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Row {
     bytes: usize,
     /// Bytes of one element.
@@ -117,7 +167,7 @@ fn copy_rows(chunk: DecodedChunk<'_>, out: &mut [u8], source: u64, target: u64, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, ChunkGrid};
+    use crate::{Axis, ChunkBuffer, ChunkGrid};
     use proptest::prelude::*;
 
     fn axis(extent: u64) -> BoxedStrategy<Axis> {
@@ -158,7 +208,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_scattered_into_a_hyperslab_equal_nested_loops((shape, chunk_shape, axes) in case(), shuffled in any::<bool>()) {
+        fn chunks_scattered_into_a_hyperslab_equal_nested_loops((shape, chunk_shape, axes) in case(), shuffled in any::<bool>(), joined in any::<bool>()) {
             let selection = Selection::new(axes.clone(), &shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
             let grid = ChunkGrid::new(shape.clone(), chunk_shape.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
             let wanted = selection.shape();
@@ -173,11 +223,14 @@ mod tests {
                     })
                     .collect();
                 let planes: Vec<u8> = [0, 1].iter().flat_map(|byte| chunk.iter().skip(*byte).step_by(2).copied()).collect();
-                let decoded = match shuffled {
-                    true => DecodedChunk { bytes: &planes, arrangement: Arrangement::Planes },
-                    false => DecodedChunk::from(chunk.as_slice()),
+                let mut buffer = match shuffled {
+                    true => ChunkBuffer { bytes: planes, arrangement: Arrangement::Planes },
+                    false => ChunkBuffer { bytes: chunk, arrangement: Arrangement::Elements },
                 };
-                scatter(decoded, &chunk_shape, &origin, &selection, &mut out, &vec![0; shape.len()], &wanted, 2)
+                if joined {
+                    buffer.join(2, &mut Vec::new()).map_err(|e| TestCaseError::fail(e.to_string()))?;
+                }
+                scatter(buffer.chunk(), &chunk_shape, &origin, &selection, &mut out, &vec![0; shape.len()], &wanted, 2)
                     .map_err(|e| TestCaseError::fail(e.to_string()))?;
             }
             let expected: Vec<u8> = every_index(&wanted)

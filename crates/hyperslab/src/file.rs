@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
 use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Link, LinkTarget, Object, ObjectId, Tree};
+use hyperslab_storage::LocalFile;
 
 use crate::chunk_cache::ChunkCache;
 use crate::neighbours::Neighbours;
@@ -131,7 +132,7 @@ impl File {
     }
     /// The same file opened anew, as its writer has left it since.
     pub fn reopen(&self) -> Result<File> {
-        self.session().open_at_depth(self.path(), self.depth)
+        self.session().open_at_depth(self.path(), self.depth, |path| LocalFile::open(path))
     }
     /// The path it was opened by.
     pub fn path(&self) -> &Path {

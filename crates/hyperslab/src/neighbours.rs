@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{LocalFile, Piece, Pieces, Storage};
@@ -58,6 +58,17 @@ impl Neighbours {
 impl File {
     /// Opens the file that this one calls `name`.
     pub(crate) fn neighbour(&self, name: &str) -> Result<File> {
+        self.neighbour_by(name, |path| LocalFile::open(path), true)
+    }
+
+    /// As [`File::neighbour`], for one of many files that hold parts of a virtual dataset, of which `bytes` are read now.
+    pub(crate) fn source(&self, name: &str, bytes: usize) -> Result<File> {
+        /// To open a file again costs little beside reading so much of it, and its memory can be used again at once.
+        const MUCH: usize = 256 << 10;
+        self.neighbour_by(name, |path| LocalFile::open_source(path), bytes < MUCH)
+    }
+
+    fn neighbour_by(&self, name: &str, open: fn(&Path) -> Result<LocalFile>, keep: bool) -> Result<File> {
         self.step_to(name, |depth| {
             if name == "." {
                 return Ok(self.clone());
@@ -67,8 +78,13 @@ impl File {
             if let Some(file) = files().get(&path) {
                 return Ok(file.clone());
             }
-            let file = self.session().open_at_depth(&path, depth)?;
-            files().insert(path, file.clone());
+            let file = self.session().open_at_depth(&path, depth, open)?;
+            if keep {
+                let mut files = files();
+                if files.len() < most_kept() {
+                    files.insert(path, file.clone());
+                }
+            }
             Ok(file)
         })
     }
@@ -112,6 +128,14 @@ impl File {
         known().insert(dataset, storage.clone());
         Ok(storage)
     }
+}
+
+/// How many neighbours of one file stay open: each may hold a descriptor, of which the process has others to use. Those
+/// beyond are opened each time.
+fn most_kept() -> usize {
+    const LEAST: usize = 64;
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| (hyperslab_storage::most_open_files() / 4).max(LEAST))
 }
 
 /// Whether an error says that a file or object is not there.

@@ -101,7 +101,7 @@ impl Session {
     }
     /// Opens a local file; the bytes tell its format.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
-        self.open_at_depth(path.as_ref(), 0)
+        self.open_at_depth(path.as_ref(), 0, |path| LocalFile::open(path))
     }
     /// Opens many local files side by side, in the given order; the first error in that order names its file.
     pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
@@ -116,10 +116,10 @@ impl Session {
         opened.into_iter().collect()
     }
     /// Opens a file that another one points at, `depth` files away from the first.
-    pub(crate) fn open_at_depth(&self, path: &Path, depth: u32) -> Result<File> {
+    pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, open: fn(&Path) -> Result<LocalFile>) -> Result<File> {
         let (storage, opened) = patiently(
             || {
-                let mut storage = Arc::new(LocalFile::open(path)?);
+                let mut storage = Arc::new(open(path)?);
                 if being_written(storage.as_ref()) {
                     storage = Arc::new(LocalFile::open_growing(path)?);
                 }

@@ -38,11 +38,12 @@ impl Pool {
         Ok(Values { bytes, used: length, pool: self.clone() })
     }
 
-    /// The kept memory that fits best; none that would waste more than it holds.
+    /// The kept memory that fits best, of several what came back last: it is still in the processor's cache.
+    /// None that would waste more than it holds.
     fn kept(&self, length: usize) -> Option<Vec<u8>> {
         let mut free = self.free()?;
         let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
-        let best = free.iter().enumerate().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
+        let best = free.iter().enumerate().rev().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
         let number = best.map(|(number, _)| number)?;
         Some(free.swap_remove(number))
     }

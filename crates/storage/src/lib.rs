@@ -12,7 +12,7 @@ mod pieces;
 mod shared;
 
 pub use coalesce::{coalesce, CoalescedRange};
-pub use local::LocalFile;
+pub use local::{LocalFile, most_open_files};
 pub use memory::Memory;
 pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, unique_name};
 pub use overlay::Overlay;
@@ -42,6 +42,10 @@ pub trait Storage: Send + Sync {
     fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let _ = (offset, length);
         None
+    }
+    /// Says that what describes the file lies around `offset`: worth one read of some kilobytes, then kept.
+    fn keep(&self, offset: u64) {
+        let _ = offset;
     }
     /// When it had been changed last when it was opened, in nanoseconds since 1970, where that is known.
     fn modified_nanoseconds(&self) -> Option<u64> {

@@ -12,6 +12,13 @@ use crate::{Storage, check_range};
 
 /// Bytes at the beginning that are read when a file is opened: its metadata, or all of a small file.
 const HEAD_BYTES: usize = 16 << 10;
+/// The same of a file that is one of many which hold parts of a dataset: values begin soon, and to read them twice costs
+/// more than a second call.
+const SOURCE_HEAD_BYTES: usize = 2 << 10;
+/// Bytes that are kept where a file's metadata is not at its beginning, and how many of them before the place that is
+/// known: what an object leads to tends to be written first.
+const TAIL_BYTES: u64 = 2 << 10;
+const BEFORE_BYTES: u64 = 1536;
 
 /// An open local file.
 #[derive(Debug)]
@@ -20,6 +27,8 @@ pub struct LocalFile {
     /// Opened again where there turns out to be more.
     file: OnceLock<File>,
     head: Box<[u8]>,
+    /// Other bytes that are kept, and where they begin.
+    tail: OnceLock<(u64, Box<[u8]>)>,
     /// Known so far: a file that is being written grows.
     length: AtomicU64,
     /// When it was changed last, before it was opened.
@@ -31,6 +40,11 @@ impl LocalFile {
     /// Opens `path` for reading, and reads its beginning; `NotFound` or `Io` with the path otherwise.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with_head(path.as_ref(), HEAD_BYTES)
+    }
+
+    /// Opens `path`, one of many files of which little is read but values.
+    pub fn open_source(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with_head(path.as_ref(), SOURCE_HEAD_BYTES)
     }
 
     /// Opens `path`, whose bytes may change under way: none are kept.
@@ -56,14 +70,15 @@ impl LocalFile {
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
             let modified_nanoseconds = file.metadata().ok().and_then(|metadata| modified(&metadata));
-            return Ok(Self { file: OnceLock::new(), head, length, modified_nanoseconds, name });
+            return Ok(Self { file: OnceLock::new(), head, tail: OnceLock::new(), length, modified_nanoseconds, name });
         }
         let metadata = file.metadata().map_err(in_file)?;
         if metadata.is_dir() {
             return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
         }
         let modified_nanoseconds = modified(&metadata);
-        Ok(Self { file: OnceLock::from(file), head, length: AtomicU64::new(metadata.len()), modified_nanoseconds, name })
+        let length = AtomicU64::new(metadata.len());
+        Ok(Self { file: OnceLock::from(file), head, tail: OnceLock::new(), length, modified_nanoseconds, name })
     }
 }
 
@@ -84,6 +99,12 @@ impl LocalFile {
 fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
     let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
     u64::try_from(since.as_nanos()).ok()
+}
+
+/// How many files this process may have open at a time.
+pub fn most_open_files() -> usize {
+    let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    allowed.and_then(|allowed| usize::try_from(allowed).ok()).unwrap_or(usize::MAX)
 }
 
 thread_local! {
@@ -161,8 +182,28 @@ impl Storage for LocalFile {
         Ok(())
     }
     fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
-        let start = usize::try_from(offset).ok()?;
-        self.head.get(start..start.checked_add(length)?)
+        let within = |bytes: &'_ [u8], from: u64| {
+            let start = usize::try_from(offset.checked_sub(from)?).ok()?;
+            Some(start..start.checked_add(length)?).filter(|range| range.end <= bytes.len())
+        };
+        if let Some(range) = within(&self.head, 0) {
+            return self.head.get(range);
+        }
+        let (from, tail) = self.tail.get()?;
+        tail.get(within(tail, *from)?)
+    }
+    fn keep(&self, offset: u64) {
+        // Of a file that may change nothing is kept, and of a small one all is.
+        if self.head.is_empty() || offset < self.head.len() as u64 || self.tail.get().is_some() {
+            return;
+        }
+        let start = offset.saturating_sub(BEFORE_BYTES).max(self.head.len() as u64);
+        let Some(length) = self.len().checked_sub(start).and_then(|left| usize::try_from(left.min(TAIL_BYTES)).ok()) else { return };
+        let mut bytes = vec![0; length].into_boxed_slice();
+        // Whoever needs the bytes reads them then, and hears why that fails.
+        if self.read_exact_at(start, &mut bytes).is_ok() {
+            let _ = self.tail.set((start, bytes));
+        }
     }
     fn name(&self) -> &str {
         &self.name

@@ -10,6 +10,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 #[derive(Debug)]
 pub struct Output {
     file: File,
+    /// Its name while it is written; `target` itself where nobody looks there.
     aside: PathBuf,
     target: PathBuf,
     published: bool,
@@ -59,6 +60,15 @@ impl Output {
         Ok(Self { file, aside, target, published: false, durable: true })
     }
 
+    /// Begins a file under the name that it keeps, where nobody looks before they are told; there must be none. Whoever
+    /// tells of it brings its name to the disk.
+    pub fn in_place(target: impl AsRef<Path>) -> Result<Self> {
+        let target = target.as_ref().to_path_buf();
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&target);
+        let file = file.map_err(|error| Error::from(error).in_file(target.display().to_string()))?;
+        Ok(Self { file, aside: target.clone(), target, published: false, durable: true })
+    }
+
     /// Leaves it to the operating system when the bytes get to the disk: readers still see all or nothing, but a
     /// power cut may lose a file that was published.
     pub fn without_sync(&mut self) {
@@ -99,9 +109,15 @@ impl Output {
     /// Ends the file at `length` bytes, waits until they are on the disk, gives the file its name, and waits
     /// until that is on the disk too.
     pub fn publish(mut self, length: u64, existing: Existing) -> Result<()> {
-        self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))?;
+        if self.file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len() != length {
+            self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))?;
+        }
         if self.durable {
             self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))?;
+        }
+        if self.aside == self.target {
+            self.published = true;
+            return Ok(());
         }
         match existing {
             Existing::Replace => std::fs::rename(&self.aside, &self.target).map_err(|error| self.failed(error, "cannot rename"))?,
@@ -199,6 +215,20 @@ mod tests {
         drop(Output::create(&target)?);
         assert_eq!(std::fs::read(&target)?, b"\0\0ab");
         assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_under_its_own_name_is_new_and_goes_where_it_is_not_published() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let target = folder.path().join("x");
+        drop(Output::in_place(&target)?);
+        assert!(!target.exists());
+        let output = Output::in_place(&target)?;
+        output.write_at(0, b"abcd")?;
+        assert!(Output::in_place(&target).is_err());
+        output.publish(3, Existing::Keep)?;
+        assert_eq!(std::fs::read(&target)?, b"abc");
         Ok(())
     }
 

@@ -16,10 +16,10 @@ from .query import Histogram, Query, Step, query
 from .sql import sql
 from .table import Split, Table
 from .write_table import write_table
-from .writing import ExternalLink, NewDataset, NewFile, NewGroup, SoftLink, create
+from .writing import ExternalLink, NewDataset, NewFile, NewGroup, NewReference, SoftLink, create
 
 __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink",
            "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
-           "NewFile", "NewGroup", "NewNetcdf", "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
+           "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
            "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
            "index_task", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

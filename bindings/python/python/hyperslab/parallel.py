@@ -239,8 +239,14 @@ class WritePlan:
         subfiles, repeated, left = self._native.commit([bytes(fragment) for fragment in fragments])
         return Committed([Subfile(*subfile) for subfile in subfiles], repeated, left)
 
+    def begin(self) -> None:
+        """Makes the folder of the subfiles now, before the plan goes to tasks: none of them makes it from then on, so
+        `abort` may be called while some are at work. They fail, and those that come late with a `CancelledError`."""
+        self._native.begin()
+
     def abort(self) -> None:
-        """Gives the write up and removes what its tasks have written. May be called again."""
+        """Gives the write up and removes what its tasks have written. May be called again. Tasks must have ended, but
+        for plans that have begun (`begin`)."""
         self._native.abort()
 
     def __repr__(self) -> str:

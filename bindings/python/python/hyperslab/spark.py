@@ -1,15 +1,18 @@
-"""Spark: sessions that read `hdf5` and `netcdf`. pyspark is imported only when a session is wanted."""
+"""Spark: sessions that read `hdf5` and `netcdf`, and indexes that are built by tasks. pyspark is imported only when a
+session is wanted."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from .errors import InvalidInputError, NotFoundError
+from .indexing import Indexed, index_commit, index_task, plan_index
 
-__all__ = ["configure", "jar", "session"]
+__all__ = ["configure", "index", "jar", "session"]
 
 
 def jar() -> pathlib.Path:
@@ -52,3 +55,21 @@ def session(master: str = "local[*]", **config: Any) -> Any:
     for name, value in config.items():
         builder = builder.config(name.replace("_", "."), value)
     return configure(builder).getOrCreate()
+
+
+def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | None = None, *, tasks: int | None = None, decode: bool = True,
+          together: bool = False, anew: bool = False) -> Indexed:
+    """Builds value indexes as `hyperslab.index` does, a Spark task for each subarray: about `tasks` of them, by default
+    four a core. Files must be where every executor finds them, with this package. Nothing is visible before all is built."""
+    named = [files] if isinstance(files, (str, os.PathLike)) else files
+    if isinstance(named, list):
+        # Executors have working folders of their own.
+        files = [os.path.abspath(os.fspath(one)) for one in named]
+    plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew)
+    context = spark.sparkContext
+    parts = plan.tasks(tasks or 4 * context.defaultParallelism)
+    if not parts:
+        return index_commit([])
+    # Spark runs tasks side by side, so each has one thread.
+    fragments = context.parallelize(parts, len(parts)).map(lambda part: index_task(bytes(part), threads=1)).collect()
+    return index_commit(fragments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .writing import NewDataset, NewFile, NewGroup, create
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 #: Rows of a chunk take about this many bytes.
 _CHUNK_BYTES = 1 << 20
+#: Batches of fewer bytes are joined until they have so many: a call for each column of each costs more than a copy.
+_BATCH_BYTES = 32 << 20
 
 
 def _reader(source: Any) -> pa.RecordBatchReader:
@@ -65,12 +68,15 @@ class _Column:
     def _refused(self) -> UnsupportedError:
         return UnsupportedError(f"column {self.name!r} of Arrow type {self.type} in HDF5", "Unsupported")
 
-    def values(self, array: pa.Array) -> Any:
-        """The values of a batch, without nulls, which HDF5 has none of."""
+    def checked(self, array: pa.Array) -> pa.Array:
+        """The values of a batch, without nulls, which HDF5 has none of, and without a dictionary."""
         if array.null_count:
             raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls, which HDF5 has not: fill them first", "Unsupported")
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+    def values(self, array: pa.Array) -> Any:
+        """The same as numpy has them."""
+        array = self.checked(array)
         for _ in self.inner:
             array = array.flatten()
             if array.null_count:
@@ -82,15 +88,34 @@ class _Column:
             out[:] = array.to_pylist()
             return out
         if pa.types.is_fixed_size_binary(self.item):
-            return np.array(array.to_pylist(), dtype=self.dtype)
+            return _fixed(array, self.dtype)
         if self.dtype.kind == "O":
+            inner = array.flatten()
+            if inner.null_count:
+                raise UnsupportedError(f"column {self.name!r} has nulls in its lists, which HDF5 has not: fill them first", "Unsupported")
+            items, ends = inner.to_numpy(zero_copy_only=False), array.offsets.to_numpy()
             out = np.empty(len(array), dtype=object)
-            for place, value in enumerate(array):
-                if value.values.null_count:
-                    raise UnsupportedError(f"column {self.name!r} has nulls in its lists, which HDF5 has not: fill them first", "Unsupported")
-                out[place] = value.values.to_numpy(zero_copy_only=False)
+            for place, (start, end) in enumerate(zip((ends - ends[0])[:-1].tolist(), (ends - ends[0])[1:].tolist())):
+                out[place] = items[start:end]
             return out
         return array.to_numpy(zero_copy_only=False).reshape(-1, *self.inner)
+
+
+def _fixed(array: pa.Array, dtype: np.dtype[Any]) -> Any:
+    """Values of fixed length as they lie in memory."""
+    return np.frombuffer(array.buffers()[1], dtype, count=len(array), offset=array.offset * dtype.itemsize) if len(array) else np.empty(0, dtype)
+
+
+def _append_text(dataset: NewDataset, array: pa.Array) -> None:
+    """Adds rows of text, which stay where they are in Arrow's memory."""
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    before, width = dataset.shape[0], 8 if pa.types.is_large_string(array.type) else 4
+    dataset.resize((before + len(array),))
+    if len(array):
+        _, offsets, data = array.buffers()
+        dataset._writer.write_text(dataset._path, before, len(array), offsets.address + width * array.offset, width,
+                                   0 if data is None else data.address, 0 if data is None else data.size)
 
 
 def _is_text(type: pa.DataType) -> bool:
@@ -115,7 +140,10 @@ def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -
 
     def write(batch: pa.RecordBatch) -> None:
         for column, dataset, array in zip(columns, datasets, batch.columns):
-            dataset.append(column.values(array))
+            if column.dtype is str:
+                _append_text(dataset, column.checked(array))
+            else:
+                dataset.append(column.values(array))
 
     return write
 
@@ -138,6 +166,20 @@ def _records(file: NewFile, path: str, columns: list[_Column], options: dict[str
         dataset.append(out)
 
     return write
+
+
+def _joined(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """The batches, small ones together."""
+    few: list[pa.RecordBatch] = []
+    size = 0
+    for batch in reader:
+        few.append(batch)
+        size += batch.nbytes
+        if size >= _BATCH_BYTES:
+            yield from few if len(few) == 1 else pa.Table.from_batches(few).combine_chunks().to_batches()
+            few, size = [], 0
+    if few:
+        yield from pa.Table.from_batches(few).combine_chunks().to_batches()
 
 
 def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "columns", mode: str = "w", compression: Any = None,
@@ -163,7 +205,7 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
             write = _records(file, group if group.strip("/") else "table", columns, options)
         else:
             raise InvalidInputError(f"layout {layout!r} is not known: give columns or records", "InvalidInput")
-        for batch in reader:
+        for batch in _joined(reader):
             write(batch)
             count += batch.num_rows
     return count

@@ -55,6 +55,35 @@ def fill_of(value: Any, datatype: dict[str, Any]) -> bytes | None:
     return fill if fill and any(fill) else None
 
 
+class NewReference:
+    """Points at an object of the file that is being written: `f["refs"] = [a.ref, b.ref, None]`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"<new reference to {self.path}>"
+
+
+def _targets(values: Any, dtype: Any) -> tuple[list[int], list[str | None]] | None:
+    """Shape and paths of references, `None` of other values. A dtype of references makes `None` a reference too."""
+    wanted = dtype not in (None, str, bytes) and bool((np.dtype(dtype).metadata or {}).get("ref"))
+    first = values
+    while (isinstance(first, (list, tuple)) or isinstance(first, np.ndarray) and first.dtype.kind == "O" and first.ndim) and len(first):
+        first = first[0]
+    if not wanted and first is not None and not isinstance(first, NewReference):
+        return None
+    given = np.empty((), dtype=object) if isinstance(values, NewReference) else np.asarray(values, dtype=object)
+    if isinstance(values, NewReference):
+        given[()] = values
+    flat = given.reshape(-1).tolist()
+    if not any(isinstance(value, NewReference) for value in flat) and not wanted:
+        return None
+    if not all(value is None or isinstance(value, NewReference) for value in flat):
+        raise UnsupportedError("references beside other values, or those of another file: give the `ref` of objects of this file, or None", "Unsupported")
+    return list(given.shape), [None if value is None else value.path for value in flat]
+
+
 class NewAttributes:
     """The attributes of an object that is being written: `attrs["units"] = "K"`."""
 
@@ -68,6 +97,9 @@ class NewAttributes:
         """Sets an attribute, of a dtype that may be given."""
         if isinstance(value, Empty):
             self._writer.set_attribute(self._path, name, None, layouts.of_dtype(dtype or value.dtype), b"", [])
+            return
+        if (references := _targets(value, dtype)) is not None:
+            self._writer.set_references(self._path, name, *references)
             return
         given = value if isinstance(value, (str, bytes)) else np.asarray(value)
         datatype = _datatype(dtype, given)
@@ -123,6 +155,11 @@ class NewDataset:
         """The attributes."""
         return NewAttributes(self._writer, self._path)
 
+    @property
+    def ref(self) -> NewReference:
+        """A reference to this dataset."""
+        return NewReference(self.name)
+
     def resize(self, shape: Sequence[int]) -> None:
         """Grows the dataset; no dimension gets shorter."""
         self._writer.grow(self._path, [int(n) for n in shape])
@@ -170,6 +207,11 @@ class NewGroup:
         """The attributes."""
         return NewAttributes(self._writer, self._path)
 
+    @property
+    def ref(self) -> NewReference:
+        """A reference to this group."""
+        return NewReference(self._path)
+
     def create_group(self, path: str) -> NewGroup:
         """A group, and those above it."""
         self._writer.create_group(self._below(path))
@@ -185,6 +227,14 @@ class NewGroup:
         """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
         chosen where they are needed and not given (or `True`)."""
         where = self._below(path)
+        if data is not None and (references := _targets(data, dtype)) is not None:
+            if chunks or maxshape is not None or compression is not None or shuffle or fletcher32 or more:
+                raise UnsupportedError("references in chunks: give them whole, without filters and growth", "Unsupported")
+            extent, targets = references
+            if shape is not None:
+                extent = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
+            self._writer.set_references(where, None, extent, targets)
+            return NewDataset(self._writer, where, tuple(extent), {"class": "reference", "shape": []}, None)
         empty = isinstance(data, Empty)
         if empty:
             dtype, data = dtype or data.dtype, None

@@ -5,16 +5,19 @@ use std::sync::{Arc, Mutex};
 
 use super::group::link_at;
 use super::location::{Located, walking};
+use super::references::{Holds, Mapping};
 use crate::container::fault::{Result, fault};
 use crate::container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target, lock};
 use crate::container::open::Container;
 use crate::container::path::Place;
+use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;
 
 const SHALLOW: u32 = 1;
 const EXPAND_SOFT: u32 = 2;
 const EXPAND_EXTERNAL: u32 = 4;
+const EXPAND_REFERENCES: u32 = 8;
 const WITHOUT_ATTRIBUTES: u32 = 16;
 
 /// What a copy of a link leads to.
@@ -33,9 +36,9 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn datatype(&self, from: &Place, datatype: &Datatype) -> Datatype {
-        let committed = datatype.committed.filter(|_| Arc::ptr_eq(&from.container, self.target));
-        Datatype { committed, ..datatype.clone() }
+    fn datatype(datatype: &Datatype) -> Datatype {
+        // As HDF5 does, a copy does not share the committed datatype of what it was made of.
+        Datatype { committed: None, ..datatype.clone() }
     }
 
     fn attribute(&self, from: &Place, attribute: &Attribute, owner: ObjectId) -> Attribute {
@@ -45,7 +48,7 @@ impl Copy<'_> {
         Arc::new(Mutex::new(AttributeValue {
             name: old.name.clone(),
             object: owner,
-            datatype: self.datatype(from, &old.datatype),
+            datatype: Self::datatype(&old.datatype),
             space: old.space.clone(),
             bytes: old.bytes.clone(),
             arenas,
@@ -54,11 +57,80 @@ impl Copy<'_> {
         }))
     }
 
-    fn dataset(&self, from: &Place, dataset: &Dataset, creation: &[u8]) -> Result<Dataset> {
-        let fill = || super::dataset::fill_of(self.host, &from.container, creation, &dataset.datatype);
-        let (mut table, space) = dataset.with_table(&from.container.folder, fill, |table, space| Ok((table.duplicate(space, &self.target.folder)?, space.clone())))?;
+    fn dataset(&self, from: &Place, dataset: &Dataset, object: &Object) -> Result<Dataset> {
+        let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
+        let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
         table.keep(&from.container.arena);
-        Ok(Dataset { datatype: self.datatype(from, &dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None }) })
+        Ok(Dataset { datatype: Self::datatype(&dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) })
+    }
+
+    /// Where there are references that cannot stay as they are.
+    fn references(&self, from: &Place, datatype: &Datatype) -> Result<Holds> {
+        if Arc::ptr_eq(&from.container, self.target) && self.flags & EXPAND_REFERENCES == 0 {
+            return Ok(Holds::Nothing);
+        }
+        Holds::of(self.host, datatype::decode(self.host, &datatype.encoded)?.id, &datatype.kind)
+    }
+
+    /// Changes the references in elements: to copies of what they name where references are expanded, else to none,
+    /// for in another file the number of an object is that of another one.
+    fn map_references(&mut self, from: &Place, holds: &Holds, elements: &mut [u8], width: usize, depth: usize) -> Result<()> {
+        let (source, target) = (Arc::clone(&from.container), Arc::clone(self.target));
+        let expand = self.flags & EXPAND_REFERENCES != 0;
+        let mut object = |object: ObjectId| -> Result<Option<ObjectId>> {
+            let place = Place { container: Arc::clone(&source), object };
+            if !expand || lock(&source.tree).object(object).is_err() {
+                return Ok(None);
+            }
+            let new = !self.done.contains_key(&(source.number, object));
+            let copied = self.object(&place, depth + 1)?;
+            if new {
+                // No link leads to it; that it was asked for keeps it.
+                lock(&target.tree).object_mut(copied)?.extra_references += 1;
+            }
+            Ok(Some(copied))
+        };
+        let region = |number: u32| {
+            let region = lock(&source.tree).region(number).cloned();
+            region.map_or(0, |region| lock(&target.tree).add_region(region))
+        };
+        let mut mapping = Mapping { object: &mut object, region: &region, arena: &target.arena };
+        elements.chunks_exact_mut(width.max(1)).try_for_each(|element| holds.map(element, &mut mapping))
+    }
+
+    fn map_values(&mut self, from: &Place, dataset: &Dataset, depth: usize) -> Result<()> {
+        let holds = self.references(from, &dataset.datatype)?;
+        if let Holds::Nothing = holds {
+            return Ok(());
+        }
+        let width = dataset.datatype.kind.bytes();
+        let Some(mut table) = lock(&dataset.extent).table.take() else { return Ok(()) };
+        let parts = table.every_part();
+        let count = lock(&dataset.extent).space.count().unwrap_or(0);
+        for at in (0..count).step_by(4096) {
+            let now = (count - at).min(4096) as usize;
+            let mut elements = vec![0; now * width];
+            table.read(&parts, at, now, &mut elements, width)?;
+            self.map_references(from, &holds, &mut elements, width, depth)?;
+            table.write(&parts, at, now, &elements, width)?;
+        }
+        table.keep(&self.target.arena);
+        lock(&dataset.extent).table = Some(table);
+        Ok(())
+    }
+
+    fn map_attribute(&mut self, from: &Place, attribute: &Attribute, depth: usize) -> Result<()> {
+        let (datatype, mut bytes) = {
+            let attribute = lock(attribute);
+            (attribute.datatype.clone(), attribute.bytes.clone())
+        };
+        let holds = self.references(from, &datatype)?;
+        if let Holds::Nothing = holds {
+            return Ok(());
+        }
+        self.map_references(from, &holds, &mut bytes, datatype.kind.bytes(), depth)?;
+        lock(attribute).bytes = bytes;
+        Ok(())
     }
 
     fn object(&mut self, from: &Place, depth: usize) -> Result<ObjectId> {
@@ -72,7 +144,7 @@ impl Copy<'_> {
         let old = lock(&from.container.tree).object(from.object)?.clone();
         let body = match &old.body {
             Body::Group { tracked, next_order, .. } => Body::Group { links: BTreeMap::new(), next_order: *next_order, tracked: *tracked },
-            Body::Dataset(dataset) => Body::Dataset(Arc::new(self.dataset(from, dataset, &old.creation)?)),
+            Body::Dataset(dataset) => Body::Dataset(Arc::new(self.dataset(from, dataset, &old)?)),
             Body::Datatype(datatype) => Body::Datatype(datatype.clone()),
         };
         let mut new = Object::new(body, old.creation.clone());
@@ -80,9 +152,19 @@ impl Copy<'_> {
         new.comment.clone_from(&old.comment);
         let id = lock(&self.target.tree).add(new);
         self.done.insert(key, id);
+        let copied = lock(&self.target.tree).object(id)?.body.clone();
+        if let Body::Dataset(dataset) = &copied {
+            self.map_values(from, dataset, depth)?;
+        }
+        if let Some(fill) = &old.fill {
+            let copied = self.attribute(from, fill, id);
+            self.map_attribute(from, &copied, depth)?;
+            lock(&self.target.tree).object_mut(id)?.fill = Some(copied);
+        }
         if self.flags & WITHOUT_ATTRIBUTES == 0 {
             for (name, attribute) in &old.attributes {
                 let copied = self.attribute(from, attribute, id);
+                self.map_attribute(from, &copied, depth)?;
                 lock(&self.target.tree).object_mut(id)?.attributes.insert(name.clone(), copied);
             }
         }

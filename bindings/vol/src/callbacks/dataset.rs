@@ -7,8 +7,7 @@ use super::group::{add, open_at, opened};
 use super::iterate::registered;
 use super::location::{Located, locate};
 use crate::container::fault::{Fault, Result, fault};
-use crate::container::kind::Kind;
-use crate::container::model::{Body, Dataset, Datatype, Extent, Object, lock};
+use crate::container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Object, lock};
 use crate::container::open::Container;
 use crate::container::path::Place;
 use crate::container::shape::Space;
@@ -20,11 +19,14 @@ use crate::host::{Host, Owned};
 use crate::{datatype, plist, transfer};
 
 /// What an element holds that was never written.
-pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, creation: &[u8], stored: &Datatype) -> Result<Vec<u8>> {
-    if creation.is_empty() {
+pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &Object, stored: &Datatype) -> Result<Vec<u8>> {
+    if let Some(fill) = &object.fill {
+        return Ok(lock(fill).bytes.clone());
+    }
+    if object.creation.is_empty() {
         return Ok(Vec::new());
     }
-    let list = plist::decode(host, creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
+    let list = plist::decode(host, &object.creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
     let memory = datatype::decode(host, &stored.encoded)?;
     let place = Place { container: Arc::clone(container), object: crate::container::model::ROOT };
     let raw = Handle::give(host, place, What::Group, String::new());
@@ -57,20 +59,22 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let stored = datatype::stored(host, handle.raw(), type_id)?;
             let space = transfer::space_of(host, space_id)?;
             check_layout(host, dcpl, &space)?;
-            let creation = if stored.kind.has_heap() { plist::encode_without_fill(host, dcpl, type_id)? } else { plist::encode(host, dcpl) };
             let memory = datatype::decode(host, &stored.encoded)?;
             let target = datatype::in_file(host, handle.raw(), memory.id)?;
+            let has_heap = stored.kind.has_heap();
+            let creation = plist::encode_of_dataset(host, dcpl, memory.id, has_heap)?;
             let fill = plist::fill(host, dcpl, memory.id, target.id)?;
-            if stored.kind.has_heap() && !fill.is_empty() && has_values(&stored.kind, &fill) {
-                return Err(Fault::unsupported("a fill value of variable length that is not empty; write the values instead"));
-            }
-            let fill = if stored.kind.has_heap() { Vec::new() } else { fill };
-            let table = Table::create(&stored.kind, &space, &at.place.container.folder, fill)?;
-            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None }) });
+            let kept = (has_heap && plist::has_fill(host, dcpl)).then(|| fill_to_keep(&stored, &fill));
+            let table = Table::create(&stored.kind, &space, &at.place.container.folder, at.place.container.ranks.get(), fill)?;
+            let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) });
             let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
             object.attributes_tracked = plist::tracks_attributes(host, dcpl);
             object.born = plist::born(host, dcpl);
+            object.fill = kept;
             let made = add(host, &at, name, lcpl, object)?;
+            if let Some(fill) = &lock(&made.place.container.tree).object(made.place.object)?.fill {
+                lock(fill).object = made.place.object;
+            }
             let raw = Handle::give(host, made.place, What::Dataset(dataset), made.path);
             keep_access(host, raw, dapl);
             Ok(raw)
@@ -78,14 +82,12 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
     })
 }
 
-/// Whether an element is more than empty strings, empty sequences and zeros.
-fn has_values(kind: &Kind, element: &[u8]) -> bool {
-    match kind {
-        Kind::Text | Kind::Sequence(_) | Kind::Reference => element.get(..4).is_some_and(|length| length.iter().any(|byte| *byte != 0)),
-        Kind::Compound { members, .. } => members.iter().any(|member| has_values(&member.kind, element.get(member.offset..).unwrap_or_default())),
-        Kind::Array { count, element: inner } => (0..*count).any(|i| has_values(inner, element.get(i * inner.bytes()..).unwrap_or_default())),
-        other => element.iter().take(other.bytes()).any(|byte| *byte != 0),
-    }
+/// A fill value of variable length: `H5Pencode2` would keep an address of it.
+fn fill_to_keep(stored: &Datatype, fill: &[u8]) -> Attribute {
+    let mut bytes = fill.to_vec();
+    bytes.resize(stored.kind.bytes(), 0);
+    let datatype = stored.clone();
+    Arc::new(Mutex::new(AttributeValue { name: String::new(), object: 0, datatype, space: Space::Scalar, bytes, arenas: Vec::new(), order: 0, utf8: false }))
 }
 
 /// Keeps a copy of an access property list that is not the default.
@@ -105,6 +107,10 @@ unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
 fn check_layout(host: &Host, dcpl: hid_t, space: &Space) -> Result<()> {
     // SAFETY: an id of the library.
     let layout = if dcpl > 0 { unsafe { (host.call.H5Pget_layout)(dcpl) } } else { 1 };
+    // SAFETY: an id of the library.
+    if dcpl > 0 && unsafe { (host.call.H5Pget_external_count)(dcpl) } > 0 {
+        return Err(Fault::unsupported("values in files of a program's own (H5Pset_external); a container keeps its values itself"));
+    }
     if layout == 3 {
         return Err(Fault::unsupported("virtual datasets; write the values, or keep the virtual dataset in a native file"));
     }
@@ -214,8 +220,18 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     };
                 }
                 H5VL_DATASET_GET_DCPL => {
-                    let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
-                    args.args.get_dcpl.dcpl_id = plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?.give();
+                    let (creation, fill) = {
+                        let tree = lock(&handle.place.container.tree);
+                        let object = tree.object(handle.place.object)?;
+                        (object.creation.clone(), object.fill.as_ref().map(|fill| lock(fill).bytes.clone()))
+                    };
+                    let list = plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
+                    if let Some(fill) = fill {
+                        let memory = datatype::decode(host, &dataset.datatype.encoded)?;
+                        let target = datatype::in_file(host, handle.raw(), memory.id)?;
+                        plist::give_fill(host, &list, &memory, &target, &fill)?;
+                    }
+                    args.args.get_dcpl.dcpl_id = list.give();
                 }
                 H5VL_DATASET_GET_SPACE => args.args.get_space.space_id = transfer::give_space(host, &lock(&dataset.extent).space)?,
                 H5VL_DATASET_GET_SPACE_STATUS => *args.args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED,
@@ -235,9 +251,9 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     let dataset = handle.dataset()?;
     let container = &handle.place.container;
     container.change()?;
-    let creation = lock(&container.tree).object(handle.place.object)?.creation.clone();
-    let fill = fill_of(host, container, &creation, &dataset.datatype)?;
-    dataset.with_table(&container.folder, || Ok(fill), |_, _| Ok(()))?;
+    let object = lock(&container.tree).object(handle.place.object)?.clone();
+    let fill = fill_of(host, container, &object, &dataset.datatype)?;
+    dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;
     let mut extent = lock(&dataset.extent);
     let Space::Simple { shape, max_shape } = extent.space.clone() else { return Err(fault!("a dataset of one element or none cannot grow")) };
     if let Some((wanted, most)) = size.iter().zip(&max_shape).find(|(wanted, most)| wanted > most) {

@@ -35,11 +35,16 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flag
     guard::object::<S>("file create", |host| {
         // SAFETY: a string of HDF5's.
         let name = unsafe { text(name)? };
+        plist::check_driver(host, fapl)?;
         let how = if flags & ACC_TRUNC != 0 { Create::Truncate } else { Create::New };
         let mut root = Object::group(plist::encode(host, fcpl), plist::tracks_links(host, fcpl));
         root.attributes_tracked = plist::tracks_attributes(host, fcpl);
         root.creation = Vec::new();
-        let container = Container::create(Path::new(name), how, root, plist::encode(host, fcpl), info::of_plist(host, fapl))?;
+        let (creation, options) = (plist::encode(host, fcpl), info::of_plist(host, fapl));
+        let container = match crate::mpi::ranks_of(host, fapl)? {
+            Some(ranks) => Container::create_together(Path::new(name), how, root, creation, options, ranks)?,
+            None => Container::create(Path::new(name), how, root, creation, options)?,
+        };
         give(host, container, name, fapl, true)
     })
 }
@@ -48,6 +53,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
     guard::object::<S>("file open", |host| {
         // SAFETY: a string of HDF5's.
         let name = unsafe { text(name)? };
+        plist::check_driver(host, fapl)?;
         if flags & (ACC_TRUNC | ACC_EXCL | ACC_CREAT) != 0 {
             return Err(fault!("flags that create a file, given to open it"));
         }
@@ -56,7 +62,11 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
         }
         let anchor = Handle::anchor(host);
         let writable = flags & ACC_RDWR != 0;
-        let container = Container::open(Path::new(name), writable, info::of_plist(host, fapl), &|encoded| kind_of(host, anchor, encoded))?;
+        let (options, kind_of) = (info::of_plist(host, fapl), |encoded: &[u8]| kind_of(host, anchor, encoded));
+        let container = match if writable { crate::mpi::ranks_of(host, fapl)? } else { None } {
+            Some(ranks) => Container::open_together(Path::new(name), options, &kind_of, ranks)?,
+            None => Container::open(Path::new(name), writable, options, &kind_of)?,
+        };
         give(host, container, name, fapl, writable)
     })
 }
@@ -213,7 +223,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                     let fapl = fapl.as_ref().map_or(0, |fapl| fapl.id);
                     *args.args.reopen.file = give(host, Arc::clone(&handle.place.container), name, fapl, *writable)?;
                 }
-                H5VL_FILE_IS_ACCESSIBLE => *args.args.is_accessible.accessible = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?)),
+                H5VL_FILE_IS_ACCESSIBLE => {
+                    let found = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?));
+                    if found && host.would_mistake() {
+                        return Err(fault!("this HDF5 would take the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
+                    }
+                    *args.args.is_accessible.accessible = found;
+                }
                 H5VL_FILE_DELETE => open::delete(Path::new(text(args.args.del.filename)?))?,
                 H5VL_FILE_IS_EQUAL => {
                     let (one, other) = (Handle::of(obj)?, args.args.is_equal.obj2);

@@ -121,8 +121,8 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
             let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
             match args.op_type {
                 H5VL_GROUP_GET_GCPL => {
-                    let creation = lock(&handle.place.container.tree).object(handle.place.object)?.creation.clone();
-                    args.args.get_gcpl.gcpl_id = plist::decode(host, &creation, c"H5P_CLS_GROUP_CREATE_ID_g")?.give();
+                    let object = lock(&handle.place.container.tree).object(handle.place.object)?.clone();
+                    args.args.get_gcpl.gcpl_id = plist::of_group(host, &object)?.give();
                 }
                 H5VL_GROUP_GET_INFO => {
                     let at = locate(handle, &raw const args.args.get_info.loc_params)?;

@@ -1,4 +1,4 @@
-//! The connector's info: words that a user gives behind its name, such as `arrow sync=1`.
+//! The connector's info: words that a user gives behind its name, such as `arrow sync=1 form=file`.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -15,10 +15,17 @@ fn parse(words: &str) -> Result<Options> {
         match word {
             "sync=1" => options.sync = true,
             "sync=0" => options.sync = false,
-            other => return Err(fault!("the connector's info has no '{other}'; it knows sync=0 and sync=1")),
+            "form=file" => options.one_file = true,
+            "form=folder" => options.one_file = false,
+            other => return Err(fault!("the connector's info has no '{other}'; it knows sync=0 and sync=1, form=folder and form=file")),
         }
     }
     Ok(options)
+}
+
+/// The words for options, as [`parse`] reads them.
+fn words(options: Options) -> String {
+    format!("sync={} form={}", u8::from(options.sync), if options.one_file { "file" } else { "folder" })
 }
 
 /// The info in a file access property list.
@@ -46,7 +53,7 @@ pub(crate) unsafe extern "C" fn cmp<const S: usize>(value: *mut c_int, one: *con
         // SAFETY: both are ours or null; `value` is an out parameter.
         unsafe {
             let read = |info: *const c_void| info.cast::<Options>().as_ref().copied().unwrap_or_default();
-            *value = i32::from(read(one).sync) - i32::from(read(other).sync);
+            *value = words(read(one)).cmp(&words(read(other))) as c_int;
         }
         Ok(())
     })
@@ -66,8 +73,7 @@ pub(crate) unsafe extern "C" fn to_str<const S: usize>(info: *const c_void, out:
     guard::status::<S>("info to_str", |host| {
         // SAFETY: HDF5 frees the string with its own allocator.
         unsafe {
-            let sync = info.cast::<Options>().as_ref().copied().unwrap_or_default().sync;
-            *out = allocate(host, if sync { "sync=1" } else { "sync=0" })?;
+            *out = allocate(host, &words(info.cast::<Options>().as_ref().copied().unwrap_or_default()))?;
         }
         Ok(())
     })

@@ -5,15 +5,15 @@ use std::ffi::{c_int, c_uint, c_void};
 use crate::ffi::*;
 use crate::guard;
 
-/// What is possible: all but threads at once, asynchronous calls, native files, maps, mounts, links of a program's
-/// own class, and filters (values stay as they are, so that they can be mapped).
+/// What is possible: all but threads at once, asynchronous calls, native files, maps, mounts, and filters (values stay
+/// as they are, so that they can be mapped).
 pub(crate) const CAPABILITIES: u64 = {
     let basic_and_more = 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800 | 0x1000 | 0x8000 | 0x10000;
     let references = 0x20000 | 0x40000 | 0x80000 | 0x10_0000 | 0x20_0000;
     let stored_types_order_iterate_size_index_lists_flush = 0x40_0000 | 0x80_0000 | 0x100_0000 | 0x200_0000 | 0x400_0000 | 0x800_0000 | 0x1000_0000;
-    let external_hard_soft = 0x2000_0000 | 0x4000_0000 | 0x8000_0000;
+    let external_hard_soft_own = 0x2000_0000 | 0x4000_0000 | 0x8000_0000 | 0x1_0000_0000;
     let times_and_fill_values = 0x2_0000_0000 | 0x10_0000_0000;
-    basic_and_more | references | stored_types_order_iterate_size_index_lists_flush | external_hard_soft | times_and_fill_values
+    basic_and_more | references | stored_types_order_iterate_size_index_lists_flush | external_hard_soft_own | times_and_fill_values
 };
 
 pub(crate) unsafe extern "C" fn get_conn_cls<const S: usize>(_obj: *mut c_void, _level: H5VL_get_conn_lvl_t, class: *mut *const H5VL_class_t) -> herr_t {

@@ -96,10 +96,11 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
                 }
                 H5VL_LINK_CREATE_UD => {
                     let user = &args.args.ud;
-                    if user.type_ != crate::container::path::EXTERNAL {
-                        return Err(Fault::unsupported("links of a program's own class; only external links are followed"));
+                    // One of a program's own class is kept and told; who follows it, HDF5 does not say.
+                    if (host.call.H5Lis_registered)(user.type_) <= 0 {
+                        return Err(fault!("there is no class {} of links; register it first", user.type_));
                     }
-                    let value = std::slice::from_raw_parts(user.buf.cast::<u8>(), user.buf_size).to_vec();
+                    let value = if user.buf.is_null() { Vec::new() } else { std::slice::from_raw_parts(user.buf.cast::<u8>(), user.buf_size).to_vec() };
                     let (at, path) = new_name(Handle::of(obj)?, loc)?;
                     place_link(host, &at, path, lcpl, |_| Ok(Target::User(user.type_, value)))
                 }

@@ -35,18 +35,18 @@ pub(crate) fn join(base: &str, name: &str) -> String {
 }
 
 /// Opens the file that an external link in `from` names.
-fn open_external(host: &'static Host, from: &Arc<Container>, file: &str) -> Result<Arc<Container>> {
-    let beside = from.folder.parent().unwrap_or(Path::new(".")).join(file);
+fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: hid_t) -> Result<Arc<Container>> {
+    let beside = from.path.parent().unwrap_or(Path::new(".")).join(file);
     let found = if beside.exists() { beside } else { Path::new(file).to_path_buf() };
     let anchor = Handle::anchor(host);
-    Container::open(&found, from.writable.load(Ordering::Relaxed), from.options, &|encoded| kind_of(host, anchor, encoded))
+    Container::open(&found, plist::opens_external(host, lapl).unwrap_or_else(|| from.writable.load(Ordering::Relaxed)), from.options, &|encoded| kind_of(host, anchor, encoded))
         .map_err(|error| fault!("the external link to {file}: {}", error.message))
 }
 
 /// Calls `work` with a way to follow links.
 pub(crate) fn walking<T>(host: &'static Host, lapl: hid_t, work: impl FnOnce(&mut Walk<'_>) -> Result<T>) -> Result<T> {
     plist::check_list(host, lapl)?;
-    let open = |from: &Arc<Container>, file: &str| open_external(host, from, file);
+    let open = |from: &Arc<Container>, file: &str| open_external(host, from, file, lapl);
     work(&mut Walk { links_left: plist::links_left(host, lapl), open: &open })
 }
 

@@ -14,4 +14,5 @@ pub(crate) mod iterate;
 pub(crate) mod link;
 pub(crate) mod location;
 pub(crate) mod object;
+pub(crate) mod references;
 pub(crate) mod token;

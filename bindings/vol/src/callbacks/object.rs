@@ -110,7 +110,46 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
 
 /// Calls that only native files answer.
 pub(crate) unsafe extern "C" fn optional<const S: usize>(_obj: *mut c_void, _loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
-    guard::status::<S>("object optional", |_| Err(native(args)))
+    guard::status::<S>("link optional", |_| Err(native(args)))
+}
+
+/// Calls of the native connector about an object; comments are understood here too.
+pub(crate) unsafe extern "C" fn comments<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_optional_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
+    guard::status::<S>("object optional", |_| {
+        // SAFETY: what HDF5 passes; the arguments are those of the operation.
+        unsafe {
+            let asked = args.as_ref().ok_or_else(|| fault!("no arguments"))?;
+            match (asked.op_type, asked.args.is_null()) {
+                (GET_COMMENT, false) => {
+                    let place = locate(Handle::of(obj)?, loc)?.place;
+                    let out = &*asked.args.cast::<GetComment>();
+                    let comment = lock(&place.container.tree).object(place.object)?.comment.clone();
+                    give_text(&comment.unwrap_or_default(), out.buffer, out.bytes, out.length);
+                }
+                (SET_COMMENT, false) => {
+                    let place = locate(Handle::of(obj)?, loc)?.place;
+                    place.container.change()?;
+                    let given = *asked.args.cast::<*const c_char>();
+                    let comment = if given.is_null() { None } else { Some(text(given)?.to_owned()).filter(|comment| !comment.is_empty()) };
+                    lock(&place.container.tree).object_mut(place.object)?.comment = comment;
+                }
+                _ => return Err(native(args)),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `H5VL_NATIVE_OBJECT_GET_COMMENT` and `H5VL_NATIVE_OBJECT_SET_COMMENT`.
+const GET_COMMENT: i32 = 0;
+const SET_COMMENT: i32 = 1;
+
+/// The arguments of the first: a buffer, its length, and where the length of the comment goes.
+#[repr(C)]
+struct GetComment {
+    bytes: usize,
+    buffer: *mut c_char,
+    length: *mut usize,
 }
 
 /// Calls that only native files answer.

@@ -15,14 +15,18 @@ use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{Field, Schema};
 
+use super::archive::Archive;
 use super::fault::{Fault, Result, fault};
+use super::folder::Folder;
 use super::kind::Kind;
-use super::model::{AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target, Tree, lock};
+use super::model::{AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Region, Target, Tree, lock};
 use super::shape::Space;
 use super::values;
 
 /// The version of what is written; others are refused.
 const VERSION: &str = "1";
+/// Marks the column that is no attribute but a dataset's fill value.
+const FILL: &str = "hyperslab.fill";
 /// The file that makes a folder a container.
 pub(crate) const CATALOG: &str = "catalog.arrow";
 
@@ -46,15 +50,13 @@ fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<(
     })
 }
 
-fn read(folder: &Path, name: &str) -> Result<RecordBatch> {
-    let path = folder.join(name);
+fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
-        let file = File::open(&path)?;
-        let mut reader = FileReader::try_new_buffered(file, None)?;
+        let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
         let batch = reader.next().ok_or_else(|| fault!("it has no record batch"))??;
         Ok(batch)
     };
-    work().map_err(|error| fault!("{}: {}", path.display(), error.message))
+    work().map_err(|error| fault!("{}: {}", folder.join(name).display(), error.message))
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>, metadata: HashMap<String, String>) -> Result<RecordBatch> {
@@ -179,6 +181,12 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         for (name, attribute) in &object.attributes {
             attributes.push(save_attribute(*id, path, name, &lock(attribute))?);
         }
+        if let Some(fill) = &object.fill {
+            let (field, value) = save_attribute(*id, path, "", &lock(fill))?;
+            let mut metadata = field.metadata().clone();
+            metadata.insert(FILL.to_owned(), "true".to_owned());
+            attributes.push((field.with_metadata(metadata), value));
+        }
     }
     let links = batch(
         vec![
@@ -204,6 +212,7 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         ("hyperslab.generation", generation.to_string()),
         ("hyperslab.next", tree.next.to_string()),
         ("hyperslab.creation", hex(&tree.creation)),
+        ("hyperslab.regions", tree.regions.iter().map(|region| hex(&region.selection)).collect::<Vec<_>>().join(",")),
     ];
     let objects = batch(
         vec![
@@ -338,13 +347,16 @@ impl Columns<'_> {
     }
 }
 
-/// Whether a folder claims to be a container.
-pub(crate) fn is_container(folder: &Path) -> bool {
-    File::open(folder.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
+/// Whether a folder or a file claims to be a container.
+pub(crate) fn is_container(path: &Path) -> bool {
+    if path.is_file() {
+        return Archive::is_claimed(path) && Archive::open(path).is_ok();
+    }
+    File::open(path.join(CATALOG)).ok().and_then(|file| FileReader::try_new_buffered(file, None).ok()).is_some_and(|reader| reader.schema().metadata().contains_key("hyperslab.container"))
 }
 
 /// Reads a tree; `kind_of` reads an encoded datatype.
-pub(crate) fn load(folder: &Path, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<(Tree, u64)> {
+pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<(Tree, u64)> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();
     let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| fault!("{}: not a container of Hyperslab: it has no '{key}'", folder.display()));
@@ -353,7 +365,10 @@ pub(crate) fn load(folder: &Path, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Re
         return Err(fault!("{}: version {version} of the container is not known; this connector reads version {VERSION}", folder.display()));
     }
     let columns = Columns(&objects, folder.join(CATALOG).display().to_string());
-    let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: unhex(&word("creation")?).unwrap_or_default(), unlinked: 0 };
+    let regions = word("regions").unwrap_or_default();
+    let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| unhex(text).map(|selection| Region { selection }));
+    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| fault!("{}: a selection is damaged", folder.display()))?;
+    let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: unhex(&word("creation")?).unwrap_or_default(), unlinked: 0, regions };
     for row in 0..objects.num_rows() {
         let datatype = |encoded: Option<Vec<u8>>| -> Result<Datatype> {
             let encoded = encoded.ok_or_else(|| columns.wrong("type"))?;
@@ -368,7 +383,7 @@ pub(crate) fn load(folder: &Path, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Re
                     Some("scalar") => Space::Scalar,
                     _ => Space::Simple { shape: columns.lengths("shape", row)?, max_shape: columns.lengths("max_shape", row)? },
                 };
-                let extent = Extent { space, table: None, file: columns.text("file", row)? };
+                let extent = Extent { space, table: None, file: columns.text("file", row)?, plain: None };
                 if extent.file.as_deref().is_some_and(|name| name.contains('/')) {
                     return Err(fault!("{}: a file of values outside of the folder", columns.1));
                 }
@@ -406,7 +421,11 @@ pub(crate) fn load(folder: &Path, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Re
     for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {
         let attribute = load_attribute(field, array, kind_of)?;
         let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| fault!("the attribute {} belongs to no object", field.name()))?;
-        object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
+        if field.metadata().contains_key(FILL) {
+            object.fill = Some(Arc::new(Mutex::new(attribute)));
+        } else {
+            object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
+        }
     }
     if !matches!(tree.objects.get(&super::model::ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
         return Err(fault!("{}: no root group", columns.1));

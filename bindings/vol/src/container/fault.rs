@@ -30,6 +30,18 @@ macro_rules! fault {
 }
 pub(crate) use fault;
 
+/// The system's error in the words that HDF5 has for it, which h5py reads the number from.
+pub(crate) fn told(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(number) => {
+            let text = error.to_string();
+            let words = text.strip_suffix(&format!(" (os error {number})")).unwrap_or(&text);
+            format!("errno = {number}, error message = '{words}'")
+        }
+        None => error.to_string(),
+    }
+}
+
 impl From<arrow_schema::ArrowError> for Fault {
     fn from(error: arrow_schema::ArrowError) -> Self {
         fault!("Arrow: {error}")
@@ -38,6 +50,6 @@ impl From<arrow_schema::ArrowError> for Fault {
 
 impl From<std::io::Error> for Fault {
     fn from(error: std::io::Error) -> Self {
-        fault!("{error}")
+        fault!("{}", told(&error))
     }
 }

@@ -114,42 +114,65 @@ pub(crate) fn head_bytes(schema: &Schema) -> u64 {
     (bytes as u64).next_multiple_of(4096)
 }
 
-/// Writes all but the values that are in the file already, and gives the file's length. The body begins at
-/// `head` and its values end before `values_end`.
-pub(crate) fn finish(file: &File, head: u64, values_end: u64, schema: &Schema, rows: u64, parts: &Parts) -> Result<u64> {
-    let mut end = values_end.max(head).next_multiple_of(ALIGNMENT);
-    let mut places = Vec::with_capacity(parts.buffers.len());
-    for source in &parts.buffers {
-        places.push(match source {
-            Source::Empty => arrow_ipc::Buffer::new((end - head) as i64, 0),
-            Source::Region { offset, bytes } => arrow_ipc::Buffer::new((offset - head) as i64, *bytes as i64),
-            Source::Bytes(bytes) => {
-                let place = arrow_ipc::Buffer::new((end - head) as i64, bytes.len() as i64);
-                file.write_all_at(bytes, end)?;
-                end = (end + bytes.len() as u64).next_multiple_of(ALIGNMENT);
-                place
-            }
-        });
+/// A record batch whose values lie in the file already, or are to be written behind those that do.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// Where its body begins; the description goes in front of it.
+    pub(crate) body: u64,
+    /// Where the room for its values ends.
+    pub(crate) values_end: u64,
+    pub(crate) rows: u64,
+    pub(crate) parts: Parts,
+}
+
+/// Writes all but the values that are in the file already, and gives the file's length. The record batches are in
+/// the order of their places; only the last one may have values that are still to be written.
+pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u64> {
+    let (mut blocks, mut described, mut end) = (Vec::new(), Vec::new(), 0);
+    for frame in frames {
+        let body = frame.body;
+        end = frame.values_end.max(body).next_multiple_of(ALIGNMENT);
+        let mut places = Vec::with_capacity(frame.parts.buffers.len());
+        for source in &frame.parts.buffers {
+            places.push(match source {
+                Source::Empty => arrow_ipc::Buffer::new((end - body) as i64, 0),
+                Source::Region { offset, bytes } => arrow_ipc::Buffer::new((offset - body) as i64, *bytes as i64),
+                Source::Bytes(bytes) => {
+                    let place = arrow_ipc::Buffer::new((end - body) as i64, bytes.len() as i64);
+                    file.write_all_at(bytes, end)?;
+                    end = (end + bytes.len() as u64).next_multiple_of(ALIGNMENT);
+                    place
+                }
+            });
+        }
+        // The body reaches to the next description, whose length does not depend on the lengths in it.
+        let next = frames.get(described.len() + 1).map(|next| next.body - framed_length(&batch_message(next.rows, &next.parts.nodes, &vec![arrow_ipc::Buffer::new(1, 1); next.parts.buffers.len()], 1)) as u64);
+        let body_bytes = next.unwrap_or(end).checked_sub(body).ok_or_else(|| fault!("no room for the description of a record batch"))?;
+        let batch = batch_message(frame.rows, &frame.parts.nodes, &places, body_bytes);
+        let batch_bytes = framed_length(&batch);
+        let start = body.checked_sub(batch_bytes as u64).ok_or_else(|| fault!("no room for the description of the record batch"))?;
+        blocks.push(Block::new(start as i64, batch_bytes as i32, body_bytes as i64));
+        described.push((start, framed(&batch, batch_bytes)));
     }
-    let batch = batch_message(rows, &parts.nodes, &places, end - head);
-    let batch_bytes = framed_length(&batch);
-    let batch_start = usize::try_from(head).ok().and_then(|head| head.checked_sub(batch_bytes)).ok_or_else(|| fault!("no room for the description of the record batch"))?;
+    let first = described.first().map(|(start, _)| *start as usize).ok_or_else(|| fault!("no record batch"))?;
     let mut message = schema_message(schema);
-    if 8 + framed_length(&message) > batch_start {
+    if 8 + framed_length(&message) > first {
         // Who reads files reads the footer's schema, which has it all.
         message = schema_message(&Schema::new(schema.fields().clone()));
     }
-    if 8 + framed_length(&message) > batch_start {
+    if 8 + framed_length(&message) > first {
         return Err(fault!("no room for the schema of {} columns", schema.fields().len()));
     }
     let mut front = MAGIC.to_vec();
-    front.extend(framed(&message, batch_start - 8));
-    front.extend(framed(&batch, batch_bytes));
+    front.extend(framed(&message, first - 8));
     file.write_all_at(&front, 0)?;
+    for (start, batch) in described {
+        file.write_all_at(&batch, start)?;
+    }
 
     let mut builder = FlatBufferBuilder::new();
     let schema = IpcSchemaEncoder::new().schema_to_fb_offset(&mut builder, schema);
-    let blocks = builder.create_vector(&[Block::new(batch_start as i64, batch_bytes as i32, (end - head) as i64)]);
+    let blocks = builder.create_vector(&blocks);
     let dictionaries = builder.create_vector::<Block>(&[]);
     let mut footer = FooterBuilder::new(&mut builder);
     footer.add_version(MetadataVersion::V5);
@@ -167,12 +190,23 @@ pub(crate) fn finish(file: &File, head: u64, values_end: u64, schema: &Schema, r
     Ok(end + tail.len() as u64)
 }
 
-/// Where the one record batch of a file lies.
+/// What a file's frame says.
 pub(crate) struct Found {
     pub(crate) schema: Schema,
+    pub(crate) batches: Vec<FoundBatch>,
+}
+
+/// Where a record batch lies.
+pub(crate) struct FoundBatch {
     pub(crate) rows: u64,
+    /// Where its body begins.
+    pub(crate) body: u64,
     /// Offset in the file and length of each buffer, in Arrow's order.
     pub(crate) buffers: Vec<(u64, u64)>,
+    /// Length and nulls of each node.
+    pub(crate) nodes: Vec<(u64, u64)>,
+    /// Whether the buffers are compressed.
+    pub(crate) compressed: bool,
 }
 
 fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
@@ -181,43 +215,47 @@ fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Reads the frame of a file that [`finish`] wrote; nothing in it is trusted.
-pub(crate) fn find(file: &File) -> Result<Found> {
-    let length = file.metadata()?.len();
-    let broken = |what: &str| fault!("not an Arrow file of this connector: {what}");
+/// Reads the frame of an Arrow file, which lies in `length` bytes of `file` from `start` on; nothing in it is trusted.
+pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
+    let broken = |what: &str| fault!("no whole Arrow file: {what}");
     if length < 18 {
         return Err(broken("it is too short"));
     }
-    let tail = read(file, length - 10, 10)?;
+    let tail = read(file, start + length - 10, 10)?;
     let footer_bytes = arrow_ipc::reader::read_footer_length(tail.try_into().unwrap_or_default())?;
-    let start = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
-    let footer = read(file, start, footer_bytes)?;
+    let at = (length - 10).checked_sub(footer_bytes as u64).ok_or_else(|| broken("its footer is longer than the file"))?;
+    let footer = read(file, start + at, footer_bytes)?;
     let footer = arrow_ipc::root_as_footer(&footer).map_err(|error| broken(&error.to_string()))?;
     let schema = try_fb_to_schema(footer.schema().ok_or_else(|| broken("no schema"))?)?;
-    let blocks = footer.recordBatches().ok_or_else(|| broken("no record batch"))?;
-    if blocks.len() != 1 {
-        return Err(broken("not one record batch"));
-    }
-    let block = blocks.get(0);
     let inside = |value: i64| u64::try_from(value).ok().filter(|value| *value <= length).ok_or_else(|| broken("an offset beyond the file"));
-    let (at, head) = (inside(block.offset())?, inside(i64::from(block.metaDataLength()))?);
-    if at + head > length || head < 8 {
-        return Err(broken("the record batch lies beyond the file"));
-    }
-    let message = read(file, at + 8, head as usize - 8)?;
-    let message = arrow_ipc::root_as_message(&message).map_err(|error| broken(&error.to_string()))?;
-    let batch = message.header_as_record_batch().ok_or_else(|| broken("no record batch"))?;
-    if batch.compression().is_some() {
-        return Err(broken("it is compressed"));
-    }
-    let body = at + head;
-    let mut buffers = Vec::new();
-    for buffer in batch.buffers().iter().flatten() {
-        let (offset, bytes) = (body + inside(buffer.offset())?, inside(buffer.length())?);
-        if offset + bytes > length {
-            return Err(broken("a buffer beyond the file"));
+    let mut batches = Vec::new();
+    for block in footer.recordBatches().iter().flatten() {
+        let (at, head) = (inside(block.offset())?, inside(i64::from(block.metaDataLength()))?);
+        if at + head > length || head < 8 {
+            return Err(broken("a record batch lies beyond the file"));
         }
-        buffers.push((offset, bytes));
+        let message = read(file, start + at, head as usize)?;
+        // Before version 0.15 of the format nothing stood in front of the length.
+        let message = message.get(if message.starts_with(&[0xff; 4]) { 8.. } else { 4.. }).unwrap_or_default();
+        let message = arrow_ipc::root_as_message(message).map_err(|error| broken(&error.to_string()))?;
+        let batch = message.header_as_record_batch().ok_or_else(|| broken("no record batch"))?;
+        let body = at + head;
+        let mut buffers = Vec::new();
+        for buffer in batch.buffers().iter().flatten() {
+            let (offset, bytes) = (body + inside(buffer.offset())?, inside(buffer.length())?);
+            if offset + bytes > length {
+                return Err(broken("a buffer beyond the file"));
+            }
+            buffers.push((start + offset, bytes));
+        }
+        let count = |value: i64| u64::try_from(value).map_err(|_| broken("a negative length"));
+        let nodes = batch.nodes().iter().flatten().map(|node| Ok((count(node.length())?, count(node.null_count())?))).collect::<Result<_>>()?;
+        // Each row has a bit at least, but for columns of nothing.
+        let rows = count(batch.length())?;
+        if rows > length.saturating_mul(8) && !buffers.is_empty() {
+            return Err(broken("more rows than bytes"));
+        }
+        batches.push(FoundBatch { rows, body: start + body, buffers, nodes, compressed: batch.compression().is_some() });
     }
-    Ok(Found { schema, rows: inside(batch.length()).unwrap_or(u64::try_from(batch.length()).unwrap_or(0)), buffers })
+    Ok(Found { schema, batches })
 }

@@ -1,12 +1,13 @@
 //! What a file is made of: objects, the links between them, their attributes.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::blob::Arena;
 use super::fault::{Result, fault};
+use super::folder::Folder;
 use super::kind::Kind;
+use super::ranks::Ranks;
 use super::shape::Space;
 use super::table::Table;
 
@@ -78,6 +79,8 @@ pub(crate) struct Extent {
     pub(crate) table: Option<Table>,
     /// The file that holds the values as last published.
     pub(crate) file: Option<String>,
+    /// The columns of a plain file that are the values.
+    pub(crate) plain: Option<super::plain::Values>,
 }
 
 /// A dataset, shared by those that have it open.
@@ -89,14 +92,16 @@ pub(crate) struct Dataset {
 
 impl Dataset {
     /// Calls `work` on the values; `fill` says what one element holds that was never written.
-    pub(crate) fn with_table<T>(&self, folder: &Path, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
+    pub(crate) fn with_table<T>(&self, folder: &Folder, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
         let mut extent = lock(&self.extent);
-        let Extent { space, table, file } = &mut *extent;
+        let Extent { space, table, file, plain } = &mut *extent;
         if table.is_none() {
-            *table = Some(match file {
-                Some(name) => Table::open(&self.datatype.kind, space, folder, name, fill()?)?,
-                None => Table::create(&self.datatype.kind, space, folder, fill()?)?,
+            *table = Some(match (plain, file) {
+                (Some(plain), _) => plain.table(&self.datatype.kind)?,
+                (None, Some(name)) => Table::open(&self.datatype.kind, space, folder, name, fill()?)?,
+                (None, None) => Table::create(&self.datatype.kind, space, folder, ranks, fill()?)?,
             });
+            table.iter_mut().for_each(|table| table.share(ranks));
         }
         work(table.as_mut().ok_or_else(|| fault!("no values"))?, space)
     }
@@ -121,6 +126,8 @@ pub(crate) struct Object {
     /// `H5Pencode2`'s bytes of the creation property list.
     pub(crate) creation: Vec<u8>,
     pub(crate) comment: Option<String>,
+    /// What an element of a dataset of variable length holds that was never written, as the value of an attribute.
+    pub(crate) fill: Option<Attribute>,
     /// What `H5Oincr_refcount` added.
     pub(crate) extra_references: i64,
     /// Seconds since 1970; 0: not tracked.
@@ -130,13 +137,20 @@ pub(crate) struct Object {
 impl Object {
     /// An object without attributes.
     pub(crate) fn new(body: Body, creation: Vec<u8>) -> Self {
-        Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, extra_references: 0, born: 0 }
+        Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, fill: None, extra_references: 0, born: 0 }
     }
 
     /// An empty group.
     pub(crate) fn group(creation: Vec<u8>, tracked: bool) -> Self {
         Self::new(Body::Group { links: BTreeMap::new(), next_order: 0, tracked }, creation)
     }
+}
+
+/// A selection that an old reference names by a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// `H5Sencode2`'s bytes.
+    pub(crate) selection: Vec<u8>,
 }
 
 /// Everything in one file.
@@ -148,12 +162,28 @@ pub(crate) struct Tree {
     pub(crate) creation: Vec<u8>,
     /// How many objects may have no link any more.
     pub(crate) unlinked: usize,
+    /// What old references select, from number 1 on.
+    pub(crate) regions: Vec<Region>,
 }
 
 impl Tree {
     /// One with a root group only.
     pub(crate) fn new(creation: Vec<u8>, root: Object) -> Self {
-        Self { objects: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, creation, unlinked: 0 }
+        Self { objects: BTreeMap::from([(ROOT, root)]), next: ROOT + 1, creation, unlinked: 0, regions: Vec::new() }
+    }
+
+    /// The number of a selection; one that is there already is not kept twice.
+    pub(crate) fn add_region(&mut self, region: Region) -> u32 {
+        let place = self.regions.iter().rposition(|known| *known == region).unwrap_or_else(|| {
+            self.regions.push(region);
+            self.regions.len() - 1
+        });
+        u32::try_from(place + 1).unwrap_or(0)
+    }
+
+    /// The selection of a number.
+    pub(crate) fn region(&self, number: u32) -> Option<&Region> {
+        self.regions.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
     /// Takes an object in, without a link.

@@ -9,6 +9,7 @@ use arrow_ipc::reader::FileReader;
 
 use super::blob::Arena;
 use super::fault::Fault;
+use super::folder::Folder;
 use super::kind::{Kind, Member, columns};
 use super::model::{Body, Object, ROOT, Target, lock};
 use super::open::{Container, Create, Options};
@@ -49,7 +50,7 @@ fn records_become_columns_and_records_again_in_memory_and_in_a_file() -> Outcome
     let folder = tempfile::tempdir()?;
     for count in [0u64, 1, 1000, 100_000] {
         let space = simple(&[count]);
-        let mut table = Table::create(&particle(), &space, folder.path(), Vec::new())?;
+        let mut table = Table::create(&particle(), &space, folder.path(), None, Vec::new())?;
         assert_eq!(table.in_file(), count == 100_000);
         let all: Vec<u8> = (0..count as i32).flat_map(record).collect();
         table.write(&every_part(), 0, count as usize, &all, 16)?;
@@ -62,7 +63,7 @@ fn records_become_columns_and_records_again_in_memory_and_in_a_file() -> Outcome
         let expected: Vec<i32> = (0..count as i32).collect();
         assert_eq!(batch.column(0).as_primitive::<Int32Type>().values()[..], expected[..]);
         assert!(batch.column(1).as_primitive::<Float64Type>().values().iter().zip(&expected).all(|(f, i)| *f == f64::from(*i) / 2.0));
-        let again = Table::open(&particle(), &space, folder.path(), &name, Vec::new())?;
+        let again = Table::open(&particle(), &space, &Folder::plain(folder.path()), &name, Vec::new())?;
         assert_eq!(again.records()?, all);
     }
     Ok(())
@@ -72,7 +73,7 @@ fn records_become_columns_and_records_again_in_memory_and_in_a_file() -> Outcome
 fn what_was_published_never_changes() -> Outcome {
     let folder = tempfile::tempdir()?;
     let space = simple(&[100_000]);
-    let mut table = Table::create(&particle(), &space, folder.path(), Vec::new())?;
+    let mut table = Table::create(&particle(), &space, folder.path(), None, Vec::new())?;
     table.publish("a.1.arrow", &space, false)?;
     let before = std::fs::read(folder.path().join("a.1.arrow"))?;
     table.write(&every_part(), 5, 1, &record(7), 16)?;
@@ -90,7 +91,7 @@ fn growing_and_shrinking_keep_values_and_fill_the_rest() -> Outcome {
     let kind = Kind::Integer { bytes: 4, signed: true, swapped: false };
     for scale in [1u64, 400] {
         let mut space = simple(&[2 * scale, 3]);
-        let mut table = Table::create(&kind, &space, folder.path(), 7i32.to_le_bytes().to_vec())?;
+        let mut table = Table::create(&kind, &space, folder.path(), None, 7i32.to_le_bytes().to_vec())?;
         let mut expected: Vec<Vec<i32>> = vec![vec![7; 3]; 2 * scale as usize];
         for (step, next) in [[4 * scale, 3], [3 * scale, 2], [5 * scale, 4], [scale, 4], [900 * scale, 4]].into_iter().enumerate() {
             let value = step as i32 + 100;
@@ -111,13 +112,13 @@ fn growing_and_shrinking_keep_values_and_fill_the_rest() -> Outcome {
 #[test]
 fn elements_beyond_the_table_are_refused() -> Outcome {
     let folder = tempfile::tempdir()?;
-    let mut table = Table::create(&particle(), &simple(&[4]), folder.path(), Vec::new())?;
+    let mut table = Table::create(&particle(), &simple(&[4]), folder.path(), None, Vec::new())?;
     assert!(table.write(&every_part(), 4, 1, &record(1), 16).is_err());
     assert!(table.write(&every_part(), u64::MAX, 1, &record(1), 16).is_err());
     assert!(table.write(&every_part(), 0, 2, &record(1), 16).is_err());
     assert!(table.read(&every_part(), 3, 2, &mut [0; 32], 16).is_err());
-    assert!(Table::create(&particle(), &simple(&[1 << 60]), folder.path(), Vec::new()).is_err());
-    assert!(Table::create(&particle(), &simple(&[u64::MAX, 2]), folder.path(), Vec::new()).is_err());
+    assert!(Table::create(&particle(), &simple(&[1 << 60]), folder.path(), None, Vec::new()).is_err());
+    assert!(Table::create(&particle(), &simple(&[u64::MAX, 2]), folder.path(), None, Vec::new()).is_err());
     Ok(())
 }
 

@@ -20,6 +20,12 @@ fn heap_entry(bytes: &[u8], at: usize, skip: usize) -> Result<(usize, BlobName)>
     Ok((length, name.try_into().unwrap_or_default()))
 }
 
+/// Whether a reference is whole within its element, as those to objects of the same file are: `H5R_OBJECT2` without
+/// `H5R_IS_EXTERNAL`. Of any other the element names a blob.
+pub(crate) fn is_whole(head: &[u8]) -> bool {
+    matches!(head, [2, flags] if flags & 1 == 0)
+}
+
 /// Turns numbers of `bytes` bytes round, in place.
 pub(crate) fn swap(values: &mut [u8], bytes: usize) {
     if bytes > 1 {
@@ -70,6 +76,15 @@ pub(crate) fn to_arrow(kind: &Kind, bytes: &[u8], stride: usize, count: usize) -
             let mut present = Vec::with_capacity(count);
             let mut values = Vec::new();
             for i in 0..count {
+                let element = bytes.get(i * stride..i * stride + own).unwrap_or_default();
+                if is_whole(element) {
+                    // The length of the token and the token follow.
+                    let token = bytes.get(i * stride + own).map_or(0, |length| usize::from(*length)).min(HEAP_NAME_BYTES - 1);
+                    values.extend_from_slice(bytes.get(i * stride..i * stride + own + 1 + token).ok_or_else(|| fault!("an element ends early"))?);
+                    present.push(true);
+                    offsets.push(values.len() as i64);
+                    continue;
+                }
                 let (length, name) = heap_entry(bytes, i * stride, own)?;
                 let head = bytes.get(i * stride..i * stride + own).unwrap_or_default();
                 let there = !is_null(&name) || head.iter().any(|byte| *byte != 0);
@@ -168,7 +183,14 @@ pub(crate) fn from_arrow(kind: &Kind, array: &dyn Array, arenas: &mut Vec<Arc<Ar
                     out.extend(std::iter::repeat_n(0, own + HEAP_NAME_BYTES));
                     continue;
                 }
-                out.extend_from_slice(values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(kind, array))?);
+                let head = values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(kind, array))?;
+                out.extend_from_slice(head);
+                if is_whole(head) {
+                    let token = values.get(start as usize + own..end as usize).filter(|token| token.len() <= HEAP_NAME_BYTES).ok_or_else(|| unexpected(kind, array))?;
+                    out.extend_from_slice(token);
+                    out.extend(std::iter::repeat_n(0, HEAP_NAME_BYTES - token.len()));
+                    continue;
+                }
                 out.extend_from_slice(&u32::try_from(length).map_err(|_| fault!("a value of {length} bytes"))?.to_le_bytes());
                 out.extend_from_slice(&if own > 0 && length == 0 { [0; 16] } else { arena.name(start + own as u64) });
             }

@@ -42,6 +42,7 @@ impl Hdf5File {
     /// Opens the file whose superblock lies at absolute offset `superblock`.
     pub fn open(storage: Arc<dyn Storage>, superblock: u64, limits: &Limits) -> Result<Self> {
         let superblock = Superblock::read(storage, superblock, limits)?;
+        superblock.source.storage.keep(superblock.source.absolute(superblock.root)?);
         let (tree, stored) = tree::build(&superblock)?;
         Ok(Self { source: superblock.source, tree, stored, format: Format::Hdf5 })
     }

@@ -98,7 +98,7 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
     read::fill_value(fill_value, size, rest);
     let read_one = |(run, values): (&Run, &mut [u8])| -> Result<()> {
         cancellation.check()?;
-        let Some((other, id)) = open(file, &run.part)? else {
+        let Some((other, id)) = open(file, &run.part, values.len())? else {
             read::fill_value(fill_value, size, values);
             return Ok(());
         };

@@ -40,7 +40,7 @@ pub(crate) fn fill(
         for part in parts(file, mapping, shape)? {
             cancellation.check()?;
             let Some(places) = mapping::places(&part, selection)? else { continue };
-            let Some((other, id)) = open(file, &part)? else { continue };
+            let Some((other, id)) = open(file, &part, 0)? else { continue };
             let theirs = other.dataset(id)?;
             let conversion = conversion(theirs, description, &part)?;
             // A reference means something in its own file only.
@@ -117,9 +117,9 @@ fn name(datatype: &Datatype) -> String {
     }
 }
 
-/// The source dataset; `None` where it is missing and the session fills in its place.
-fn open(file: &File, part: &Part) -> Result<Option<(File, ObjectId)>> {
-    match file.neighbour(&part.file).and_then(|other| other.find(&part.dataset)) {
+/// The source dataset, of which `bytes` are read now; `None` where it is missing and the session fills in its place.
+fn open(file: &File, part: &Part, bytes: usize) -> Result<Option<(File, ObjectId)>> {
+    match file.source(&part.file, bytes).and_then(|other| other.find(&part.dataset)) {
         Ok(found) => Ok(Some((found.file, found.object))),
         Err(error) if is_missing(&error) && file.session().missing_sources() == MissingSources::Fill => Ok(None),
         Err(error) => Err(Error::new(

@@ -1,4 +1,4 @@
-//! Commit and abort: the one step that readers see, and the way back.
+//! Commit: the one step that readers see.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,8 +60,7 @@ impl WritePlan {
             check(self.sharing.as_ref(), fragment)?;
             by_task.entry(fragment.task).or_insert(fragment);
         }
-        let (container, folder) = (self.container(), self.folder());
-        std::fs::create_dir_all(&folder).map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
+        let (container, folder) = (self.container(), self.folder_for_writing()?);
         let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
             ErrorKind::Conflict => Failure::Busy(error),
             _ => Failure::Other(error),
@@ -133,7 +132,7 @@ impl WritePlan {
 
     /// Makes HDF5 files of what several tasks have written into one, side by side.
     fn complete_shared(&self, by_task: &BTreeMap<u64, &Fragment>) -> Result<BTreeMap<u64, SubfileRecord>> {
-        let Some(sharing) = &self.sharing else { return Ok(BTreeMap::new()) };
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.factor > 1) else { return Ok(BTreeMap::new()) };
         // Tasks that begin from now on share nothing; those that have, left a mark.
         hyperslab_storage::claim(&self.folder().join(CLOSED))?;
         let mut groups: BTreeMap<u64, Vec<&Fragment>> = BTreeMap::new();
@@ -143,6 +142,9 @@ impl WritePlan {
             }
         }
         let completed = |(group, fragments): (&u64, &Vec<&Fragment>)| Ok((*group, complete(self, sharing, *group, fragments)?));
+        if groups.len() == 1 {
+            return groups.iter().map(completed).collect();
+        }
         reading_session()?.compute(|| groups.par_iter().map(completed).collect())
     }
 
@@ -169,24 +171,6 @@ impl WritePlan {
             }
         }
         left
-    }
-
-    /// Gives the write up: removes all that its tasks have written. May be called again. What was committed is
-    /// refused with `InvalidInput`.
-    pub fn abort(&self) -> Result<()> {
-        if let State::Committed { id } = state_of(self.path())?
-            && (id == self.id || records(self.path(), &id).is_ok_and(|records| records.iter().any(|record| record.id == self.id)))
-        {
-            return Err(Error::invalid_input("this write was committed: it cannot be given up").in_file(self.path().display().to_string()));
-        }
-        remove_folder(&self.folder())?;
-        // The folder of all commits goes with its last one.
-        match std::fs::remove_dir(self.container()) {
-            Err(error) if ![std::io::ErrorKind::NotFound, std::io::ErrorKind::DirectoryNotEmpty].contains(&error.kind()) => {
-                Err(Error::from(error).in_file(self.container().display().to_string()))
-            }
-            _ => Ok(()),
-        }
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
         subfile.without_sync();
     }
     subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {name}", plan.id())))?;
-    let mut end = layout.fixed_end;
+    let (mut end, mut rest) = (layout.fixed_end, Vec::new());
     for (path, (_, definition, place)) in &layout.datasets {
         let mut dataset = DatasetWriter::in_shared(definition.clone(), place)?;
         for fragment in fragments {
@@ -76,6 +76,10 @@ pub(super) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
             }
             dataset.note(&regions, chunks.into_iter())?;
         }
+        rest.push((path, dataset));
+    }
+    for (path, dataset) in rest {
+        dataset.fill_rest(|at, bytes| file.write_at(at, bytes)).map_err(|error| error.at_object(format!("/{path}")))?;
         subfile.create_shared(path, dataset)?;
     }
     for fragment in fragments {
@@ -96,18 +100,22 @@ pub(super) fn check(sharing: Option<&Sharing>, fragment: &Fragment) -> Result<()
         let stray = fragment.objects.values().any(|object| object.dataset.as_ref().is_some_and(|dataset| dataset.shared));
         return if stray { Err(Error::invalid_input(format!("the fragment of task {} shares a subfile and does not say which", fragment.task))) } else { Ok(()) };
     };
-    let group = sharing.map(|sharing| sharing.group_of(fragment.task)).transpose()?;
+    let group = sharing.filter(|sharing| sharing.factor > 1).map(|sharing| sharing.group_of(fragment.task)).transpose()?;
     if group != Some(shared.group) {
         return Err(Error::invalid_input(format!("the fragment of task {} belongs to shared subfile {}, which the plan gives to others", fragment.task, shared.group)));
     }
     Ok(())
 }
 
-/// The layout that a task of the plan writes into; `None` where it needs a file of its own.
+/// The layout that a task of the plan writes into; `None` where it has a file of its own: it shares with nobody, or
+/// another attempt has its place.
 pub(super) fn claimed(plan: &WritePlan, sharing: &Sharing, task: u64) -> Result<Option<(u64, Layout)>> {
     use super::state::RECORD;
     let folder = plan.folder();
     let group = sharing.group_of(task)?;
+    if sharing.factor == 1 {
+        return Ok(None);
+    }
     // In this order: whoever closes looks for marks afterwards.
     if !hyperslab_storage::claim(&mark_of(&folder, task))? || folder.join(CLOSED).exists() || folder.join(RECORD).exists() {
         return Ok(None);

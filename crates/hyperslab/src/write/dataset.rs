@@ -1,5 +1,6 @@
 //! The values of one dataset on their way into a file.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hyperslab_array::{Dataspace, Error, Result};
@@ -7,10 +8,12 @@ use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk};
 use rayon::prelude::*;
 
-use super::boxes::{Region, copy, runs};
+use super::boxes::{Region, runs};
 use super::definition::DatasetDefinition;
 use super::room::Blocks;
 use super::sharing::Place;
+use super::touched::{Touched, as_it_lies, blank, fill_in, number_of, touched};
+use super::unwritten::unwritten;
 use crate::Session;
 
 /// Bytes of unfinished chunks that a dataset keeps in memory.
@@ -45,15 +48,6 @@ struct Partial {
     bytes: Vec<u8>,
     /// Elements written, as if none was written twice.
     written: u64,
-}
-
-/// A chunk and what is written of it: its origin and the box in the dataset.
-struct Touched {
-    position: Vec<u64>,
-    origin: Vec<u64>,
-    part: Region,
-    /// Whether the part is all of the chunk that lies in the dataset.
-    whole: bool,
 }
 
 impl DatasetWriter {
@@ -207,14 +201,19 @@ impl DatasetWriter {
                 return Ok(());
             }
             let (whole, parts): (Vec<Touched>, Vec<Touched>) = chunks.into_iter().partition(|chunk| chunk.whole);
-            let encoded: Vec<Result<(Vec<u8>, u32)>> = session.compute(|| {
-                let encode = |chunk: &Touched| {
-                    let mut target = blank(chunk_bytes, definition);
-                    fill_in(&mut target, chunk, chunk_shape, region, bytes, size)?;
-                    definition.filters.encode(target)
-                };
-                Ok(whole.par_iter().map(encode).collect())
-            })?;
+            let filtered = !definition.filters.filters.is_empty();
+            let encode = |chunk: &Touched| {
+                if let Some(run) = as_it_lies(chunk, chunk_shape, region, bytes, size).filter(|_| !filtered) {
+                    return Ok((Cow::Borrowed(run), 0));
+                }
+                let mut target = blank(chunk_bytes, definition);
+                fill_in(&mut target, chunk, chunk_shape, region, bytes, size)?;
+                definition.filters.encode(target).map(|(bytes, mask)| (Cow::Owned(bytes), mask))
+            };
+            let encoded: Vec<Result<(Cow<'_, [u8]>, u32)>> = match filtered {
+                true => session.compute(|| Ok(whole.par_iter().map(encode).collect()))?,
+                false => whole.iter().map(encode).collect(),
+            };
             for (chunk, encoded) in whole.into_iter().zip(encoded) {
                 let (bytes, mask) = encoded?;
                 partial.remove(&chunk.position);
@@ -262,6 +261,48 @@ impl DatasetWriter {
         }
     }
 
+    /// Whether chunks wait for elements.
+    pub fn is_waiting(&self) -> bool {
+        matches!(&self.storage, Storage::Chunked { partial, .. } if !partial.is_empty())
+    }
+
+    /// Writes the fill value where nobody wrote, in a file whose bytes are otherwise zero there. What has no place in the
+    /// file, or is a chunk that nobody touched, is the fill value anyway.
+    pub fn fill_rest(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let Some(fill) = &self.definition.fill_value else { return Ok(()) };
+        let (shape, size) = (self.definition.dataspace.shape(), self.definition.datatype.size());
+        let piece = fill.repeat((FILL_BYTES / fill.len().max(1)).max(1));
+        let mut outcome = Ok(());
+        let mut put = |mut at: u64, length: u64| {
+            let end = at.saturating_add(length);
+            while outcome.is_ok() && at < end {
+                let part = usize::try_from(end - at).ok().and_then(|length| piece.get(..length)).unwrap_or(&piece);
+                outcome = write_at(at, part);
+                at += part.len() as u64;
+            }
+        };
+        let zeros = vec![0; shape.len()];
+        match &self.storage {
+            Storage::Contiguous(Some(address)) if !self.written.is_empty() => {
+                for region in unwritten(Region::all(shape), &self.written) {
+                    runs(&region.count, &region.count, &zeros, shape, &region.start, |_, to, length| put(address + to * size, length * size));
+                }
+            }
+            Storage::Placed { chunk_shape, base, stride } => {
+                let known: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                for region in unwritten(Region::all(shape), &self.written) {
+                    for chunk in touched(&region, shape, chunk_shape).filter(|chunk| known.contains(&chunk.position)) {
+                        let at = base.saturating_add(number_of(&chunk.position, shape, chunk_shape).saturating_mul(*stride));
+                        let within: Vec<u64> = chunk.part.start.iter().zip(&chunk.origin).map(|(start, origin)| start - origin).collect();
+                        runs(&chunk.part.count, &chunk.part.count, &zeros, chunk_shape, &within, |_, to, length| put(at + to * size, length * size));
+                    }
+                }
+            }
+            _ => {}
+        }
+        outcome
+    }
+
     /// What the file's metadata has to say.
     pub fn description(&self) -> NewDataset {
         let storage = match &self.storage {
@@ -293,12 +334,6 @@ impl DatasetWriter {
     }
 }
 
-/// Which chunk, row-major, of an array of `shape`.
-fn number_of(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
-    let axes = position.iter().zip(shape.iter().zip(chunk_shape));
-    axes.fold(0, |number: u64, (position, (extent, chunk))| number.saturating_mul(extent.div_ceil(*chunk)).saturating_add(*position))
-}
-
 /// Writes each part of a chunk where it belongs, whoever writes the rest of it.
 fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64), size: u64, blocks: &mut Blocks) -> Result<()> {
     for chunk in touched(region, shape, chunk_shape) {
@@ -318,51 +353,6 @@ fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride
         outcome?;
     }
     Ok(())
-}
-
-/// The chunks that `region` touches, row-major.
-fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = Touched> + 'a {
-    let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
-    let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
-    let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count).saturating_sub(1) / extent).collect();
-    let mut next = Some(first.clone()).filter(|_| !region.count.contains(&0));
-    std::iter::from_fn(move || {
-        let position = next.take()?;
-        let mut after = position.clone();
-        for axis in (0..position.len()).rev() {
-            if after[axis] < last[axis] {
-                after[axis] += 1;
-                next = Some(after);
-                break;
-            }
-            after[axis] = first[axis];
-        }
-        let origin: Vec<u64> = position.iter().zip(chunk_shape).map(|(number, extent)| number * extent).collect();
-        let extents = origin.iter().zip(chunk_shape).zip(shape);
-        let chunk = Region { start: origin.clone(), count: extents.map(|((origin, extent), n)| (*extent).min(n - origin)).collect() };
-        let part = chunk.shared(region)?;
-        let whole = part == chunk;
-        Some(Touched { position, origin, part, whole })
-    })
-}
-
-/// A chunk of fill values.
-fn blank(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8> {
-    let length = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
-    match &definition.fill_value {
-        Some(fill) => fill.repeat(length / fill.len().max(1)),
-        None => vec![0; length],
-    }
-}
-
-/// Copies what `bytes`, the elements of `region`, have of a chunk into it.
-fn fill_in(target: &mut [u8], chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
-    let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
-    let (from, to) = (within(&region.start), within(&chunk.origin));
-    if copy(&chunk.part.count, size, (bytes, &region.count, &from), (target, chunk_shape, &to)) {
-        return Ok(());
-    }
-    Err(Error::internal("a chunk's part outside of its array"))
 }
 
 /// A chunk to be written to further: as it was stored, or empty.

@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
 use super::definition::DatasetDefinition;
+use super::seal::{sealed, unsealed};
 use super::sharing::Sharing;
 use super::state::{State, state_of};
-use super::subfile::normal;
+use super::subfile::{checked_alignment, normal};
 use super::task::Task;
 use crate::Session;
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub enum WriteMode {
     Append,
 }
 
-/// How a container is to be written. Making one touches nothing.
+/// How a container is to be written. Making one touches nothing, [`WritePlan::begin`] makes a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePlan {
     version: u32,
@@ -45,6 +46,8 @@ pub struct WritePlan {
     pub(super) durable: bool,
     /// Whether subfiles get checksums.
     pub(super) checksums: bool,
+    /// Whether the folder of the subfiles was made with the plan, so that no task may make it.
+    pub(super) begun: bool,
 }
 
 impl WritePlan {
@@ -66,7 +69,7 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false })
+        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
@@ -76,10 +79,7 @@ impl WritePlan {
             return Err(Error::invalid_input("how many tasks there are was said already"));
         }
         let folder = folder_of(self.path());
-        let alignment = self.alignment.map_or_else(|| block_bytes_in(&folder), Ok)?;
-        if !alignment.is_power_of_two() || alignment < 8 {
-            return Err(Error::invalid_input("an alignment that is no power of two from 8 on"));
-        }
+        let alignment = checked_alignment(self.alignment)?.map_or_else(|| block_bytes_in(&folder), Ok)?;
         let factor = factor.unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder)));
         self.sharing = Some(Sharing::new(writers, factor, alignment)?);
         Ok(())
@@ -119,6 +119,11 @@ impl WritePlan {
         self.durable = false;
     }
 
+    /// Whether tasks and the commit wait for the disk.
+    pub fn is_durable(&self) -> bool {
+        self.durable
+    }
+
     /// Records checksums of all bytes of all subfiles, for [`super::verify`].
     pub fn with_checksums(&mut self) {
         self.checksums = true;
@@ -150,15 +155,15 @@ impl WritePlan {
         Task::begin(self, number, session)
     }
 
-    /// Versioned bytes (JSON).
+    /// Versioned bytes (JSON, and a checksum behind).
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
+        serde_json::to_vec(self).map(sealed).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
     }
 
     /// The plan of [`WritePlan::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        check_version(bytes, VERSION, "write plan")?;
-        serde_json::from_slice(bytes).map_err(|e| Error::invalid_input(format!("these bytes are no write plan: {e}")))
+        let body = unsealed(bytes, VERSION, "write plan")?;
+        serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no write plan: {e}")))
     }
 }
 

@@ -47,6 +47,13 @@ pub(super) struct Segments {
 }
 
 impl Blocks {
+    /// A file of the writer's own that is called `target` from its beginning.
+    pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
+        let output = Output::in_place(target)?;
+        let alignment = alignment.unwrap_or_else(|| output.block_bytes());
+        Ok(Self { file: Place::Own(output), room: Room::Behind(SUPERBLOCK_BYTES), alignment, top: 0 })
+    }
+
     /// A file of the writer's own that will be called `target`.
     pub fn own(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target)?;
@@ -54,7 +61,7 @@ impl Blocks {
         Ok(Self { file: Place::Own(output), room: Room::Behind(SUPERBLOCK_BYTES), alignment, top: 0 })
     }
 
-    /// The same, made with the first bytes that are written.
+    /// The same as [`Blocks::in_place`], made with the first bytes that are written.
     pub fn later(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let alignment = match alignment {
             Some(alignment) => alignment,
@@ -90,7 +97,7 @@ impl Blocks {
     /// The file of the writer's own, made now if it was not yet.
     pub fn into_output(self) -> Result<Output> {
         match self.file {
-            Place::Later(target) => Output::create(target),
+            Place::Later(target) => Output::in_place(target),
             Place::Own(output) => Ok(output),
             Place::Shared(_) => Err(Error::internal("a shared file has no end of its own")),
         }
@@ -151,7 +158,7 @@ impl Blocks {
 
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         if let Place::Later(target) = &self.file {
-            self.file = Place::Own(Output::create(target)?);
+            self.file = Place::Own(Output::in_place(target)?);
         }
         self.top = self.top.max(offset.saturating_add(bytes.len() as u64));
         match &self.file {

@@ -6,16 +6,11 @@ use std::sync::Arc;
 use hyperslab_array::{ByteOrder, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Member, ReferenceKind, Result};
 use hyperslab_formats::hdf5::writer::NewAttribute;
 
+use super::pointers::{REFERENCE_BYTES, reference};
 use super::subfile::Object;
 
-/// Bytes of a reference, and of an element of variable length.
-const REFERENCE_BYTES: u64 = 8;
+/// Bytes of an element of variable length.
 const SEQUENCE_BYTES: u64 = 16;
-
-/// A reference to the object with this number, as [`NewAttribute`] has it.
-fn reference(number: usize) -> [u8; 8] {
-    (number as u64 + 1).to_le_bytes()
-}
 
 /// `DIMENSION_LIST` of each dataset that has scales, `REFERENCE_LIST` of each scale; by path. `numbers` are those of
 /// the objects in the file.

@@ -186,6 +186,9 @@ impl Sharing {
     /// Chunks that give each task blocks of its own, where a run of bytes would not.
     fn aligned_chunk(&self, regions: &[Region], shape: &[u64], row_bytes: u64) -> Option<Vec<u64>> {
         let rows = regions.first()?.count.first().copied()?;
+        if self.factor == 1 {
+            return None;
+        }
         let whole = |region: &Region| region.count.get(1..) == shape.get(1..);
         let starts = regions.iter().enumerate().all(|(number, region)| region.start.first().copied() == rows.checked_mul(number as u64));
         let alike = regions.iter().rev().skip(1).all(|region| region.count.first() == Some(&rows));

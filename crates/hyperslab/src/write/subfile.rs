@@ -6,16 +6,15 @@ use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{
-    HeapWriter, NewAttribute, NewContent, NewFile, NewLink, NewObject, encode_metadata, encode_superblock, store_values,
-};
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewLink, encode_metadata, encode_superblock, store_values};
 use hyperslab_storage::{Existing, SharedFile};
 
 use super::boxes::Region;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
+use super::description::{chosen, describe, numbers};
+use super::pointers::Pointers;
 use super::room::Blocks;
-use super::scales::dimension_scales;
 use crate::Session;
 
 /// One HDF5 file that is being written.
@@ -34,10 +33,14 @@ pub struct Subfile {
 
 #[derive(Debug, Default)]
 pub(super) struct Object {
-    attributes: BTreeMap<String, AttributeValue>,
+    pub(super) attributes: BTreeMap<String, AttributeValue>,
     pub(super) dataset: Option<DatasetWriter>,
+    /// References to objects instead of values.
+    pub(super) pointers: Option<Pointers>,
+    /// Attributes that are references to objects.
+    pub(super) pointing: BTreeMap<String, Pointers>,
     /// A symbolic link instead of an object.
-    link: Option<NewLink>,
+    pub(super) link: Option<NewLink>,
     /// Paths of the dimension scales of a dataset, by dimension.
     pub(super) scales: BTreeMap<u32, String>,
 }
@@ -46,10 +49,12 @@ impl Subfile {
     /// Begins a file that will be called `target`. Blocks of `alignment` bytes or more begin at multiples of
     /// it, a power of two; `None` asks the file system for its block or stripe.
     pub fn create(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        if alignment.is_some_and(|alignment| !alignment.is_power_of_two() || alignment < 8) {
-            return Err(Error::invalid_input("an alignment that is no power of two from 8 on"));
-        }
-        Ok(Self::over(Blocks::own(target, alignment)?, session))
+        Ok(Self::over(Blocks::own(target, checked_alignment(alignment)?)?, session))
+    }
+
+    /// Begins a file that is called `target` from its beginning, where nobody looks.
+    pub(super) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::over(Blocks::in_place(target, alignment)?, session))
     }
 
     /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
@@ -65,6 +70,11 @@ impl Subfile {
     pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
         Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true }
+    }
+
+    /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
+    pub(super) fn is_quick(&self) -> bool {
+        !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::is_waiting))
     }
 
     /// Leaves it to the operating system when the bytes get to the disk.
@@ -91,7 +101,7 @@ impl Subfile {
             }
             above.push_str(part);
             let object = self.objects.entry(above.clone()).or_default();
-            if object.dataset.is_some() || object.link.is_some() {
+            if object.dataset.is_some() || object.link.is_some() || object.pointers.is_some() {
                 return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
             }
         }
@@ -126,6 +136,24 @@ impl Subfile {
         self.define(path, Object { dataset: Some(dataset), ..Object::default() })
     }
 
+    /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
+    pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.define(path, Object { pointers: Some(pointers), ..Object::default() })
+    }
+
+    /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
+    pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let object = self.object(path)?;
+        if object.link.is_some() {
+            return Err(Error::invalid_input("a link has no attributes").at_object(path));
+        }
+        object.attributes.remove(name);
+        object.pointing.insert(name.to_owned(), pointers);
+        Ok(())
+    }
+
     /// Defines a link to a path of this file, or of another.
     pub fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
         let link = match file {
@@ -151,6 +179,7 @@ impl Subfile {
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
+        object.pointing.remove(name);
         object.attributes.insert(name.to_owned(), value);
         Ok(())
     }
@@ -271,10 +300,19 @@ impl Subfile {
             return Err(error);
         }
         self.flush()?;
-        let file = describe(&self.objects, own)?;
+        for pointers in self.objects.values_mut().filter_map(|object| object.pointers.as_mut()) {
+            pointers.address = Some(self.blocks.allocate(pointers.bytes())?);
+        }
+        let file = describe(&self.objects, &own)?;
         let at = self.blocks.allocate(0)?;
         let metadata = encode_metadata(&file, at).map_err(|error| error.in_file(self.target().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
+        let chosen = chosen(&self.objects, &own);
+        let numbers = numbers(&chosen);
+        for pointers in chosen.values().filter_map(|object| object.pointers.as_ref()) {
+            let values = pointers.values(&numbers, &metadata.addresses)?;
+            self.blocks.write_at(pointers.address.unwrap_or(0), &values)?;
+        }
         self.blocks.write_at(at, &metadata.bytes)?;
         self.blocks.write_at(0, &encode_superblock(metadata.root, end))?;
         Ok(end)
@@ -320,6 +358,14 @@ impl Subfile {
     }
 }
 
+/// The alignment, if blocks can have it.
+pub(super) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
+    match alignment {
+        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("an alignment that is no power of two from 8 on")),
+        alignment => Ok(alignment),
+    }
+}
+
 fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
     let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
     if bytes != Some(value.value.bytes.len() as u64) {
@@ -339,39 +385,6 @@ pub(super) fn normal(path: &str) -> Result<String> {
         return Err(Error::invalid_input(format!("{path:?} is no path in an HDF5 file")));
     }
     Ok(parts.join("/"))
-}
-
-/// The file of these objects, of whose datasets `own` chooses some.
-fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
-    let chosen = |object: &Object| object.dataset.as_ref().is_none_or(&own);
-    let objects: BTreeMap<&String, &Object> = objects.iter().filter(|(_, object)| chosen(object)).collect();
-    // The empty path sorts first, so the root is number 0.
-    let numbers: BTreeMap<&str, usize> =
-        objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(number, (path, _))| (path.as_str(), number)).collect();
-    let mut members: BTreeMap<&str, Vec<(String, NewLink)>> = BTreeMap::new();
-    for (path, object) in objects.iter().filter(|(path, _)| !path.is_empty()) {
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let link = match (&object.link, numbers.get(path.as_str())) {
-            (Some(link), _) => link.clone(),
-            (None, Some(number)) => NewLink::Hard(*number),
-            (None, None) => return Err(Error::internal("an object without a number")),
-        };
-        members.entry(above).or_default().push((name.to_owned(), link));
-    }
-    let mut scales = dimension_scales(&objects, &numbers)?;
-    let mut file = NewFile::default();
-    for path in numbers.keys() {
-        let Some(object) = objects.get(&(*path).to_owned()) else { continue };
-        let attribute = |(name, value): (&String, &AttributeValue)| NewAttribute { name: name.clone(), dataspace: value.dataspace.clone(), value: value.value.clone() };
-        let content = match &object.dataset {
-            Some(dataset) => NewContent::Dataset(Box::new(dataset.description())),
-            None => NewContent::Group(members.remove(path).unwrap_or_default()),
-        };
-        let mut attributes: Vec<NewAttribute> = object.attributes.iter().map(attribute).collect();
-        attributes.extend(scales.remove(path).unwrap_or_default());
-        file.objects.push(NewObject { attributes, content });
-    }
-    Ok(file)
 }
 
 /// No values in a heap.

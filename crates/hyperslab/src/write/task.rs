@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
-use hyperslab_storage::{SharedFile, sync_folder, unique_name};
+use hyperslab_storage::{SharedFile, unique_name};
 
 use super::boxes::Region;
 use super::checksum;
@@ -16,7 +16,7 @@ use super::plan::WritePlan;
 use super::room::Blocks;
 use super::sharing::name_of;
 use super::state::SUBFILE_ATTRIBUTE;
-use super::subfile::{Subfile, normal};
+use super::subfile::{Subfile, checked_alignment, normal};
 use crate::Session;
 
 /// Parts that a task may write of a dataset: readers look through all of them.
@@ -44,7 +44,6 @@ pub struct Task {
     /// The number of the subfile that other tasks write too.
     group: Option<u64>,
     checksums: bool,
-    durable: bool,
 }
 
 /// A dataset as the whole container has it, and what of it is here.
@@ -59,8 +58,7 @@ struct Local {
 
 impl Task {
     pub(super) fn begin(plan: &WritePlan, number: u64, session: &Session) -> Result<Self> {
-        let folder = plan.folder();
-        std::fs::create_dir_all(&folder).map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
+        let folder = plan.folder_for_writing()?;
         let attempt: String = unique_name().chars().take(8).collect();
         let name = format!("{number:04}-{attempt}.h5");
         let place = folder.join(&name);
@@ -71,7 +69,8 @@ impl Task {
                 let shared = Blocks::shared(file, sharing.segments(layout, number)?, sharing.alignment);
                 Subfile::beside(&place, Some(sharing.alignment), shared, session)?
             }
-            _ => Subfile::create(&place, plan.alignment, session)?,
+            Some((sharing, None)) => Subfile::in_place(&place, Some(sharing.alignment), session)?,
+            None => Subfile::in_place(&place, checked_alignment(plan.alignment)?, session)?,
         };
         let mut task = Self {
             write_id: plan.id.clone(),
@@ -81,7 +80,6 @@ impl Task {
             datasets: BTreeMap::new(),
             group: None,
             checksums: plan.checksums,
-            durable: plan.durable,
         };
         if !plan.durable {
             task.subfile.without_sync();
@@ -201,6 +199,11 @@ impl Task {
         self.subfile.write(&path, &inner, bytes, resolve)
     }
 
+    /// Whether [`Task::finish`] has nothing to wait for: no chunk to encode, and not the disk.
+    pub fn is_quick(&self) -> bool {
+        !self.checksums && self.subfile.is_quick()
+    }
+
     /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet.
     pub fn finish(mut self) -> Result<Fragment> {
         self.subfile.flush()?;
@@ -246,9 +249,7 @@ impl Task {
         if self.checksums && fragment.bytes.is_some() {
             fragment.checksums = Some(checksum::of_file(&place)?);
         }
-        if let Some(container) = place.parent().and_then(std::path::Path::parent).filter(|_| self.durable) {
-            sync_folder(container)?;
-        }
+        // Its name comes to the disk with the commit.
         Ok(fragment)
     }
 }

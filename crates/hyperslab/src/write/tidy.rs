@@ -7,8 +7,9 @@ use hyperslab_array::{Error, Result};
 use hyperslab_storage::FolderLock;
 
 use super::commit::remove_folder;
+use super::folder::{is_removed, write_of};
 use super::plan::container_of;
-use super::state::{State, is_id, records, state_of};
+use super::state::{State, records, state_of};
 
 /// What was removed, and what was left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,10 +39,12 @@ pub fn tidy(master: &Path, age: Duration) -> Result<Tidied> {
     for entry in std::fs::read_dir(&container).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !is_id(&name) || kept.contains(&name) {
+        let Some(name) = write_of(&name).map(str::to_owned) else { continue };
+        let removed = is_removed(&entry.path());
+        if kept.contains(&name) && !removed {
             continue;
         }
-        if newest(&entry.path()).map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
+        if removed || newest(&entry.path()).map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
             remove_folder(&entry.path())?;
             tidied.removed.push(name);
         } else {

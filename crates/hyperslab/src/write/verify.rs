@@ -1,9 +1,9 @@
 //! Verify: whether a container's files are all there, whole, and belong together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use hyperslab_array::{Axis, Dataspace, Error, Result, Selection, StoredSelection};
+use hyperslab_array::{Axis, Dataspace, Datatype, Error, Result, Selection, StoredSelection};
 use hyperslab_formats::Content;
 
 use super::checksum;
@@ -35,7 +35,8 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
         .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
     let mut found = Verification::default();
     let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
-    let mut subfiles: BTreeMap<String, File> = BTreeMap::new();
+    // Each subfile is open while it is looked at: there may be more than files can be open.
+    let mut takes = takes(&master);
     let container = container_of(path);
     let folder_name = container.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     match records(path, &last) {
@@ -73,14 +74,18 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
                                 None => undecodable(&file, &name, &mut problem),
                             }
                         }
-                        subfiles.insert(name, file);
+                        if let Some(takes) = takes.remove(&name) {
+                            sources(&file, &name, &takes, &mut problem);
+                        }
                     }
                 }
             }
         }
     }
     unreadable(&master, &shown, &mut problem);
-    sources(&master, &shown, &subfiles, &mut problem);
+    for (name, takes) in takes {
+        problem(&shown, &format!("takes {} parts from {name}, which is no readable subfile of its commits", takes.len()));
+    }
     Ok(found)
 }
 
@@ -122,35 +127,44 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Whether every source that the master's datasets name is a dataset of a subfile that holds what is taken of it.
-fn sources(master: &File, shown: &str, subfiles: &BTreeMap<String, File>, problem: &mut impl FnMut(&str, &str)) {
-    let mut missing: HashMap<String, u64> = HashMap::new();
+/// A part of a dataset of the master, and what it takes of a subfile.
+struct Take<'a> {
+    object: &'a str,
+    datatype: &'a Datatype,
+    dataset: String,
+    selection: &'a StoredSelection,
+}
+
+/// What the master's datasets take, by the name of the subfile.
+fn takes(master: &File) -> BTreeMap<String, Vec<Take<'_>>> {
+    let mut takes: BTreeMap<String, Vec<Take<'_>>> = BTreeMap::new();
     for object in &master.tree().objects {
         let Content::Dataset(dataset) = &object.content else { continue };
         for mapping in dataset.virtual_mappings.iter() {
-            let (name, path) = (mapping.file.replace("%%", "%"), mapping.dataset.replace("%%", "%"));
-            let Some(file) = subfiles.get(&name) else {
-                *missing.entry(name).or_default() += 1;
-                continue;
-            };
-            let source = file.find(&path).and_then(|found| found.file.dataset(found.object).cloned());
-            match source {
-                Err(error) => problem(&name, &format!("{path}, a source of {}: {error}", object.path)),
-                Ok(source) => {
-                    if source.datatype != dataset.datatype {
-                        problem(&name, &format!("{path}, a source of {}, has another datatype", object.path));
-                    }
-                    let StoredSelection::Hyperslab(axes) = &mapping.source_selection else { continue };
-                    let ends = axes.iter().map(|axis| axis.extent_of(axis.len().unwrap_or(u64::MAX)));
-                    let shape = source.dataspace.shape();
-                    if axes.len() != shape.len() || ends.zip(shape).any(|(end, extent)| end > *extent) {
-                        problem(&name, &format!("{path}, a source of {}, is too small: {shape:?}", object.path));
-                    }
+            let take = Take { object: &object.path, datatype: &dataset.datatype, dataset: mapping.dataset.replace("%%", "%"), selection: &mapping.source_selection };
+            takes.entry(mapping.file.replace("%%", "%")).or_default().push(take);
+        }
+    }
+    takes
+}
+
+/// Whether every source that the master names is a dataset of this subfile that holds what is taken of it.
+fn sources(file: &File, name: &str, takes: &[Take<'_>], problem: &mut impl FnMut(&str, &str)) {
+    for take in takes {
+        let (path, object) = (&take.dataset, take.object);
+        match file.find(path).and_then(|found| found.file.dataset(found.object).cloned()) {
+            Err(error) => problem(name, &format!("{path}, a source of {object}: {error}")),
+            Ok(source) => {
+                if source.datatype != *take.datatype {
+                    problem(name, &format!("{path}, a source of {object}, has another datatype"));
+                }
+                let StoredSelection::Hyperslab(axes) = take.selection else { continue };
+                let ends = axes.iter().map(|axis| axis.extent_of(axis.len().unwrap_or(u64::MAX)));
+                let shape = source.dataspace.shape();
+                if axes.len() != shape.len() || ends.zip(shape).any(|(end, extent)| end > *extent) {
+                    problem(name, &format!("{path}, a source of {object}, is too small: {shape:?}"));
                 }
             }
         }
-    }
-    for (name, count) in missing {
-        problem(shown, &format!("takes {count} parts from {name}, which is no readable subfile of its commits"));
     }
 }

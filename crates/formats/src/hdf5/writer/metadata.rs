@@ -27,6 +27,8 @@ pub struct EncodedMetadata {
     pub bytes: Vec<u8>,
     /// Address of the root group, for the superblock.
     pub root: u64,
+    /// Addresses of all objects, by number.
+    pub addresses: Vec<u64>,
 }
 
 /// The superblock of a file that ends at byte `end`.
@@ -42,7 +44,7 @@ pub fn encode_metadata(file: &NewFile, at: u64) -> Result<EncodedMetadata> {
     // References are as long whatever they point at, so the second time everything lies where it did.
     let (space, addresses) = if has_references { encode(file, at, &addresses)? } else { (space, addresses) };
     let root = addresses.first().copied().ok_or_else(|| Error::internal("a file without a root group"))?;
-    Ok(EncodedMetadata { bytes: space.finish(), root })
+    Ok(EncodedMetadata { bytes: space.finish(), root, addresses })
 }
 
 /// `pointed_at` are the addresses for references.

@@ -2,6 +2,9 @@
 //!
 //! Must agree with `evaluate`; a test that is not known here gives `None`, and is then evaluated.
 
+use std::cmp::Ordering;
+
+use super::Comparison;
 use super::bind::{Bound, Path, Test};
 use crate::scan::pruner::{KeyType, ValueSet};
 
@@ -62,6 +65,15 @@ fn outcome(bound: &Bound, key_type: KeyType) -> Option<Outcome> {
         }
         Bound::IsNull(_) => Outcome { values: ValueSet::none(key_type), null: Some(true) },
         Bound::Test(_, test) => Outcome { values: tested(test, key_type)?, null: None },
+        // Every number equals itself, and NaN does not: so Spark's order is said, where NaN is the largest.
+        Bound::Columns(left, comparison, right) if left.0 == right.0 => {
+            let numbers = ValueSet::compared(key_type, Comparison::LessOrEqual, f64::INFINITY);
+            let nan = ValueSet::all(key_type).and(&numbers.clone().not());
+            let none = ValueSet::none(key_type);
+            let equal = if comparison.holds(Some(Ordering::Equal)) { numbers } else { none.clone() };
+            let unordered = if comparison.holds(None) { nan } else { none };
+            Outcome { values: equal.or(&unordered), null: None }
+        }
         Bound::Xor(_) | Bound::Columns(..) | Bound::Computed(..) | Bound::Numbers(..) | Bound::Like(..) => return None,
     })
 }
@@ -101,6 +113,7 @@ mod tests {
         let leaf = prop_oneof![
             4 => test,
             1 => Just("x is null".to_owned()),
+            1 => prop_oneof![Just("<"), Just("<="), Just("=="), Just("!=")].prop_map(|comparison| format!("x {comparison} x")),
             1 => (literal.clone(), literal).prop_map(|(a, b)| format!("x in ({a}, {b})")),
         ];
         leaf.prop_recursive(3, 12, 2, |inner| {

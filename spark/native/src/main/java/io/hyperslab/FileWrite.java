@@ -8,7 +8,7 @@ public final class FileWrite {
   private static final long COMMIT_MILLISECONDS = 60_000;
   private static final long BETWEEN_MILLISECONDS = 100;
 
-  private final byte[] plan;
+  private byte[] plan;
 
   /** @param mode {@code create} (there must be no file), {@code overwrite} or {@code append} */
   public FileWrite(String path, String mode) {
@@ -18,6 +18,14 @@ public final class FileWrite {
   /** Refuses what cannot be written; touches nothing. */
   public static void check(String request) {
     NativeWrite.check(request);
+  }
+
+  /**
+   * Makes the folder that tasks write into. No task of {@link #plan} makes it from now on: {@link #abort} may be called
+   * while tasks are at work, and those that come late fail with a {@link CancelledException}.
+   */
+  public void begin() {
+    plan = NativeWrite.beginPlan(plan);
   }
 
   /** Plain data, for {@link TaskWriter}s in other processes. */

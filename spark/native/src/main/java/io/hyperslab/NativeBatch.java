@@ -13,4 +13,7 @@ public final class NativeBatch {
 
   /** How many structures are not released yet. */
   public static native int live();
+
+  /** Panics in the native library, so that a test sees an exception come of it. */
+  static native void panic();
 }

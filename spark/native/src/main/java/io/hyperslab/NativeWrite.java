@@ -12,6 +12,8 @@ public final class NativeWrite {
 
   static native byte[] plan(String path, String mode);
 
+  static native byte[] beginPlan(byte[] plan);
+
   static native boolean commit(byte[] plan, byte[][] fragments);
 
   static native void abort(byte[] plan);

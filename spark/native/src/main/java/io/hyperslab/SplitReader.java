@@ -1,12 +1,18 @@
 package io.hyperslab;
 
+import java.util.concurrent.atomic.LongAccumulator;
+
 /**
  * Reads the batches of one split. One thread reads; any thread may cancel. Batches are addresses of Arrow C Data
  * structures, valid until the next call of {@link #next} or {@link #close}.
  */
 public final class SplitReader implements AutoCloseable {
+  private static final LongAccumulator LONGEST_STOP = new LongAccumulator(Math::max, 0);
+
   private final long reader;
   private final long schema;
+  /** When it was cancelled ({@link System#nanoTime}); 0 while it was not. */
+  private volatile long cancelledAt;
   private long batch;
   private boolean closed;
 
@@ -34,7 +40,12 @@ public final class SplitReader implements AutoCloseable {
   /** Reads the next batch; false after the last. The batch before is released. */
   public boolean next() {
     releaseBatch();
-    batch = NativeReader.next(reader);
+    try {
+      batch = NativeReader.next(reader);
+    } catch (CancelledException error) {
+      LONGEST_STOP.accumulate(System.nanoTime() - cancelledAt);
+      throw error;
+    }
     return batch != 0;
   }
 
@@ -50,7 +61,15 @@ public final class SplitReader implements AutoCloseable {
 
   /** Makes a {@link #next} that runs now or later end with {@link CancelledException}. */
   public void cancel() {
+    if (cancelledAt == 0) {
+      cancelledAt = System.nanoTime();
+    }
     NativeReader.cancel(reader);
+  }
+
+  /** Nanoseconds for which the slowest {@link #next} of this process has run on after {@link #cancel}; counts anew. */
+  public static long longestStop() {
+    return LONGEST_STOP.getThenReset();
   }
 
   private void releaseBatch() {

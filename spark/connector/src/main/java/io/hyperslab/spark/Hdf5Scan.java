@@ -12,7 +12,6 @@ import java.util.OptionalLong;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.NamedReference;
-import org.apache.spark.sql.connector.expressions.SortDirection;
 import org.apache.spark.sql.connector.expressions.SortOrder;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.metric.CustomMetric;
@@ -94,14 +93,9 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
     };
   }
 
-  /** Rows of a partition come in the order of their numbers, where the numbers are of one array. */
   @Override
   public SortOrder[] outputOrdering() {
-    boolean oneArray = request.get("files").size() == 1 && !request.get("dataset").asText().matches(".*[*?].*");
-    if (!oneArray || !aggregates.isEmpty() || !Arrays.asList(wanted.fieldNames()).contains("_row")) {
-      return new SortOrder[0];
-    }
-    return new SortOrder[] {Expressions.sort(Expressions.column("_row"), SortDirection.ASCENDING)};
+    return aggregates.isEmpty() ? RowOrder.of(request, wanted) : new SortOrder[0];
   }
 
   @Override

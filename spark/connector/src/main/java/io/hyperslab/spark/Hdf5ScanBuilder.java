@@ -160,6 +160,13 @@ final class Hdf5ScanBuilder
     for (StructField field : columns.fields()) {
       names.add(field.name());
     }
+    // What a wildcard stands for may be a number in this file and a word in another.
+    com.fasterxml.jackson.databind.node.ArrayNode texts = request.putArray("texts");
+    for (StructField field : table.fields()) {
+      if (field.dataType().equals(DataTypes.StringType)) {
+        texts.add(field.name());
+      }
+    }
     return request;
   }
 

@@ -2,8 +2,10 @@ package io.hyperslab.spark;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
 
 import io.hyperslab.CorruptException;
+import io.hyperslab.InternalException;
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.NativeBatch;
 import io.hyperslab.Planning;
@@ -11,6 +13,8 @@ import io.hyperslab.NotFoundException;
 import io.hyperslab.SplitReader;
 import java.io.File;
 import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Path;
@@ -50,6 +54,16 @@ public class NativeLibraryTest {
     assertThrows(InvalidInputException.class, () -> NativeBatch.release(12345));
     assertThrows(InvalidInputException.class, () -> new SplitReader(new byte[] {1, 2}, "{}", "[]"));
     assertThrows(InvalidInputException.class, () -> describe("{\"files\": []}"));
+    assertEquals(0, NativeBatch.live());
+  }
+
+  @Test
+  public void aPanicIsAnExceptionAndTheProcessGoesOn() throws Exception {
+    Method panic = NativeBatch.class.getDeclaredMethod("panic");
+    panic.setAccessible(true);
+    InvocationTargetException thrown = assertThrows(InvocationTargetException.class, () -> panic.invoke(null));
+    assertTrue(thrown.getCause() instanceof InternalException);
+    assertTrue(thrown.getCause().getMessage(), thrown.getCause().getMessage().contains("a panic"));
     assertEquals(0, NativeBatch.live());
   }
 

@@ -101,7 +101,11 @@ public final class WriteSource implements TableProvider {
 
     @Override
     public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
-      return new RowWriterFactory(write.plan(), schema, request, options.records(), options.nullsAreNan());
+      boolean records = options.records();
+      boolean nullsAreNan = options.nullsAreNan();
+      // The last that can fail here: of what fails before tasks run, Spark lets nobody know.
+      write.begin();
+      return new RowWriterFactory(write.plan(), schema, request, records, nullsAreNan);
     }
 
     @Override

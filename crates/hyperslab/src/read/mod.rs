@@ -1,14 +1,17 @@
 //! Read: a hyperslab of one dataset. Chunks are fetched in coalesced reads and decoded in parallel,
 //! each once, and scattered straight into the caller's buffer.
 
+mod band;
+
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Datatype, DecodedChunk, Elements, Error, ErrorKind, HeapObjects, Result, Selection, scatter};
+use hyperslab_array::{Arrangement, Axis, ChunkBuffer, Datatype, DecodedChunk, Elements, Error, ErrorKind, HeapObjects, Placement, Result, Selection, scatter};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout, poison};
 use hyperslab_storage::{Storage, coalesce};
 use rayon::prelude::*;
 
+use self::band::{Band, Part, bands};
 use crate::chunk_cache::ChunkCache;
 use crate::session::{being_written, patiently};
 use crate::values::{Values, zeros};
@@ -19,7 +22,9 @@ const COALESCE_GAP_BYTES: u64 = 32 << 10;
 /// Runs shorter than this are fetched together and copied: a call costs more than a copy.
 const LEAST_DIRECT_BYTES: usize = 64 << 10;
 /// Less than this is read by the calling thread: waking others costs more.
-const LEAST_PARALLEL_BYTES: usize = 256 << 10;
+const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
+/// Decoded bytes that wait for their turn at the output; bounds a read whose chunks reach all over it.
+const SIDE_BY_SIDE_BYTES: u64 = 64 << 20;
 /// Longest coalesced read; bounds a worker's scratch.
 const COALESCE_BYTES: u64 = 4 << 20;
 
@@ -207,19 +212,30 @@ fn fill_stored(
         return storage.read_exact_at(offset, out);
     }
     let job = Job { file, storage, dataset, description, selection, cancellation };
-    let small = out.len() < LEAST_PARALLEL_BYTES;
-    let bands = job.bands(&located.chunks, out)?;
+    // A filtered chunk is decoded whole, however little of it is wanted.
+    let work = match description.filters.is_empty() {
+        true => out.len() as u64,
+        false => located.chunks.iter().map(|chunk| bytes_of(chunk, description)).fold(0, u64::saturating_add),
+    };
+    let bands = bands(description, selection, &located.chunks, out)?;
     let threads = file.session().thread_count()?;
-    if small || threads == 1 {
+    if work < LEAST_PARALLEL_BYTES || threads == 1 {
         return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
     }
+    // A decoding thread that reads has others beside it, which have windows of their own to read.
+    let is_one_of_many = file.session().pool()?.current_thread_index().is_some();
     file.session().compute(|| {
-        if bands.len() >= threads.min(located.chunks.len()) || file.chunks().is_some() {
+        if is_one_of_many || bands.len() >= threads.min(located.chunks.len()) || file.chunks().is_some() {
             bands.into_par_iter().try_for_each(|band| with_scratch(|scratch| job.read_band(band, scratch)))
         } else {
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
+}
+
+/// Bytes of a chunk's elements, decoded.
+fn bytes_of(chunk: &ChunkLocation, description: &Dataset) -> u64 {
+    chunk.shape.iter().fold(description.datatype.size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
 /// Leaves of an unfiltered chunk the rows between the first and the last that are wanted: those of its slowest
@@ -278,14 +294,6 @@ struct Job<'a> {
     cancellation: &'a Cancellation,
 }
 
-/// A contiguous part of the output and the chunks that reach into it. A chunk is in one band only.
-struct Band<'a> {
-    out: &'a mut [u8],
-    origin: Vec<u64>,
-    shape: Vec<u64>,
-    chunks: Vec<&'a ChunkLocation>,
-}
-
 /// A run of bytes in the file that is a run of bytes in a band.
 struct DirectPlace {
     offset: u64,
@@ -298,59 +306,34 @@ struct DirectPlace {
 struct Scratch {
     raw: Vec<u8>,
     decoded: ChunkBuffer,
+    /// Where planes are joined.
+    spare: Vec<u8>,
 }
 
 impl Job<'_> {
-    /// Cuts the output at chunk boundaries of the first dimension of which more than one index is
-    /// selected: such parts are contiguous and share no chunk, so threads need no lock.
-    fn bands<'b>(&self, chunks: &'b [ChunkLocation], mut out: &'b mut [u8]) -> Result<Vec<Band<'b>>> {
-        let shape = self.selection.shape();
-        let Some(cut) = shape.iter().position(|&count| count > 1) else {
-            return Ok(vec![Band { out, origin: vec![0; shape.len()], shape, chunks: chunks.iter().collect() }]);
-        };
-        let chunk = self.description.chunk_grid.chunk_shape().get(cut).copied().unwrap_or(1);
-        let axis = self.selection.axes().get(cut).ok_or_else(|| Error::internal("no cut axis"))?;
-        let row_bytes = shape.iter().skip(cut + 1).product::<u64>() * self.description.datatype.size();
-        let mut by_row: std::collections::BTreeMap<u64, Vec<&ChunkLocation>> = Default::default();
-        for location in chunks {
-            let start = location.origin.get(cut).copied().unwrap_or(0);
-            by_row.entry(start / chunk).or_default().push(location);
-        }
-        let mut bands = Vec::with_capacity(by_row.len());
-        for (row, chunks) in by_row {
-            let (first, count) = axis.positions_within(row * chunk, (row + 1).saturating_mul(chunk));
-            let length = usize::try_from(count * row_bytes).map_err(|_| Error::internal("a band exceeds memory"))?;
-            let (here, rest) = out
-                .split_at_mut_checked(length)
-                .ok_or_else(|| Error::internal("bands exceed the output"))?;
-            out = rest;
-            let mut origin = vec![0; shape.len()];
-            let mut extent = shape.clone();
-            if let (Some(origin), Some(extent)) = (origin.get_mut(cut), extent.get_mut(cut)) {
-                (*origin, *extent) = (first, count);
-            }
-            bands.push(Band { out: here, origin, shape: extent, chunks });
-        }
-        Ok(bands)
-    }
-
     fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
         let Some(band) = self.read_direct(band)? else { return Ok(()) };
         if let Some(cache) = self.file.chunks().filter(|_| !self.description.filters.is_empty()) {
             return self.read_kept(band, cache, scratch);
         }
-        let Band { out, origin, shape, chunks } = band;
+        let Band { part, chunks } = band;
         let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
+        let Scratch { raw: fetched, decoded, spare } = scratch;
         for read in coalesce(&ranges, COALESCE_GAP_BYTES, COALESCE_BYTES) {
             self.cancellation.check()?;
-            self.fetch(&mut scratch.raw, read.offset, read.length)?;
+            self.fetch(fetched, read.offset, read.length)?;
             for &member in &read.members {
+                self.cancellation.check()?;
                 let (Some(location), Some(&(offset, length))) = (chunks.get(member), ranges.get(member)) else {
                     return Err(Error::internal("coalescing invented a range"));
                 };
-                let raw = part(&scratch.raw, offset - read.offset, length)?;
-                let as_stored = self.decode(location, raw, &mut scratch.decoded)?;
-                self.scatter(location, as_stored.map_or(scratch.decoded.chunk(), DecodedChunk::from), out, &origin, &shape)?;
+                let raw = raw_part(fetched, offset - read.offset, length)?;
+                let Some(placement) = self.place(location, &part)? else { continue };
+                let chunk = match self.decode(location, raw, decoded)? {
+                    Some(as_stored) => as_stored.into(),
+                    None => self.arranged(&placement, decoded, spare)?,
+                };
+                placement.copy(chunk, part.out)?;
             }
         }
         Ok(())
@@ -358,26 +341,28 @@ impl Job<'_> {
 
     /// Reads a band whose chunks other reads want too.
     fn read_kept(&self, band: Band<'_>, cache: &ChunkCache, scratch: &mut Scratch) -> Result<()> {
-        let size = self.description.datatype.size();
-        for location in band.chunks {
+        let Band { part, chunks } = band;
+        for location in chunks {
             self.cancellation.check()?;
+            let Some(placement) = self.place(location, &part)? else { continue };
             let (offset, length) = stored_range(location);
-            let decoded = |raw: &mut Vec<u8>| {
-                self.fetch(raw, offset, length)?;
+            let mut decoded = || {
+                self.fetch(&mut scratch.raw, offset, length)?;
                 let mut decoded = ChunkBuffer::default();
-                if let Some(as_stored) = self.decode(location, raw, &mut decoded)? {
-                    decoded.bytes = as_stored.to_vec();
+                match self.decode(location, &scratch.raw, &mut decoded)? {
+                    Some(as_stored) => decoded.bytes = as_stored.to_vec(),
+                    None => drop(self.arranged(&placement, &mut decoded, &mut scratch.spare)?),
                 }
                 Ok(decoded)
             };
             let chunk = match location.source {
                 ChunkSource::Stored { .. } => {
-                    let bytes = location.shape.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
-                    cache.chunk((self.file.number(), self.dataset.0, offset), bytes, || decoded(&mut scratch.raw))?
+                    let key = (self.file.number(), self.dataset.0, offset);
+                    cache.chunk(key, bytes_of(location, self.description), decoded)?
                 }
-                _ => Arc::new(decoded(&mut scratch.raw)?),
+                _ => Arc::new(decoded()?),
             };
-            self.scatter(location, chunk.chunk(), band.out, &band.origin, &band.shape)?;
+            placement.copy(chunk.chunk(), part.out)?;
         }
         Ok(())
     }
@@ -392,10 +377,10 @@ impl Job<'_> {
         let Some(mut places) = places else { return Ok(Some(band)) };
         places.sort_unstable_by_key(|place| place.target);
         let covered = places.iter().try_fold(0, |end, place| (place.target == end).then_some(end + place.length));
-        if covered != Some(band.out.len()) || places.iter().any(|place| place.length < LEAST_DIRECT_BYTES.min(band.out.len())) {
+        if covered != Some(band.part.out.len()) || places.iter().any(|place| place.length < LEAST_DIRECT_BYTES.min(band.part.out.len())) {
             return Ok(Some(band));
         }
-        let mut rest = band.out;
+        let mut rest = band.part.out;
         for place in places {
             self.cancellation.check()?;
             let (here, later) = rest.split_at_mut_checked(place.length).ok_or_else(|| Error::internal("a run beyond its band"))?;
@@ -417,7 +402,7 @@ impl Job<'_> {
         let (mut whole_here, mut whole_there) = (true, true);
         let (mut first_here, mut first_there, mut count) = (0u64, 0u64, 1u64);
         let (mut stride_here, mut stride_there) = (1u64, 1u64);
-        let axes = self.selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).zip(&band.origin).zip(&band.shape);
+        let axes = self.selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).zip(&band.part.origin).zip(&band.part.shape);
         for ((((axis, &start), &extent), &position), &wanted) in axes.rev() {
             let part = axis.sub_axis(position, wanted);
             let runs = part.runs_within(start, start.saturating_add(extent));
@@ -440,26 +425,41 @@ impl Job<'_> {
         })
     }
 
-    /// Few bands, many chunks: chunks decode side by side, then take turns at the output.
+    /// Few bands, many chunks: chunks decode side by side, some at a time, then parts of the output are filled
+    /// side by side from all of them.
     fn read_band_in_parallel(&self, band: Band<'_>, threads: usize) -> Result<()> {
-        let Band { out, origin, shape, chunks } = band;
-        for group in chunks.chunks(threads.max(1) * 4) {
-            let decoded: Vec<(&ChunkLocation, ChunkBuffer)> = group
-                .par_iter()
-                .map_init(Vec::new, |raw, location| {
-                    self.cancellation.check()?;
-                    let (offset, length) = stored_range(location);
-                    self.fetch(raw, offset, length)?;
-                    let mut decoded = ChunkBuffer::default();
-                    if let Some(as_stored) = self.decode(location, raw, &mut decoded)? {
-                        decoded.bytes = as_stored.to_vec();
-                    }
-                    Ok((*location, decoded))
+        let Some(Band { part, chunks }) = self.read_direct(band)? else { return Ok(()) };
+        // Whether to join the planes of a chunk: once, not in each part.
+        let chunks = chunks
+            .into_iter()
+            .map(|chunk| Ok((chunk, self.place(chunk, &part)?.is_some_and(|placement| placement.is_in_short_rows()))))
+            .collect::<Result<Vec<_>>>()?;
+        let mut parts = part.split(threads);
+        let largest = chunks.iter().map(|(chunk, _)| bytes_of(chunk, self.description)).max().unwrap_or(0);
+        let at_once = usize::try_from(SIDE_BY_SIDE_BYTES / largest.max(1)).unwrap_or(usize::MAX);
+        let mut buffers: Vec<(Scratch, bool)> = Vec::new();
+        buffers.resize_with(chunks.len().min(at_once.clamp(threads, threads * 8)), Default::default);
+        for group in chunks.chunks(buffers.len().max(1)) {
+            group.par_iter().zip(&mut buffers).try_for_each(|((location, is_short), (scratch, as_stored))| {
+                self.cancellation.check()?;
+                let (offset, length) = stored_range(location);
+                self.fetch(&mut scratch.raw, offset, length)?;
+                *as_stored = self.decode(location, &scratch.raw, &mut scratch.decoded)?.is_some();
+                match *is_short && !*as_stored {
+                    true => scratch.decoded.join(self.element_size()?, &mut scratch.spare),
+                    false => Ok(()),
+                }
+            })?;
+            parts.par_iter_mut().try_for_each(|part| {
+                group.iter().zip(&buffers).try_for_each(|((location, _), (scratch, as_stored))| {
+                    let chunk = match &location.source {
+                        ChunkSource::Inline(bytes) => DecodedChunk::from(&**bytes),
+                        _ if *as_stored => scratch.raw.as_slice().into(),
+                        _ => scratch.decoded.chunk(),
+                    };
+                    self.place(location, part)?.map_or(Ok(()), |placement| placement.copy(chunk, part.out))
                 })
-                .collect::<Result<_>>()?;
-            for (location, chunk) in decoded {
-                self.scatter(location, chunk.chunk(), out, &origin, &shape)?;
-            }
+            })?;
         }
         Ok(())
     }
@@ -511,9 +511,21 @@ impl Job<'_> {
         Ok(None)
     }
 
-    fn scatter(&self, place: &ChunkLocation, chunk: DecodedChunk<'_>, out: &mut [u8], origin: &[u64], shape: &[u64]) -> Result<()> {
-        let size = usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))?;
-        scatter(chunk, &place.shape, &place.origin, self.selection, out, origin, shape, size)
+    /// Where the elements of a chunk go in a part of the output, if any do.
+    fn place(&self, chunk: &ChunkLocation, part: &Part<'_>) -> Result<Option<Placement>> {
+        Placement::new(&chunk.shape, &chunk.origin, self.selection, &part.origin, &part.shape, self.element_size()?)
+    }
+
+    fn element_size(&self) -> Result<usize> {
+        usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))
+    }
+
+    /// A decoded chunk as it is copied from fastest.
+    fn arranged<'a>(&self, placement: &Placement, decoded: &'a mut ChunkBuffer, spare: &mut Vec<u8>) -> Result<DecodedChunk<'a>> {
+        if placement.is_in_short_rows() {
+            decoded.join(self.element_size()?, spare)?;
+        }
+        Ok(decoded.chunk())
     }
 }
 
@@ -524,7 +536,7 @@ fn stored_range(location: &ChunkLocation) -> (u64, u64) {
     }
 }
 
-fn part(raw: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
+fn raw_part(raw: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
     let range = usize::try_from(offset)
         .ok()
         .zip(usize::try_from(length).ok())

@@ -1,0 +1,182 @@
+//! One file in place of a folder: an Arrow file with a row for each file that the folder would hold, its name and its
+//! bytes. They begin at multiples of 64 bytes, so that the Arrow files in it can be used where they lie.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use arrow_buffer::Buffer;
+use arrow_ipc::FieldNode;
+use arrow_schema::{DataType, Field, Schema};
+
+use super::fault::{Result, fault};
+use super::folder::Piece;
+use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
+
+/// The version of what is written; others are refused.
+const VERSION: &str = "1";
+/// Where the rows' bytes begin.
+const HEAD: u64 = 4096;
+/// Where the mark stands: one of the places where HDF5's signature may be, between the messages of Arrow.
+const MARK_AT: u64 = 2048;
+/// HDF5's signature, for programs that look for it before they ask the library; a version of the superblock that
+/// there is not, so that HDF5 itself refuses it; and a word to who looks.
+const MARK: &[u8] = b"\x89HDF\r\n\x1a\n\xff\nAn Arrow file that holds an HDF5 file: open it with HDF5_VOL_CONNECTOR=arrow and the connector of Hyperslab.\n";
+/// More names than any container has are a damaged file.
+const MOST_ROWS: u64 = 1 << 24;
+
+/// The one file, open for reading.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    file: File,
+    /// Where the bytes of each name begin, and how many they are.
+    members: BTreeMap<String, (u64, u64)>,
+}
+
+fn schema() -> Schema {
+    let fields = vec![Field::new("name", DataType::LargeUtf8, false), Field::new("content", DataType::LargeBinary, false)];
+    Schema::new(fields).with_metadata(HashMap::from([("hyperslab.archive".to_owned(), VERSION.to_owned())]))
+}
+
+impl Archive {
+    /// Whether a file says that it is one.
+    pub(crate) fn is_claimed(path: &Path) -> bool {
+        let mut mark = vec![0; MARK.len()];
+        path.is_file() && File::open(path).and_then(|file| file.read_exact_at(&mut mark, MARK_AT)).is_ok() && mark == MARK
+    }
+
+    /// Opens one; nothing in it is trusted.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::read(File::open(path)?).map_err(|error| fault!("{}: {}", path.display(), error.message))
+    }
+
+    fn read(file: File) -> Result<Self> {
+        let length = file.metadata()?.len();
+        let found = ipc::find(&file, 0, length)?;
+        let version = found.schema.metadata().get("hyperslab.archive");
+        if version.is_none_or(|version| version != VERSION) {
+            return Err(fault!("version {version:?} of the one file is not known; this connector reads version {VERSION}"));
+        }
+        let damaged = || fault!("the table of its files is damaged");
+        // Validity, offsets and values of both columns.
+        let [batch] = found.batches.as_slice() else { return Err(damaged()) };
+        let &[_, name_ends, names, _, ends, content] = batch.buffers.as_slice() else { return Err(damaged()) };
+        if batch.rows > MOST_ROWS || batch.compressed {
+            return Err(damaged());
+        }
+        let offsets = |(at, bytes): (u64, u64), most: u64| -> Result<Vec<u64>> {
+            let wanted = (batch.rows + 1) * 8;
+            if bytes < wanted {
+                return Err(damaged());
+            }
+            let mut raw = vec![0; usize::try_from(wanted).map_err(|_| damaged())?];
+            file.read_exact_at(&mut raw, at)?;
+            let all: Vec<u64> = raw.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+            let rising = all.is_sorted() && all.last().is_none_or(|last| *last <= most);
+            if rising { Ok(all) } else { Err(damaged()) }
+        };
+        let (name_ends, ends) = (offsets(name_ends, names.1)?, offsets(ends, content.1)?);
+        let mut text = vec![0; usize::try_from(names.1).ok().filter(|bytes| *bytes < 1 << 32).ok_or_else(damaged)?];
+        file.read_exact_at(&mut text, names.0)?;
+        let mut members = BTreeMap::new();
+        for (name, place) in name_ends.windows(2).zip(ends.windows(2)) {
+            let (&[from, to], &[start, end]) = (name, place) else { continue };
+            let name = text.get(from as usize..to as usize).and_then(|bytes| std::str::from_utf8(bytes).ok()).ok_or_else(damaged)?;
+            members.insert(name.to_owned(), (content.0 + start, end - start));
+        }
+        Ok(Self { file, members })
+    }
+
+    /// The names in it.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.keys().map(String::as_str)
+    }
+
+    /// The bytes under a name.
+    pub(crate) fn piece(&self, name: &str) -> Result<Option<Piece>> {
+        let Some((start, bytes)) = self.members.get(name) else { return Ok(None) };
+        Ok(Some(Piece::part(self.file.try_clone()?, *start, *bytes)))
+    }
+
+    /// Writes one of these files, under a name aside.
+    pub(crate) fn write(aside: &Path, pieces: &[(String, Piece)], sync: bool) -> Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
+        let (mut at, mut ends, mut name_ends, mut text) = (HEAD, vec![0u64], vec![0u64], String::new());
+        for (name, piece) in pieces {
+            at = append(&file, at, piece).map_err(|error| fault!("{name}: {}", error.message))?;
+            ends.push(at - HEAD);
+            text.push_str(name);
+            name_ends.push(text.len() as u64);
+        }
+        let words = |all: Vec<u64>| Source::Bytes(Buffer::from_vec(all));
+        let rows = pieces.len();
+        let buffers = vec![
+            Source::Empty,
+            words(name_ends),
+            Source::Bytes(Buffer::from_vec(text.into_bytes())),
+            Source::Empty,
+            words(ends),
+            Source::Region { offset: HEAD, bytes: at - HEAD },
+        ];
+        let parts = Parts { nodes: vec![FieldNode::new(rows as i64, 0); 2], buffers };
+        let length = ipc::finish(&file, &[Frame { body: HEAD, values_end: at, rows: rows as u64, parts }], &schema())?;
+        file.set_len(length)?;
+        file.write_all_at(MARK, MARK_AT)?;
+        if sync {
+            file.sync_all()?;
+        }
+        Self::read(file)
+    }
+}
+
+/// Appends an Arrow file at a multiple of 64 bytes, and gives where it ends. So that the next one begins at such a
+/// place too, zeros go in front of its footer, which readers find from the end.
+fn append(to: &File, at: u64, piece: &Piece) -> Result<u64> {
+    let odd = || fault!("it is no Arrow file");
+    let mut tail = [0; 10];
+    piece.file.read_exact_at(&mut tail, piece.start + piece.bytes.checked_sub(10).ok_or_else(odd)?)?;
+    let footer = arrow_ipc::reader::read_footer_length(tail)? as u64 + 10;
+    let body = piece.bytes.checked_sub(footer).ok_or_else(odd)?;
+    let whole = piece.bytes.next_multiple_of(ALIGNMENT);
+    copy_bytes(&piece.file, piece.start, to, at, body)?;
+    copy_bytes(&piece.file, piece.start + body, to, at + whole - footer, footer)?;
+    Ok(at + whole)
+}
+
+/// Copies bytes between files by position; the system does it where it can.
+fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Result<()> {
+    let mut done = 0;
+    loop {
+        // Values that were never written are holes, which stay holes.
+        // SAFETY: the descriptor is open; nobody reads it by its cursor.
+        let data = unsafe { libc::lseek(from.as_raw_fd(), (start + done) as i64, libc::SEEK_DATA) };
+        match u64::try_from(data) {
+            Ok(data) => done = done.max(data.saturating_sub(start)),
+            Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO) => return Ok(()),
+            // A file system that knows no holes.
+            Err(_) => {}
+        }
+        if done >= bytes {
+            return Ok(());
+        }
+        let (mut source, mut target) = ((start + done) as i64, (place + done) as i64);
+        // SAFETY: as above.
+        let hole = unsafe { libc::lseek(from.as_raw_fd(), source, libc::SEEK_HOLE) };
+        let whole = u64::try_from(hole).map_or(bytes, |hole| hole.saturating_sub(start).clamp(done + 1, bytes));
+        let most = usize::try_from(whole - done).unwrap_or(usize::MAX).min(1 << 30);
+        // SAFETY: both descriptors are open; the positions are variables of ours.
+        let copied = unsafe { libc::copy_file_range(from.as_raw_fd(), &raw mut source, to.as_raw_fd(), &raw mut target, most, 0) };
+        match u64::try_from(copied) {
+            Ok(copied) if copied > 0 => done += copied,
+            // A file system, or two of them, between which the system does not copy.
+            _ => {
+                let mut block = vec![0; most.min(4 << 20)];
+                from.read_exact_at(&mut block, start + done)?;
+                to.write_all_at(&block, place + done)?;
+                done += block.len() as u64;
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The values of one dataset of a plain file: mapped where they lie in the file as HDF5 has them, else decoded when
+//! they are first asked for.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+
+use super::form::Form;
+use super::normal::normal;
+use super::source::Source;
+use crate::container::blob::Arena;
+use crate::container::fault::{Fault, Result, fault};
+use crate::container::kind::{Kind, Leaf, columns};
+use crate::container::table::{LoadedLeaf, Table};
+use crate::container::values::from_arrow;
+
+/// Which columns a dataset is made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Values {
+    pub(super) source: Arc<Source>,
+    /// The columns in the file, with the forms of their values.
+    pub(super) columns: Vec<(usize, Form)>,
+    /// Whether the values are the members of a compound, not the elements themselves.
+    pub(super) is_table: bool,
+    /// How many elements a row has.
+    pub(super) inner: u64,
+}
+
+impl Values {
+    /// The values; `kind` is what an element is to the storage.
+    pub(crate) fn table(&self, kind: &Kind) -> Result<Table> {
+        let named = |failure: Fault| Fault { message: format!("{}: {}", self.source.path.display(), failure.message), ..failure };
+        self.load(kind).map_err(named)
+    }
+
+    fn load(&self, kind: &Kind) -> Result<Table> {
+        let count = self.source.rows.checked_mul(self.inner).ok_or_else(|| fault!("more elements than can be counted"))?;
+        let parts = columns(kind);
+        let mut leaves: Vec<LoadedLeaf> = Vec::new();
+        let mut arenas = Vec::new();
+        if self.is_table {
+            if parts.len() != self.columns.len() {
+                return Err(fault!("{} members, where the table has {} columns", parts.len(), self.columns.len()));
+            }
+            for (part, (column, form)) in parts.iter().zip(&self.columns) {
+                let own: Vec<Leaf> = part.leaves.iter().map(|leaf| Leaf { offset: leaf.offset - part.offset, ..leaf.clone() }).collect();
+                leaves.extend(self.column(*column, form, &part.kind, (&own, part.direct), count, &mut arenas)?);
+            }
+        } else if let [(column, form)] = &self.columns[..] {
+            let own: Vec<Leaf> = parts.iter().flat_map(|part| part.leaves.clone()).collect();
+            leaves = self.column(*column, form, kind, (&own, parts.iter().all(|part| part.direct)), count, &mut arenas)?;
+        }
+        let file = if leaves.iter().any(|leaf| matches!(leaf, LoadedLeaf::InFile(_))) { Some(File::open(&self.source.path)?) } else { None };
+        Table::loaded(kind, count, leaves, file, arenas)
+    }
+
+    /// The values of these leaves of one column; `direct`: each is an Arrow buffer.
+    fn column(&self, column: usize, form: &Form, kind: &Kind, (own, direct): (&[Leaf], bool), count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
+        let places = self.source.places(column).filter(|places| direct && places.iter().all(|(_, buffers)| buffers.len() == own.len()));
+        if let Some(places) = places {
+            let mut leaves: Vec<Vec<(u64, u64)>> = vec![Vec::new(); own.len()];
+            for (rows, buffers) in places {
+                let elements = rows.saturating_mul(self.inner);
+                for ((leaf, place), (offset, bytes)) in leaves.iter_mut().zip(own).zip(buffers) {
+                    if elements.checked_mul(place.bytes as u64).is_none_or(|needed| needed > bytes) {
+                        return Err(fault!("column {} ends early", self.source.schema.field(column).name()));
+                    }
+                    leaf.push((elements, offset));
+                }
+            }
+            return Ok(leaves.into_iter().map(LoadedLeaf::InFile).collect());
+        }
+        let mut records = Vec::new();
+        self.source.each(&[column], |batch| {
+            let array = normal(form, batch.column(0)).map_err(|failure| fault!("column {}: {}", self.source.schema.field(column).name(), failure.message))?;
+            // The elements of a row that is a list.
+            let mut array: ArrayRef = array;
+            let mut length = batch.num_rows() as u64;
+            while !self.is_table && length < batch.num_rows() as u64 * self.inner {
+                let Some(list) = array.as_fixed_size_list_opt() else { break };
+                array = Arc::clone(list.values());
+                length = array.len() as u64;
+            }
+            records.extend(from_arrow(kind, &array, arenas)?);
+            Ok(())
+        })?;
+        LoadedLeaf::of_records(kind.bytes(), own, &records, count)
+    }
+}

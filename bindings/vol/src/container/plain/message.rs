@@ -1,0 +1,109 @@
+//! Datatypes as `H5Tencode` gives them: two bytes in front of a datatype message of version 3 (HDF5's file format
+//! specification, IV.A.2.d).
+
+use super::form::Form;
+
+/// `H5Tencode`'s bytes of a datatype in memory.
+pub(super) fn encode(form: &Form) -> Vec<u8> {
+    let mut out = vec![3, 0];
+    out.extend(message(form));
+    out
+}
+
+/// The length of a value in a program's memory: texts are pointers, sequences a length and a pointer.
+pub(super) fn memory_bytes(form: &Form) -> usize {
+    match form {
+        Form::Integer { bytes, .. } | Form::Float { bytes } | Form::Opaque { bytes } => *bytes,
+        Form::Flag { .. } => 1,
+        Form::Text => 8,
+        Form::Bytes | Form::List(_) => 16,
+        Form::Array(count, element) => count * memory_bytes(element),
+        Form::Struct(members) => members.iter().map(|(_, member)| memory_bytes(member)).sum(),
+    }
+}
+
+fn head(class: u8, bits: [u8; 3], bytes: usize) -> Vec<u8> {
+    let mut out = vec![3 << 4 | class, bits[0], bits[1], bits[2]];
+    out.extend_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes());
+    out
+}
+
+fn integer(bytes: usize, signed: bool) -> Vec<u8> {
+    let mut out = head(0, [if signed { 8 } else { 0 }, 0, 0], bytes);
+    out.extend_from_slice(&[0, 0]);
+    out.extend_from_slice(&(bytes as u16 * 8).to_le_bytes());
+    out
+}
+
+fn float(bytes: usize) -> Vec<u8> {
+    let (exponent_bits, mantissa_bits, bias): (u8, u8, u32) = match bytes {
+        2 => (5, 10, 15),
+        4 => (8, 23, 127),
+        _ => (11, 52, 1023),
+    };
+    // Normalised with a leading one that is not stored; the sign is the highest bit.
+    let mut out = head(1, [0x20, bytes as u8 * 8 - 1, 0], bytes);
+    out.extend_from_slice(&[0, 0, bytes as u8 * 8, 0, mantissa_bits, exponent_bits, 0, mantissa_bits]);
+    out.extend_from_slice(&bias.to_le_bytes());
+    out
+}
+
+fn message(form: &Form) -> Vec<u8> {
+    match form {
+        Form::Integer { bytes, signed } => integer(*bytes, *signed),
+        Form::Float { bytes } => float(*bytes),
+        Form::Flag { nulls } => {
+            // As h5py has them.
+            let names: &[&str] = if *nulls { &["FALSE", "TRUE", "NULL"] } else { &["FALSE", "TRUE"] };
+            let mut out = head(8, [names.len() as u8, 0, 0], 1);
+            out.extend(integer(1, true));
+            names.iter().for_each(|name| out.extend_from_slice(format!("{name}\0").as_bytes()));
+            out.extend(0..names.len() as u8);
+            out
+        }
+        Form::Opaque { bytes } => head(5, [0; 3], *bytes),
+        Form::Text => {
+            // A sequence of characters that ends with a zero, in UTF-8.
+            let mut out = head(9, [1, 1, 0], memory_bytes(form));
+            out.extend(integer(1, false));
+            out
+        }
+        Form::Bytes => {
+            let mut out = head(9, [0; 3], memory_bytes(form));
+            out.extend(integer(1, false));
+            out
+        }
+        Form::List(element) => {
+            let mut out = head(9, [0; 3], memory_bytes(form));
+            out.extend(message(element));
+            out
+        }
+        Form::Array(count, element) => {
+            let mut out = head(10, [0; 3], memory_bytes(form));
+            out.push(1);
+            out.extend_from_slice(&u32::try_from(*count).unwrap_or(u32::MAX).to_le_bytes());
+            out.extend(message(element));
+            out
+        }
+        Form::Struct(members) => {
+            let bytes = memory_bytes(form);
+            let [low, high] = (members.len() as u16).to_le_bytes();
+            let mut out = head(6, [low, high, 0], bytes);
+            // Offsets have as many bytes as the length of the whole needs.
+            let width = (usize::BITS - bytes.leading_zeros()).div_ceil(8).max(1) as usize;
+            let mut at = 0;
+            for (name, member) in members {
+                out.extend_from_slice(name.as_bytes());
+                out.push(0);
+                out.extend_from_slice(at_width(at, width).as_slice());
+                out.extend(message(member));
+                at += memory_bytes(member);
+            }
+            out
+        }
+    }
+}
+
+fn at_width(value: usize, width: usize) -> Vec<u8> {
+    value.to_le_bytes().iter().copied().take(width).collect()
+}

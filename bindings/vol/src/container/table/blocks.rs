@@ -1,0 +1,222 @@
+//! Elements between somebody's memory and the stores: block by block, records taken apart and put together on the way.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+
+use super::Table;
+use super::kernel::{Lane, put_together, take_apart};
+use super::store::{Backing, Batch, Store, parts_of};
+use crate::container::fault::{Fault, Result, fault};
+
+/// How many elements are taken apart at a time: their bytes stay in the processor's cache.
+const BLOCK_ELEMENTS: usize = 32 << 10;
+/// How many bytes one call writes. For more at once the system looks for large pieces of memory, which take it longer
+/// to find than all else takes.
+const WRITTEN_BYTES: usize = 128 << 10;
+/// Interleaved records of this many bytes are worth another thread, each.
+const THREAD_BYTES: usize = 8 << 20;
+/// More threads than this find memory too slow.
+const MOST_THREADS: usize = 4;
+
+/// Where the bytes of a leaf lie in an element in somebody's memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// Which leaf, counted over the columns.
+    pub(crate) leaf: usize,
+    /// Where it begins in the element, in bytes.
+    pub(crate) at: usize,
+}
+
+thread_local! {
+    /// Columns of one block on their way.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How many threads take records apart and put them together: `HYPERSLAB_VOL_THREADS`, or as many as there are cores.
+fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| {
+        let asked = std::env::var("HYPERSLAB_VOL_THREADS").ok().and_then(|text| text.parse().ok());
+        asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_THREADS))).max(1)
+    })
+}
+
+/// Cuts `bytes` of scratch into one piece a lane.
+fn cut<'a>(mut scratch: &'a mut [u8], lanes: &[Lane], count: usize) -> Vec<&'a mut [u8]> {
+    let mut pieces = Vec::with_capacity(lanes.len());
+    for lane in lanes {
+        let (piece, rest) = scratch.split_at_mut(lane.bytes * count);
+        pieces.push(piece);
+        scratch = rest;
+    }
+    pieces
+}
+
+fn write_pieces(file: &File, bytes: &[u8], mut at: u64) -> Result<()> {
+    for piece in bytes.chunks(WRITTEN_BYTES) {
+        file.write_all_at(piece, at)?;
+        at += piece.len() as u64;
+    }
+    Ok(())
+}
+
+fn place(batch: &Batch, leaf: usize, bytes: usize, element: u64) -> u64 {
+    batch.offsets.get(leaf).copied().unwrap_or(0) + (element - batch.first) * bytes as u64
+}
+
+impl Table {
+    fn check(&self, start: u64, count: usize) -> Result<()> {
+        match start.checked_add(count as u64) {
+            Some(end) if end <= self.count => Ok(()),
+            _ => Err(fault!("elements {start} to {} of {}", start.saturating_add(count as u64), self.count)),
+        }
+    }
+
+    fn lane(&self, part: &Part) -> Lane {
+        let leaf = &self.leaves[part.leaf];
+        Lane { at: part.at, bytes: leaf.bytes, swap_bytes: leaf.swap_bytes }
+    }
+
+    /// The parts that lie in a file, and those in memory.
+    fn in_file_and_memory(&self, parts: &[Part]) -> (Vec<Part>, Vec<Part>) {
+        parts.iter().partition(|part| matches!(self.stores[part.leaf], Store::File))
+    }
+
+    /// How many threads shall move `count` elements of `stride` bytes between records and these leaves in a file.
+    fn threads_for(&self, parts: &[Part], count: usize, stride: usize) -> usize {
+        let alone = self.ranks.as_ref().is_none_or(|ranks| ranks.size == 1);
+        if parts.len() < 2 || !alone { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
+    }
+
+    /// Takes `count` elements from `source`, one every `stride` bytes, into the leaves from element `start` on.
+    pub(crate) fn write(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
+        self.check(start, count)?;
+        self.own(None)?;
+        self.touched = self.touched.max(start + count as u64);
+        let (in_file, in_memory) = self.in_file_and_memory(parts);
+        if !in_memory.is_empty() && self.ranks.is_some() {
+            return Err(Fault::unsupported("values of variable length written to a file that several MPI ranks have open"));
+        }
+        for part in &in_memory {
+            let lane = self.lane(part);
+            let Store::Memory(all) = &mut self.stores[part.leaf] else { continue };
+            let to = all.get_mut(start as usize * lane.bytes..(start as usize + count) * lane.bytes);
+            take_apart(source, stride, &[lane], &mut [to.ok_or_else(|| fault!("values beyond the table"))?])?;
+        }
+        // One thread: the system lets one at a time write into a file.
+        self.write_file(&in_file, start, count, source, stride)
+    }
+
+    fn write_file(&self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let (file, lanes) = (self.backing.file()?, parts.iter().map(|part| self.lane(part)).collect::<Vec<_>>());
+        let row: usize = lanes.iter().map(|lane| lane.bytes).sum();
+        SCRATCH.with_borrow_mut(|scratch| {
+            for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
+                let records = source.get((first - start) as usize * stride..).ok_or_else(|| fault!("the memory ends early"))?;
+                if let ([part], [lane]) = (parts, &lanes[..])
+                    && lane.bytes == stride && lane.swap_bytes == 1 {
+                        let bytes = records.get(..held as usize * stride).ok_or_else(|| fault!("the memory ends early"))?;
+                        let at = place(batch, part.leaf, lane.bytes, first);
+                        write_pieces(file, bytes, at)?;
+                        continue;
+                    }
+                for done in (0..held as usize).step_by(BLOCK_ELEMENTS) {
+                    let now = BLOCK_ELEMENTS.min(held as usize - done);
+                    if scratch.len() < now * row {
+                        scratch.resize(now * row, 0);
+                    }
+                    let mut columns = cut(scratch, &lanes, now);
+                    take_apart(records.get(done * stride..).ok_or_else(|| fault!("the memory ends early"))?, stride, &lanes, &mut columns)?;
+                    for ((part, lane), column) in parts.iter().zip(&lanes).zip(columns) {
+                        write_pieces(file, column, place(batch, part.leaf, lane.bytes, first + done as u64))?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives `count` elements from element `start` on, one every `stride` bytes of `target`.
+    pub(crate) fn read(&self, parts: &[Part], start: u64, count: usize, target: &mut [u8], stride: usize) -> Result<()> {
+        self.check(start, count)?;
+        let (in_file, in_memory) = self.in_file_and_memory(parts);
+        if !in_memory.is_empty() {
+            let (mut lanes, mut columns) = (Vec::new(), Vec::new());
+            for part in &in_memory {
+                let lane = self.lane(part);
+                let Store::Memory(all) = &self.stores[part.leaf] else { continue };
+                columns.push(all.get(start as usize * lane.bytes..(start as usize + count) * lane.bytes).ok_or_else(|| fault!("values beyond the table"))?);
+                lanes.push(lane);
+            }
+            put_together(&columns, &lanes, target, stride)?;
+        }
+        let threads = self.threads_for(&in_file, count, stride);
+        if threads == 1 {
+            return self.read_file(&in_file, start, count, target, stride);
+        }
+        let each = count.div_ceil(threads);
+        std::thread::scope(|scope| {
+            let in_file = &in_file;
+            let mut pieces = target.chunks_mut(each * stride).enumerate().map(|(i, piece)| {
+                let now = each.min(count.saturating_sub(i * each));
+                move || self.read_file(in_file, start + (i * each) as u64, now, piece, stride)
+            });
+            let own = pieces.next();
+            let others: Vec<_> = pieces.map(|piece| scope.spawn(piece)).collect();
+            let own = own.map_or(Ok(()), |mut own| own());
+            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(fault!("a thread of the connector ended early")))).fold(own, Result::and)
+        })
+    }
+
+    fn read_file(&self, parts: &[Part], start: u64, count: usize, target: &mut [u8], stride: usize) -> Result<()> {
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let lanes: Vec<Lane> = parts.iter().map(|part| self.lane(part)).collect();
+        for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
+            let (held, at) = (held as usize, |part: &Part, lane: &Lane, done: usize| place(batch, part.leaf, lane.bytes, first + done as u64));
+            let records = target.get_mut((first - start) as usize * stride..).ok_or_else(|| fault!("the memory ends early"))?;
+            if let ([part], [lane]) = (parts, &lanes[..])
+                && lane.bytes == stride && lane.swap_bytes == 1 {
+                    let to = records.get_mut(..held * stride).ok_or_else(|| fault!("the memory ends early"))?;
+                    self.backing.file()?.read_exact_at(to, at(part, lane, 0))?;
+                    continue;
+                }
+            if let Backing::Published(published) = &self.backing {
+                let mapped: Option<Vec<&[u8]>> = parts.iter().zip(&lanes).map(|(part, lane)| published.mapped(at(part, lane, 0), held * lane.bytes)).collect();
+                if let Some(columns) = mapped {
+                    put_together(&columns, &lanes, records, stride)?;
+                    continue;
+                }
+            }
+            self.read_blocks(parts, &lanes, held, records, stride, at)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what is not mapped.
+    fn read_blocks(&self, parts: &[Part], lanes: &[Lane], count: usize, records: &mut [u8], stride: usize, at: impl Fn(&Part, &Lane, usize) -> u64) -> Result<()> {
+        let (file, row) = (self.backing.file()?, lanes.iter().map(|lane| lane.bytes).sum::<usize>());
+        SCRATCH.with_borrow_mut(|scratch| {
+            for done in (0..count).step_by(BLOCK_ELEMENTS) {
+                let now = BLOCK_ELEMENTS.min(count - done);
+                if scratch.len() < now * row {
+                    scratch.resize(now * row, 0);
+                }
+                let columns = cut(scratch, lanes, now);
+                let mut read: Vec<&[u8]> = Vec::with_capacity(columns.len());
+                for ((part, lane), column) in parts.iter().zip(lanes).zip(columns) {
+                    file.read_exact_at(column, at(part, lane, done))?;
+                    read.push(column);
+                }
+                put_together(&read, lanes, records.get_mut(done * stride..).ok_or_else(|| fault!("the memory ends early"))?, stride)?;
+            }
+            Ok(())
+        })
+    }
+}

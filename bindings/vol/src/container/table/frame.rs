@@ -1,0 +1,253 @@
+//! The Arrow file around the values: its schema, its record batches, and the way back from the file to a table.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, FixedSizeListArray};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::FileReader;
+use arrow_schema::{DataType, Field, Schema};
+
+use super::Table;
+use super::store::{Backing, Batch, Published, Store, aside};
+use crate::container::fault::{Result, fault};
+use crate::container::folder::Folder;
+use crate::container::ipc::{self, Frame, Parts, Source};
+use crate::container::kind::{Column, Kind, list_of};
+use crate::container::ranks::Ranks;
+use crate::container::shape::Space;
+use crate::container::{unique_name, values};
+
+/// How elements become rows: (rows, elements of a row).
+pub(super) fn rows_of(kind: &Kind, space: &Space) -> (u64, u64) {
+    let count = space.count().unwrap_or(0);
+    match (kind, space.shape()) {
+        (Kind::Compound { .. }, _) | (_, [] | [_]) => (count, 1),
+        (_, [first, rest @ ..]) => match rest.iter().try_fold(1u64, |product, n| product.checked_mul(*n)) {
+            Some(inner) if inner > 0 && i32::try_from(inner).is_ok() => (*first, inner),
+            _ => (count, 1),
+        },
+    }
+}
+
+/// Whether a row is a list of elements.
+fn is_listed(kind: &Kind, space: &Space) -> bool {
+    !matches!(kind, Kind::Compound { .. }) && space.shape().len() > 1 && rows_of(kind, space) != (space.count().unwrap_or(0), 1)
+}
+
+/// The schema of a dataset's file.
+pub(super) fn schema_of(columns: &[Column], types: &[DataType], kind: &Kind, space: &Space) -> Schema {
+    let (_, inner) = rows_of(kind, space);
+    let listed = is_listed(kind, space) || inner > 1;
+    let words = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let fields: Vec<Field> = columns
+        .iter()
+        .zip(types)
+        .map(|(column, data_type)| {
+            if !listed {
+                return Field::new(&column.name, data_type.clone(), true);
+            }
+            let field = Field::new(&column.name, list_of(inner, data_type.clone()), true);
+            if matches!(column.kind, Kind::Integer { .. } | Kind::Float { .. }) {
+                let extension = [
+                    ("ARROW:extension:name".to_owned(), "arrow.fixed_shape_tensor".to_owned()),
+                    ("ARROW:extension:metadata".to_owned(), format!("{{\"shape\":[{}]}}", words(space.shape().get(1..).unwrap_or_default()))),
+                ];
+                return field.with_metadata(HashMap::from(extension));
+            }
+            field
+        })
+        .collect();
+    Schema::new(fields).with_metadata(HashMap::from([("hyperslab.shape".to_owned(), format!("[{}]", words(space.shape())))]))
+}
+
+impl Table {
+    /// The values of one record batch, as Arrow's nodes and buffers; `types` gets the types of the columns.
+    fn parts(&self, batch: &Batch, space: &Space, types: &mut Vec<DataType>) -> Result<Parts> {
+        let (_, inner) = rows_of(&self.kind, space);
+        let count = batch.end.min(self.count) - batch.first;
+        let mut parts = Parts::default();
+        let mut index = 0;
+        for column in &self.columns {
+            if is_listed(&self.kind, space) {
+                parts.node(count / inner.max(1));
+            }
+            if column.direct {
+                types.push(column.kind.data_type());
+                let mut leaf = index;
+                self.direct_nodes(&column.kind, count, batch, &mut leaf, &mut parts);
+            } else {
+                let Store::Memory(bytes) = &self.stores[index] else { return Err(fault!("values of variable length in a file")) };
+                let array = values::to_arrow(&column.kind, bytes, column.kind.bytes(), self.count as usize)?;
+                types.push(array.data_type().clone());
+                parts.array(&array.to_data());
+            }
+            index += column.leaves.len();
+        }
+        Ok(parts)
+    }
+
+    fn direct_nodes(&self, kind: &Kind, length: u64, batch: &Batch, leaf: &mut usize, parts: &mut Parts) {
+        parts.node(length);
+        match kind {
+            Kind::Compound { members, .. } => members.iter().for_each(|member| self.direct_nodes(&member.kind, length, batch, leaf, parts)),
+            Kind::Array { count, element } => self.direct_nodes(element, length * *count as u64, batch, leaf, parts),
+            _ => {
+                let bytes = self.leaves[*leaf].bytes as u64 * (batch.end.min(self.count) - batch.first);
+                parts.buffers.push(match &self.stores[*leaf] {
+                    Store::Memory(values) => Source::Bytes(Buffer::from(values.get(..bytes as usize).unwrap_or(values))),
+                    Store::File => Source::Region { offset: batch.offsets[*leaf], bytes },
+                });
+                *leaf += 1;
+            }
+        }
+    }
+
+    /// Brings the values into a file of this name. From here on they are read from there.
+    pub(crate) fn publish(&mut self, name: &str, space: &Space, sync: bool) -> Result<()> {
+        if matches!(self.backing, Backing::Published(_)) {
+            self.own(Some(space))?;
+        }
+        if matches!(self.backing, Backing::None) {
+            let (path, file) = aside(&self.folder, &unique_name(), false)?;
+            self.backing = Backing::Aside(path, file);
+            let types: Vec<DataType> = self.columns.iter().map(|column| column.kind.data_type()).collect();
+            let body = ipc::head_bytes(&schema_of(&self.columns, &types, &self.kind, space));
+            self.batches = vec![Batch { first: 0, end: self.count, body, values_end: body, offsets: vec![0; self.leaves.len()] }];
+        }
+        let (_, inner) = rows_of(&self.kind, space);
+        let (mut types, mut frames) = (Vec::new(), Vec::new());
+        for (number, batch) in self.batches.iter().enumerate().filter(|(number, batch)| *number == 0 || batch.first < self.count) {
+            types.clear();
+            let parts = self.parts(batch, space, &mut types)?;
+            let mut values_end = batch.body;
+            for buffer in &parts.buffers {
+                if let Source::Region { offset, bytes } = buffer {
+                    values_end = values_end.max(offset + bytes);
+                }
+            }
+            let next = self.batches.get(number + 1).filter(|next| next.first < self.count);
+            let rows = (batch.end.min(self.count) - batch.first) / inner.max(1);
+            frames.push(Frame { body: batch.body, values_end: if next.is_some() { batch.values_end } else { values_end }, rows, parts });
+        }
+        let schema = schema_of(&self.columns, &types, &self.kind, space);
+        let file = self.backing.file()?;
+        let length = ipc::finish(file, &frames, &schema)?;
+        file.set_len(length)?;
+        if sync {
+            file.sync_all()?;
+        }
+        if let Backing::Aside(path, _) = &self.backing {
+            std::fs::rename(path, self.folder.join(name)).map_err(|error| fault!("cannot name {name}: {error}"))?;
+        }
+        self.published(name);
+        Ok(())
+    }
+
+    /// The values are in a file of this name now, which this process or another one has published.
+    pub(crate) fn published(&mut self, name: &str) {
+        if let Backing::Aside(_, file) = std::mem::replace(&mut self.backing, Backing::None)
+            && self.stores.iter().any(|store| matches!(store, Store::File)) {
+                self.backing = Backing::Published(Published::new(file, name));
+            }
+        self.changed = false;
+    }
+
+    /// Opens what [`Table::publish`] wrote.
+    pub(crate) fn open(kind: &Kind, space: &Space, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
+        let path = folder.join(name);
+        let piece = folder.piece(name).map_err(|error| fault!("the values of {}; a program that rewrites the file may be at work: open it again", error.message))?;
+        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| fault!("{}: {}", path.display(), error.message))?;
+        let mut table = Self::empty(kind, folder, None, fill);
+        table.changed = false;
+        let count = space.count().unwrap_or(0);
+        let (rows, inner) = rows_of(kind, space);
+        let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
+        if held != rows || found.schema.fields().len() != table.columns.len() {
+            return Err(fault!("{}: {held} rows of {} columns, where the catalog says {rows} of {}", path.display(), found.schema.fields().len(), table.columns.len()));
+        }
+        if found.batches.iter().any(|batch| batch.compressed) {
+            return Err(fault!("{}: its values are compressed, which no values of a container are", path.display()));
+        }
+        let listed = is_listed(kind, space);
+        let mut first = 0;
+        for batch in &found.batches {
+            let end = first + batch.rows * inner;
+            let mut offsets = Vec::new();
+            let mut buffers = batch.buffers.iter().copied();
+            for (column, field) in table.columns.iter().zip(found.schema.fields()) {
+                let mut places = Vec::new();
+                data_buffers(field.data_type(), &mut buffers, &mut places);
+                if !column.direct {
+                    offsets.push(0);
+                    continue;
+                }
+                let expected = if listed { list_of(inner, column.kind.data_type()) } else { column.kind.data_type() };
+                if !expected.equals_datatype(field.data_type()) || places.len() != column.leaves.len() {
+                    return Err(fault!("{}: column {} is {}, where the catalog says {expected}", path.display(), column.name, field.data_type()));
+                }
+                for ((offset, bytes), leaf) in places.into_iter().zip(&column.leaves) {
+                    if (end - first).checked_mul(leaf.bytes as u64).is_none_or(|needed| bytes < needed) {
+                        return Err(fault!("{}: column {} ends early", path.display(), column.name));
+                    }
+                    offsets.push(offset);
+                }
+            }
+            table.batches.push(Batch { first, end, body: batch.body, values_end: batch.buffers.iter().map(|(offset, bytes)| offset + bytes).max().unwrap_or(batch.body), offsets });
+            first = end;
+        }
+        let mut stores = Vec::new();
+        let mut decoded: Option<Vec<Vec<ArrayRef>>> = None;
+        for (number, column) in table.columns.iter().enumerate() {
+            if column.direct {
+                stores.extend(column.leaves.iter().map(|_| Store::File));
+                continue;
+            }
+            if decoded.is_none() {
+                let batches: std::result::Result<Vec<_>, _> = FileReader::try_new(folder.piece(name)?, None)?.collect();
+                decoded = Some(batches?.iter().map(|batch| batch.columns().to_vec()).collect());
+            }
+            let mut bytes = Vec::new();
+            for columns in decoded.iter().flatten() {
+                let array = columns.get(number).ok_or_else(|| fault!("a column is missing"))?;
+                let array = if listed { flat(array)? } else { Arc::clone(array) };
+                bytes.extend(values::from_arrow(&column.kind, &array, &mut table.arenas)?);
+            }
+            stores.push(Store::Memory(bytes));
+        }
+        if stores.iter().any(|store| matches!(store, Store::File)) {
+            table.backing = Backing::Published(Published::new(piece.file, name));
+        }
+        (table.stores, table.count, table.capacity, table.touched) = (stores, count, count, count);
+        Ok(table)
+    }
+
+    /// From now on all processes change the values together.
+    pub(crate) fn share(&mut self, ranks: Option<&Arc<Ranks>>) {
+        self.ranks = ranks.cloned();
+    }
+}
+
+fn flat(array: &ArrayRef) -> Result<ArrayRef> {
+    let list: &FixedSizeListArray = array.as_fixed_size_list_opt().ok_or_else(|| fault!("a column is {}, not a list", array.data_type()))?;
+    Ok(Arc::clone(list.values()))
+}
+
+/// The buffers of values of a column without variable length, in order; all of its buffers are passed over.
+fn data_buffers(data_type: &DataType, buffers: &mut impl Iterator<Item = (u64, u64)>, out: &mut Vec<(u64, u64)>) {
+    let _validity = buffers.next();
+    match data_type {
+        DataType::Struct(fields) => fields.iter().for_each(|field| data_buffers(field.data_type(), buffers, out)),
+        DataType::FixedSizeList(field, _) => data_buffers(field.data_type(), buffers, out),
+        DataType::LargeList(field) => {
+            let _offsets = buffers.next();
+            data_buffers(field.data_type(), buffers, out);
+        }
+        DataType::LargeUtf8 | DataType::LargeBinary => {
+            let _offsets = buffers.next();
+            let _values = buffers.next();
+        }
+        _ => out.extend(buffers.next()),
+    }
+}

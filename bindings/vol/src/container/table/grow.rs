@@ -1,0 +1,274 @@
+//! Room for elements: in memory, or in a file aside; changes of shape; copies of what was published.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+
+use super::Table;
+use super::frame::schema_of;
+use super::store::{Backing, Batch, Store, aside, parts_of};
+use crate::container::fault::{Result, fault};
+use crate::container::ipc::{self, ALIGNMENT};
+use crate::container::ranks::Ranks;
+use crate::container::shape::{Space, common_runs};
+use crate::container::unique_name;
+
+/// Values up to this many bytes stay in memory until they are published.
+const IN_MEMORY_BYTES: u64 = 256 << 10;
+/// How many bytes elements that are filled or copied have at a time.
+const COPIED_BYTES: usize = 1 << 20;
+
+impl Table {
+    fn bytes_for(&self, elements: u64) -> Result<u64> {
+        let element: u64 = self.leaves.iter().map(|leaf| leaf.bytes as u64).sum();
+        element.checked_mul(elements).filter(|bytes| *bytes < 1 << 50).ok_or_else(|| fault!("{elements} elements are more than a file can hold"))
+    }
+
+    /// How many elements to move at a time.
+    fn block(&self) -> u64 {
+        (COPIED_BYTES / self.kind.bytes().max(1)).max(1) as u64
+    }
+
+    /// The places of `capacity` elements in a file: one record batch, or one a process.
+    fn lay_out(&self, capacity: u64, space: &Space) -> Result<Vec<Batch>> {
+        self.bytes_for(capacity)?;
+        let types: Vec<DataType> = self.columns.iter().map(|column| column.kind.data_type()).collect();
+        let head = ipc::head_bytes(&schema_of(&self.columns, &types, &self.kind, space));
+        // Programs share the first dimension out.
+        let lines = space.shape().first().copied().filter(|lines| *lines > 0).unwrap_or(1);
+        let starts = match &self.ranks {
+            Some(ranks) if capacity.is_multiple_of(lines) => ranks.shares(lines).into_iter().map(|line| line * (capacity / lines)).collect(),
+            _ => vec![0, capacity],
+        };
+        let mut batches: Vec<Batch> = Vec::new();
+        for pair in starts.windows(2) {
+            let &[first, end] = pair else { continue };
+            if first == end && !(batches.is_empty() && end == capacity) {
+                continue;
+            }
+            let body = batches.last().map_or(0, |before| before.values_end).next_multiple_of(4096) + head;
+            let mut values_end = body;
+            let mut offsets = Vec::with_capacity(self.leaves.len());
+            for column in &self.columns {
+                for leaf in &column.leaves {
+                    offsets.push(if column.direct { values_end } else { 0 });
+                    if column.direct {
+                        values_end = (values_end + leaf.bytes as u64 * (end - first)).next_multiple_of(if end - first > 65536 { 4096 } else { ALIGNMENT });
+                    }
+                }
+            }
+            batches.push(Batch { first, end, body, values_end, offsets });
+        }
+        Ok(batches)
+    }
+
+    /// Makes place for `elements`, and a file when they are many; what is there stays.
+    pub(super) fn reserve(&mut self, elements: u64, capacity: u64, space: &Space) -> Result<()> {
+        let total = self.bytes_for(elements)?;
+        let small = total == 0 || (total <= IN_MEMORY_BYTES && self.ranks.is_none());
+        if small && matches!(self.backing, Backing::None) || self.columns.iter().all(|column| !column.direct) {
+            for (leaf, store) in self.leaves.iter().zip(&mut self.stores) {
+                if let Store::Memory(bytes) = store {
+                    let length = usize::try_from(elements).ok().and_then(|n| n.checked_mul(leaf.bytes)).ok_or_else(|| fault!("{elements} elements are more than memory can hold"))?;
+                    bytes.try_reserve(length.saturating_sub(bytes.len())).map_err(|_| fault!("no memory for {length} bytes"))?;
+                    bytes.resize(length.max(bytes.len()), 0);
+                }
+            }
+            self.capacity = elements;
+            return Ok(());
+        }
+        let name = self.ranks.as_ref().map_or_else(unique_name, |ranks| ranks.next_name());
+        let capacity = if self.ranks.is_some() { elements } else { capacity };
+        let batches = self.lay_out(capacity, space)?;
+        let (path, file) = aside(&self.folder, &name, self.ranks.is_some())?;
+        file.set_len(batches.last().map_or(0, |batch| batch.values_end))?;
+        if self.leads() {
+            self.copy_into(&file, &batches, self.count.min(elements))?;
+        }
+        self.adopt(path, file, batches, elements, capacity)
+    }
+
+    /// Copies the first elements of every leaf into a file laid out as `batches`.
+    fn copy_into(&self, file: &File, batches: &[Batch], elements: u64) -> Result<()> {
+        let direct = self.columns.iter().flat_map(|column| column.leaves.iter().map(|leaf| (column.direct, leaf.bytes as u64)));
+        for (index, (_, width)) in direct.enumerate().filter(|(_, (direct, _))| *direct) {
+            for (to, first, count) in parts_of(batches, 0, elements) {
+                let place = to.offsets[index] + (first - to.first) * width;
+                match &self.stores[index] {
+                    Store::Memory(bytes) => {
+                        let kept = bytes.get((first * width) as usize..((first + count) * width) as usize).ok_or_else(|| fault!("values beyond the table"))?;
+                        file.write_all_at(kept, place)?;
+                    }
+                    Store::File => {
+                        for (from, at, now) in parts_of(&self.batches, first, count) {
+                            copy_range(self.backing.file()?, from.offsets[index] + (at - from.first) * width, file, place + (at - first) * width, now * width)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file aside in use.
+    fn adopt(&mut self, path: std::path::PathBuf, file: File, batches: Vec<Batch>, elements: u64, capacity: u64) -> Result<()> {
+        let kept = self.count.min(elements);
+        let direct = self.columns.iter().flat_map(|column| column.leaves.iter().map(|leaf| (column.direct, leaf.bytes)));
+        for ((direct, width), store) in direct.zip(&mut self.stores) {
+            match store {
+                _ if direct => *store = Store::File,
+                Store::Memory(bytes) => bytes.resize(width * usize::try_from(elements).map_err(|_| fault!("{elements} elements are more than memory can hold"))?, 0),
+                Store::File => return Err(fault!("values of variable length in a file")),
+            }
+        }
+        if self.leads() {
+            self.release();
+        }
+        (self.batches, self.backing, self.capacity, self.touched) = (batches, Backing::Aside(path, file), capacity, kept);
+        Ok(())
+    }
+
+    /// Makes a published table one that can be written again.
+    pub(super) fn own(&mut self, shape: Option<&Space>) -> Result<()> {
+        if let Backing::Published(published) = &self.backing {
+            let space = Space::Simple { shape: vec![self.count], max_shape: vec![self.count] };
+            match self.ranks.clone() {
+                None => self.reserve(self.count, self.count, shape.unwrap_or(&space))?,
+                Some(ranks) => {
+                    let name = ranks.name_for(&published.name);
+                    self.own_together(&name)?;
+                }
+            }
+        }
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Any process may be the first to change what was published, whenever it likes: each makes the copy that it does
+    /// not find, and that of the first is the one that all write into.
+    fn own_together(&mut self, name: &str) -> Result<()> {
+        // The copy has the places of what was published, whose batches it keeps.
+        let batches = self.batches.clone();
+        let path = self.folder.join(format!(".{name}.part"));
+        if !path.exists() {
+            let (mine, file) = aside(&self.folder, &unique_name(), false)?;
+            let copied = || copy_range(self.backing.file()?, 0, &file, 0, self.backing.file()?.metadata()?.len());
+            let linked = copied().and_then(|()| match std::fs::hard_link(&mine, &path) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(fault!("cannot copy what was published: {error}")),
+                _ => Ok(()),
+            });
+            std::fs::remove_file(&mine)?;
+            linked?;
+        }
+        let file = File::options().read(true).write(true).open(&path)?;
+        self.adopt(path, file, batches, self.count, self.count)?;
+        self.touched = self.count;
+        Ok(())
+    }
+
+    /// Fills elements that were never written, or were cut off before.
+    pub(super) fn fill_elements(&mut self, from: u64, to: u64) -> Result<()> {
+        if from >= to {
+            return Ok(());
+        }
+        let zeros = self.fill.iter().all(|byte| *byte == 0);
+        let to = if zeros { to.min(self.touched) } else { to };
+        let width = self.kind.bytes();
+        let element = if zeros { vec![0; width] } else { self.fill.clone() };
+        let parts = self.every_part();
+        let block = self.block().min(to.saturating_sub(from));
+        let many: Vec<u8> = element.iter().copied().cycle().take(width * block as usize).collect();
+        let mut at = from;
+        while at < to {
+            let now = (to - at).min(block);
+            self.write(&parts, at, now as usize, &many, width)?;
+            at += now;
+        }
+        Ok(())
+    }
+
+    /// Changes the shape; elements keep their coordinates. All processes do it together.
+    pub(crate) fn resize(&mut self, from: &Space, to: &Space) -> Result<()> {
+        match self.ranks.clone() {
+            None => self.change_shape(from, to),
+            Some(ranks) => {
+                // What was written before is there, and what is written after comes after.
+                ranks.agree(self.own(None))?;
+                let outcome = self.change_shape(from, to);
+                ranks.agree(outcome)
+            }
+        }
+    }
+
+    fn change_shape(&mut self, from: &Space, to: &Space) -> Result<()> {
+        let count = to.count().ok_or_else(|| fault!("more elements than can be counted"))?;
+        self.own(None)?;
+        if from.shape().get(1..) == to.shape().get(1..) {
+            if count > self.capacity {
+                let capacity = count.max(self.capacity.saturating_mul(2)).min(count.saturating_add(1 << 40));
+                self.reserve(count, capacity, to)?;
+            } else if self.ranks.is_some() {
+                // What other processes have written is not known here.
+                self.touched = self.capacity;
+            }
+            let old = std::mem::replace(&mut self.count, count);
+            for (leaf, store) in self.leaves.iter().zip(&mut self.stores) {
+                if let Store::Memory(bytes) = store {
+                    bytes.resize(leaf.bytes * count.max(old.min(count)) as usize, 0);
+                }
+            }
+            if matches!(self.backing, Backing::None) {
+                self.capacity = count;
+                self.touched = self.touched.min(count);
+            }
+            return if self.leads() { self.fill_elements(old, count) } else { Ok(()) };
+        }
+        let mut next = Self::create(&self.kind, to, &self.folder, self.ranks.as_ref(), self.fill.clone())?;
+        let parts = self.every_part();
+        let width = self.kind.bytes();
+        let mut outcome = Ok(());
+        common_runs(from.shape(), to.shape(), |a, b, run| {
+            if outcome.is_ok() && self.leads() {
+                let mut bytes = vec![0; width * run as usize];
+                outcome = self.read(&parts, a, run as usize, &mut bytes, width).and_then(|()| next.write(&parts, b, run as usize, &bytes, width));
+            }
+        });
+        outcome?;
+        next.arenas = std::mem::take(&mut self.arenas);
+        *self = next;
+        Ok(())
+    }
+
+    /// A table of its own with the same values.
+    pub(crate) fn duplicate(&self, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
+        let mut copy = Self::create(&self.kind, space, folder, ranks, self.fill.clone())?;
+        let parts = self.every_part();
+        let width = self.kind.bytes();
+        let block = self.block().min(self.count);
+        let mut bytes = vec![0; width * block as usize];
+        let mut at = 0;
+        while at < self.count && copy.leads() {
+            let now = (self.count - at).min(block) as usize;
+            self.read(&parts, at, now, &mut bytes, width)?;
+            copy.write(&parts, at, now, &bytes, width)?;
+            at += now as u64;
+        }
+        copy.arenas.clone_from(&self.arenas);
+        Ok(copy)
+    }
+}
+
+fn copy_range(from: &File, at: u64, to: &File, place: u64, bytes: u64) -> Result<()> {
+    let mut block = vec![0; usize::try_from(bytes.min(4 << 20)).unwrap_or(4 << 20)];
+    let mut done = 0;
+    while done < bytes {
+        let now = (bytes - done).min(block.len() as u64) as usize;
+        from.read_exact_at(&mut block[..now], at + done)?;
+        to.write_all_at(&block[..now], place + done)?;
+        done += now as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Records to columns and back: what interleaved memory costs. Members of four bytes that lie side by side go four at
+//! a time through the processor's vector registers, all others in loops of one width.
+
+use crate::container::fault::{Result, fault};
+use crate::container::values;
+
+/// Records that are taken member by member: their bytes stay in the processor's nearest cache.
+const NEAR_RECORDS: usize = 512;
+/// Records of this many bytes together go past the caches when they are put together: they would push out all else.
+#[cfg(target_arch = "x86_64")]
+const STREAMED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
+
+/// A member of a record that is a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lane {
+    /// Where it begins in the record, in bytes.
+    pub(super) at: usize,
+    /// Its length in the record.
+    pub(super) bytes: usize,
+    /// The length of the numbers whose bytes are the wrong way round in the record; 1: none.
+    pub(super) swap_bytes: usize,
+}
+
+/// How many records there are; an error where a column or the records do not hold them.
+fn records_in(lanes: &[Lane], column_bytes: impl Fn(usize) -> usize, record_bytes: usize, stride: usize) -> Result<usize> {
+    let Some(count) = lanes.iter().enumerate().find(|(_, lane)| lane.bytes > 0).map(|(i, lane)| column_bytes(i) / lane.bytes) else { return Ok(0) };
+    for (i, lane) in lanes.iter().enumerate() {
+        let needed = count.checked_sub(1).map_or(Some(0), |before| before.checked_mul(stride)?.checked_add(lane.at)?.checked_add(lane.bytes));
+        if column_bytes(i) != count * lane.bytes || needed.is_none_or(|needed| needed > record_bytes) {
+            return Err(fault!("the memory ends early"));
+        }
+        if lane.bytes > stride {
+            return Err(fault!("elements lie over each other in memory"));
+        }
+    }
+    Ok(count)
+}
+
+/// The first lanes of four that lie side by side in the record, four bytes each, and the lanes that are left.
+fn quads(lanes: &[Lane]) -> (Vec<usize>, Vec<usize>) {
+    let (mut found, mut left, mut i) = (Vec::new(), Vec::new(), 0);
+    while i < lanes.len() {
+        let four = lanes.get(i..i + 4).filter(|four| four.iter().enumerate().all(|(j, lane)| lane.bytes == 4 && lane.swap_bytes == 1 && lane.at == four[0].at + 4 * j));
+        if four.is_some() && cfg!(target_arch = "x86_64") {
+            found.push(i);
+            i += 4;
+        } else {
+            left.push(i);
+            i += 1;
+        }
+    }
+    (found, left)
+}
+
+/// Takes records apart: `columns[i]` gets the members at `lanes[i]`, one of each record of `stride` bytes.
+pub(super) fn take_apart(records: &[u8], stride: usize, lanes: &[Lane], columns: &mut [&mut [u8]]) -> Result<()> {
+    let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
+    let (quads, left) = quads(lanes);
+    for near in (0..count).step_by(NEAR_RECORDS) {
+        let now = near..count.min(near + NEAR_RECORDS);
+        #[cfg(target_arch = "x86_64")]
+        for first in &quads {
+            // SAFETY: `records_in` has checked that the records and the four columns hold `count`.
+            unsafe { vector::apart(records, stride, lanes[*first].at, &mut columns[*first..*first + 4], now.clone()) };
+        }
+        for i in &left {
+            let lane = &lanes[*i];
+            let out = &mut columns[*i][now.start * lane.bytes..now.end * lane.bytes];
+            gather(&records[now.start * stride + lane.at..], stride, lane.bytes, out);
+            values::swap(out, lane.swap_bytes);
+        }
+    }
+    let _ = quads;
+    Ok(())
+}
+
+/// Puts records together: the reverse of [`take_apart`]. What lies between the members stays.
+pub(super) fn put_together(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride: usize) -> Result<()> {
+    let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
+    let (quads, left) = quads(lanes);
+    #[cfg(target_arch = "x86_64")]
+    if left.is_empty() && quads.len() * 16 == stride && count * stride >= STREAMED_BYTES && records.as_ptr().addr().is_multiple_of(16) {
+        // SAFETY: `records_in` has checked that the records and the columns hold `count`; each record is a multiple
+        // of 16 bytes long, and the first one begins at such.
+        unsafe { vector::together_streamed(columns, &quads, lanes, records, stride, count) };
+        return Ok(());
+    }
+    for near in (0..count).step_by(NEAR_RECORDS) {
+        let now = near..count.min(near + NEAR_RECORDS);
+        #[cfg(target_arch = "x86_64")]
+        for first in &quads {
+            // SAFETY: as above.
+            unsafe { vector::together(&columns[*first..*first + 4], records, stride, lanes[*first].at, now.clone()) };
+        }
+        for i in &left {
+            let lane = &lanes[*i];
+            scatter(&columns[*i][now.start * lane.bytes..now.end * lane.bytes], stride, lane, &mut records[now.start * stride + lane.at..]);
+        }
+    }
+    let _ = quads;
+    Ok(())
+}
+
+#[cfg(target_arch = "x86_64")]
+mod vector {
+    //! Four members of four records at a time, in registers of 16 bytes, which every x86-64 has.
+
+    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_sfence, _mm_storeu_ps, _mm_stream_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
+    use std::ops::Range;
+
+    use super::Lane;
+
+    fn turn([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
+        // SAFETY: these instructions are part of x86-64.
+        unsafe {
+            let (ab_low, cd_low, ab_high, cd_high) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d), _mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
+            [_mm_movelh_ps(ab_low, cd_low), _mm_movehl_ps(cd_low, ab_low), _mm_movelh_ps(ab_high, cd_high), _mm_movehl_ps(cd_high, ab_high)]
+        }
+    }
+
+    /// # Safety
+    /// The records from `at` on and each of the four columns must hold the records of `range`.
+    pub(super) unsafe fn apart(records: &[u8], stride: usize, at: usize, columns: &mut [&mut [u8]], range: Range<usize>) {
+        let [a, b, c, d] = columns else { return };
+        let to = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr(), d.as_mut_ptr()];
+        let mut i = range.start;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let from = records.as_ptr().add(at);
+            while i + 4 <= range.end {
+                let record = |j: usize| _mm_loadu_ps(from.add((i + j) * stride).cast());
+                for (to, four) in to.iter().zip(turn([record(0), record(1), record(2), record(3)])) {
+                    _mm_storeu_ps(to.add(i * 4).cast(), four);
+                }
+                i += 4;
+            }
+            for i in i..range.end {
+                for (j, to) in to.iter().enumerate() {
+                    std::ptr::copy_nonoverlapping(from.add(i * stride + 4 * j), to.add(i * 4), 4);
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`apart`].
+    pub(super) unsafe fn together(columns: &[&[u8]], records: &mut [u8], stride: usize, at: usize, range: Range<usize>) {
+        let [a, b, c, d] = columns else { return };
+        let from = [a.as_ptr(), b.as_ptr(), c.as_ptr(), d.as_ptr()];
+        let mut i = range.start;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = records.as_mut_ptr().add(at);
+            while i + 4 <= range.end {
+                for (j, record) in turn(from.map(|from| _mm_loadu_ps(from.add(i * 4).cast()))).into_iter().enumerate() {
+                    _mm_storeu_ps(to.add((i + j) * stride).cast(), record);
+                }
+                i += 4;
+            }
+            for i in i..range.end {
+                for (j, from) in from.iter().enumerate() {
+                    std::ptr::copy_nonoverlapping(from.add(i * 4), to.add(i * stride + 4 * j), 4);
+                }
+            }
+        }
+    }
+
+    /// As [`together`] for records that are nothing but fours of members, each record written once and past the
+    /// caches, so that the memory it goes to is not read first.
+    ///
+    /// # Safety
+    /// As for [`apart`], and every four of a record must begin at a multiple of 16 bytes.
+    pub(super) unsafe fn together_streamed(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) {
+        let whole = count / 4 * 4;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = records.as_mut_ptr();
+            for i in (0..whole).step_by(4) {
+                for first in quads {
+                    let four = [0, 1, 2, 3].map(|j| _mm_loadu_ps(columns.get_unchecked(first + j).as_ptr().add(i * 4).cast()));
+                    let at = lanes.get_unchecked(*first).at;
+                    for (j, record) in turn(four).into_iter().enumerate() {
+                        _mm_stream_ps(to.add((i + j) * stride + at).cast(), record);
+                    }
+                }
+            }
+            _mm_sfence();
+            for first in quads {
+                together(&columns[*first..*first + 4], records, stride, lanes[*first].at, whole..count);
+            }
+        }
+    }
+}
+
+fn gather(source: &[u8], stride: usize, width: usize, out: &mut [u8]) {
+    fn words<const N: usize>(source: &[u8], stride: usize, out: &mut [u8]) {
+        for (to, from) in out.as_chunks_mut::<N>().0.iter_mut().zip(source.chunks(stride)) {
+            if let Some(from) = from.first_chunk::<N>() {
+                *to = *from;
+            }
+        }
+    }
+    match width {
+        0 => {}
+        _ if width == stride => out.copy_from_slice(&source[..out.len()]),
+        1 => words::<1>(source, stride, out),
+        2 => words::<2>(source, stride, out),
+        4 => words::<4>(source, stride, out),
+        8 => words::<8>(source, stride, out),
+        _ => out.chunks_exact_mut(width).zip(source.chunks(stride)).for_each(|(to, from)| to.copy_from_slice(&from[..width])),
+    }
+}
+
+fn scatter(source: &[u8], stride: usize, lane: &Lane, target: &mut [u8]) {
+    fn words<const N: usize>(source: &[u8], stride: usize, swapped: bool, target: &mut [u8]) {
+        for (from, to) in source.as_chunks::<N>().0.iter().zip(target.chunks_mut(stride)) {
+            if let Some(to) = to.first_chunk_mut::<N>() {
+                *to = *from;
+                if swapped {
+                    to.reverse();
+                }
+            }
+        }
+    }
+    let (width, swapped) = (lane.bytes, lane.swap_bytes > 1);
+    match width {
+        0 => {}
+        _ if width == stride => {
+            target[..source.len()].copy_from_slice(source);
+            values::swap(&mut target[..source.len()], lane.swap_bytes);
+        }
+        1 => words::<1>(source, stride, false, target),
+        2 if lane.swap_bytes <= 2 => words::<2>(source, stride, swapped, target),
+        4 if !swapped || lane.swap_bytes == 4 => words::<4>(source, stride, swapped, target),
+        8 if !swapped || lane.swap_bytes == 8 => words::<8>(source, stride, swapped, target),
+        _ => source.chunks_exact(width).zip(target.chunks_mut(stride)).for_each(|(from, to)| {
+            to[..width].copy_from_slice(from);
+            values::swap(&mut to[..width], lane.swap_bytes);
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lane, put_together, take_apart};
+    use crate::container::fault::Fault;
+
+    fn naive(records: &[u8], stride: usize, lane: &Lane, count: usize) -> Vec<u8> {
+        (0..count).flat_map(|i| records[i * stride + lane.at..][..lane.bytes].chunks(lane.swap_bytes.max(1)).flat_map(|word| word.iter().rev().copied().collect::<Vec<_>>()).collect::<Vec<_>>()).collect()
+    }
+
+    fn lane(at: usize, bytes: usize, swap_bytes: usize) -> Lane {
+        Lane { at, bytes, swap_bytes }
+    }
+
+    #[test]
+    fn every_shape_of_record_is_taken_apart_as_one_by_one_and_put_together_again() -> Result<(), Fault> {
+        let four = |n: usize| (0..n).map(|i| lane(4 * i, 4, 1)).collect::<Vec<_>>();
+        let shapes = [
+            (32, four(8)),
+            (48, four(12)),
+            (35, four(7)),
+            (32, [four(4), vec![lane(16, 8, 1), lane(24, 8, 8)]].concat()),
+            (16, four(4)),
+            (40, vec![lane(1, 4, 4), lane(5, 4, 1), lane(9, 16, 4), lane(30, 2, 2), lane(25, 3, 1), lane(39, 1, 1)]),
+            (4, vec![lane(0, 4, 1)]),
+            (12, vec![lane(8, 4, 1), lane(4, 4, 1), lane(0, 4, 1)]),
+        ];
+        for (stride, lanes) in shapes {
+            // The last one is large enough to go past the caches.
+            for count in [0, 1, 3, 4, 511, 515, 1030, (70 << 10) / stride + 3] {
+                let records: Vec<u8> = (0..count * stride).map(|i| (i * 7 + i / 251) as u8).collect();
+                let mut columns: Vec<Vec<u8>> = lanes.iter().map(|lane| vec![0; lane.bytes * count]).collect();
+                take_apart(&records, stride, &lanes, &mut columns.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>())?;
+                for (lane, column) in lanes.iter().zip(&columns) {
+                    assert!(*column == naive(&records, stride, lane, count), "{lane:?} of {stride}, {count} times");
+                }
+                for shift in [0, 4] {
+                    let mut room = vec![0xa5; records.len() + 32];
+                    let start = room.as_ptr().align_offset(16) + shift;
+                    let back = &mut room[start..start + records.len()];
+                    put_together(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &lanes, back, stride)?;
+                    let covered = |i: usize| lanes.iter().any(|lane| (lane.at..lane.at + lane.bytes).contains(&(i % stride)));
+                    assert!(back.iter().enumerate().all(|(i, byte)| *byte == if covered(i) { records[i] } else { 0xa5 }), "{lanes:?} of {stride}, {count} times");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn memory_that_ends_early_is_refused() {
+        let lanes = [lane(0, 4, 1), lane(4, 4, 1)];
+        let (mut a, mut b) = ([0; 8], [0; 8]);
+        assert!(take_apart(&[0; 15], 8, &lanes, &mut [&mut a, &mut b]).is_err());
+        assert!(take_apart(&[0; 16], 8, &lanes, &mut [&mut a, &mut [0; 4]]).is_err());
+        assert!(put_together(&[&a, &b], &lanes, &mut [0; 15], 8).is_err());
+        assert!(put_together(&[&a, &b], &lanes, &mut [0; 99], 3).is_err());
+    }
+}

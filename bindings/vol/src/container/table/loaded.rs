@@ -1,0 +1,75 @@
+//! Tables of values that come from elsewhere, for reading.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Table;
+use super::kernel::{Lane, take_apart};
+use super::store::{Backing, Batch, Published, Store};
+use crate::container::blob::Arena;
+use crate::container::fault::{Result, fault};
+use crate::container::kind::{Kind, Leaf};
+
+/// The values of a leaf.
+#[derive(Debug)]
+pub(crate) enum LoadedLeaf {
+    InMemory(Vec<u8>),
+    /// (elements, offset in the file) of each record batch.
+    InFile(Vec<(u64, u64)>),
+}
+
+impl LoadedLeaf {
+    /// The leaves of `count` elements of `width` bytes, side by side in `records`.
+    pub(crate) fn of_records(width: usize, leaves: &[Leaf], records: &[u8], count: u64) -> Result<Vec<Self>> {
+        if records.len() as u64 != count.saturating_mul(width as u64) {
+            return Err(fault!("{} bytes of values, where {count} elements have {width} each", records.len()));
+        }
+        let mut out: Vec<Vec<u8>> = leaves.iter().map(|leaf| vec![0; leaf.bytes * count as usize]).collect();
+        let lanes: Vec<Lane> = leaves.iter().map(|leaf| Lane { at: leaf.offset, bytes: leaf.bytes, swap_bytes: leaf.swap_bytes }).collect();
+        take_apart(records, width, &lanes, &mut out.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>())?;
+        Ok(out.into_iter().map(Self::InMemory).collect())
+    }
+}
+
+impl Table {
+    /// A table of `count` elements whose leaves are these.
+    pub(crate) fn loaded(kind: &Kind, count: u64, leaves: Vec<LoadedLeaf>, file: Option<File>, arenas: Vec<Arc<Arena>>) -> Result<Self> {
+        let mut table = Self::empty(kind, Path::new(""), None, Vec::new());
+        if leaves.len() != table.leaves.len() {
+            return Err(fault!("{} columns of values, where the datatype has {}", leaves.len(), table.leaves.len()));
+        }
+        table.stores.clear();
+        for (number, (leaf, loaded)) in table.leaves.iter().zip(leaves).enumerate() {
+            match loaded {
+                LoadedLeaf::InMemory(bytes) if bytes.len() as u64 == count.saturating_mul(leaf.bytes as u64) => table.stores.push(Store::Memory(bytes)),
+                LoadedLeaf::InFile(places) if places.iter().map(|(elements, _)| elements).sum::<u64>() == count => {
+                    if table.batches.is_empty() {
+                        let mut first = 0;
+                        table.batches.extend(places.iter().map(|(elements, _)| {
+                            first += elements;
+                            Batch { first: first - elements, end: first, offsets: vec![0; table.leaves.len()], ..Batch::default() }
+                        }));
+                    }
+                    if table.batches.len() != places.len() {
+                        return Err(fault!("columns of different record batches"));
+                    }
+                    for (batch, (elements, offset)) in table.batches.iter_mut().zip(places) {
+                        if batch.end - batch.first != elements {
+                            return Err(fault!("columns of different record batches"));
+                        }
+                        batch.offsets[number] = offset;
+                    }
+                    table.stores.push(Store::File);
+                }
+                _ => return Err(fault!("columns of other lengths than {count} elements")),
+            }
+        }
+        if let Some(file) = file {
+            table.backing = Backing::Published(Published::new(file, ""));
+        }
+        (table.count, table.capacity, table.touched) = (count, count, count);
+        (table.arenas, table.changed) = (arenas, false);
+        Ok(table)
+    }
+}

@@ -1,0 +1,131 @@
+//! The processes of an MPI communicator. MPI is not linked: its functions are those that the host library uses.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::Arc;
+
+use crate::container::fault::{Result, fault};
+use crate::container::ranks::Ranks;
+use crate::ffi::*;
+use crate::host::{Host, check};
+
+/// A communicator or a datatype of MPI: a number of four bytes in MPICH's family, an address in Open MPI.
+type Thing = usize;
+type AskComm = unsafe extern "C" fn(comm: Thing, out: *mut c_int) -> c_int;
+type Gather = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thing, to: *mut c_void, counts: c_int, kinds: Thing, comm: Thing) -> c_int;
+type GatherV = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thing, to: *mut c_void, counts: *const c_int, places: *const c_int, kinds: Thing, comm: Thing) -> c_int;
+
+/// A communicator of our own, given back when nobody needs it.
+struct Communicator {
+    comm: Thing,
+    size: usize,
+    byte: Thing,
+    gather: Gather,
+    gather_v: GatherV,
+    free: unsafe extern "C" fn(comm: *mut Thing) -> c_int,
+    finalized: unsafe extern "C" fn(flag: *mut c_int) -> c_int,
+}
+
+impl Communicator {
+    fn exchange(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let length = |bytes: usize| c_int::try_from(bytes).map_err(|_| fault!("{bytes} bytes are more than MPI gathers at once"));
+        let (count, mut counts) = (length(own.len())?, vec![0 as c_int; self.size]);
+        // SAFETY: every process gathers four bytes of each, and there is room for them.
+        check(-unsafe { (self.gather)((&raw const count).cast(), 4, self.byte, counts.as_mut_ptr().cast(), 4, self.byte, self.comm) }.abs(), "MPI_Allgather failed")?;
+        let mut places = Vec::with_capacity(self.size);
+        let mut total = 0usize;
+        for count in &counts {
+            places.push(length(total)?);
+            total += usize::try_from(*count).unwrap_or(0);
+        }
+        let mut all = vec![0u8; total];
+        // SAFETY: as many bytes as each process has said come to places of their own.
+        check(-unsafe { (self.gather_v)(own.as_ptr().cast(), count, self.byte, all.as_mut_ptr().cast(), counts.as_ptr(), places.as_ptr(), self.byte, self.comm) }.abs(), "MPI_Allgatherv failed")?;
+        let mut rest = &all[..];
+        Ok(counts
+            .iter()
+            .map(|count| {
+                let (one, after) = rest.split_at(usize::try_from(*count).unwrap_or(0));
+                rest = after;
+                one.to_vec()
+            })
+            .collect())
+    }
+}
+
+impl Drop for Communicator {
+    fn drop(&mut self) {
+        let mut over = 1;
+        // SAFETY: an out parameter; the communicator is ours, and MPI is still there.
+        unsafe {
+            (self.finalized)(&raw mut over);
+            if over == 0 {
+                (self.free)(&raw mut self.comm);
+            }
+        }
+    }
+}
+
+/// A function of the host library or of MPI below it.
+fn function<T: Copy>(host: &Host, name: &CStr) -> Option<T> {
+    const { assert!(size_of::<T>() == size_of::<usize>()) };
+    // SAFETY: `T` is the type of the function of this name, of a pointer's size.
+    host.address(name).map(|address| unsafe { std::mem::transmute_copy(&address) })
+}
+
+/// `MPI_BYTE`, which is no function: Open MPI has it at an address, MPI's own binary interface and MPICH's family
+/// each have a number for it.
+fn byte(host: &Host) -> Thing {
+    if let Some(address) = host.address(c"ompi_mpi_byte") {
+        return address;
+    }
+    let standard = host.address(c"MPI_Comm_rank").and_then(crate::host::name_of).is_some_and(|name| name.contains("libmpi_abi"));
+    if standard { 0x247 } else { 0x4c00_010d }
+}
+
+/// Whether a file access property list asks for MPI.
+fn asks_for_mpi(host: &Host, fapl: hid_t) -> bool {
+    let driver = function::<unsafe extern "C" fn(hid_t) -> hid_t>(host, c"H5Pget_driver");
+    let of_mpi = host.global(c"H5FD_MPIO_id_g").filter(|id| *id > 0).or_else(|| {
+        // Before HDF5 2 the driver's number is told by a function.
+        function::<unsafe extern "C" fn() -> hid_t>(host, c"H5FD_mpio_init").map(|tell| unsafe { tell() })
+    });
+    // SAFETY: an id of the library.
+    driver.zip(of_mpi).is_some_and(|(driver, of_mpi)| unsafe { driver(fapl) } == of_mpi)
+}
+
+/// The processes that open a file together; none where it is one, or where MPI is not asked for.
+pub(crate) fn ranks_of(host: &'static Host, fapl: hid_t) -> Result<Option<Arc<Ranks>>> {
+    if fapl <= 0 {
+        return Ok(None);
+    }
+    let Some(ask) = function::<unsafe extern "C" fn(hid_t, *mut Thing, *mut Thing) -> herr_t>(host, c"H5Pget_fapl_mpio") else { return Ok(None) };
+    if !asks_for_mpi(host, fapl) {
+        return Ok(None);
+    }
+    let missing = |name: &str| fault!("the MPI library has no function {name}");
+    let find_ask = |name: &CStr| function::<AskComm>(host, name).ok_or_else(|| missing(&name.to_string_lossy()));
+    let (rank_of, size_of_comm) = (find_ask(c"MPI_Comm_rank")?, find_ask(c"MPI_Comm_size")?);
+    let mut comm: Thing = 0;
+    // SAFETY: an id of the library; the communicator is a copy that we give back.
+    check(unsafe { ask(fapl, &raw mut comm, std::ptr::null_mut()) }, "the property list has no MPI communicator")?;
+    let (mut rank, mut size) = (0, 0);
+    // SAFETY: the communicator is valid; out parameters.
+    unsafe {
+        check(-rank_of(comm, &raw mut rank).abs(), "MPI_Comm_rank failed")?;
+        check(-size_of_comm(comm, &raw mut size).abs(), "MPI_Comm_size failed")?;
+    }
+    let (rank, size) = (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1));
+    let communicator = Communicator {
+        comm,
+        size,
+        byte: byte(host),
+        gather: function(host, c"MPI_Allgather").ok_or_else(|| missing("MPI_Allgather"))?,
+        gather_v: function(host, c"MPI_Allgatherv").ok_or_else(|| missing("MPI_Allgatherv"))?,
+        free: function(host, c"MPI_Comm_free").ok_or_else(|| missing("MPI_Comm_free"))?,
+        finalized: function(host, c"MPI_Finalized").ok_or_else(|| missing("MPI_Finalized"))?,
+    };
+    if size == 1 {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(Ranks::new(rank, size, Box::new(move |own| communicator.exchange(own)))?)))
+}

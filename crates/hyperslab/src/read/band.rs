@@ -1,0 +1,78 @@
+//! Bands: contiguous parts of the output that share no chunk, so that threads fill them without a lock.
+
+use std::collections::BTreeMap;
+
+use hyperslab_array::{Error, Result, Selection};
+use hyperslab_formats::{ChunkLocation, Dataset};
+
+/// A contiguous part of the output.
+pub(super) struct Part<'a> {
+    pub out: &'a mut [u8],
+    /// Where in the selection it begins, and how far it goes.
+    pub origin: Vec<u64>,
+    pub shape: Vec<u64>,
+}
+
+/// A part of the output and the chunks that reach into it. A chunk is in one band only.
+pub(super) struct Band<'a> {
+    pub part: Part<'a>,
+    pub chunks: Vec<&'a ChunkLocation>,
+}
+
+impl<'a> Part<'a> {
+    /// Cuts it along its slowest dimension into at most `count` parts of about the same size.
+    pub fn split(self, count: usize) -> Vec<Part<'a>> {
+        let Some((cut, extent)) = self.shape.iter().copied().enumerate().find(|(_, extent)| *extent > 1) else {
+            return vec![self];
+        };
+        let rows = extent.div_ceil(count.max(1) as u64);
+        let row_bytes = self.out.len() / usize::try_from(extent).unwrap_or(usize::MAX);
+        let step = row_bytes.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
+        let part = |(number, out): (u64, &'a mut [u8])| {
+            let (mut origin, mut shape) = (self.origin.clone(), self.shape.clone());
+            if let (Some(origin), Some(shape)) = (origin.get_mut(cut), shape.get_mut(cut)) {
+                *origin += number * rows;
+                *shape = rows.min(extent - number * rows);
+            }
+            Part { out, origin, shape }
+        };
+        (0..).zip(self.out.chunks_mut(step.max(1))).map(part).collect()
+    }
+}
+
+/// Cuts the output `out` of a `selection` at chunk boundaries of the first dimension of which more than one
+/// index is selected.
+pub(super) fn bands<'a>(
+    description: &Dataset,
+    selection: &Selection,
+    chunks: &'a [ChunkLocation],
+    mut out: &'a mut [u8],
+) -> Result<Vec<Band<'a>>> {
+    let shape = selection.shape();
+    let Some(cut) = shape.iter().position(|&count| count > 1) else {
+        let part = Part { out, origin: vec![0; shape.len()], shape };
+        return Ok(vec![Band { part, chunks: chunks.iter().collect() }]);
+    };
+    let chunk = description.chunk_grid.chunk_shape().get(cut).copied().unwrap_or(1);
+    let axis = selection.axes().get(cut).ok_or_else(|| Error::internal("no cut axis"))?;
+    let row_bytes = shape.iter().skip(cut + 1).product::<u64>() * description.datatype.size();
+    let mut by_row: BTreeMap<u64, Vec<&ChunkLocation>> = BTreeMap::new();
+    for location in chunks {
+        let start = location.origin.get(cut).copied().unwrap_or(0);
+        by_row.entry(start / chunk).or_default().push(location);
+    }
+    let mut bands = Vec::with_capacity(by_row.len());
+    for (row, chunks) in by_row {
+        let (first, count) = axis.positions_within(row * chunk, (row + 1).saturating_mul(chunk));
+        let length = usize::try_from(count * row_bytes).map_err(|_| Error::internal("a band exceeds memory"))?;
+        let (here, rest) = out.split_at_mut_checked(length).ok_or_else(|| Error::internal("bands exceed the output"))?;
+        out = rest;
+        let mut origin = vec![0; shape.len()];
+        let mut extent = shape.clone();
+        if let (Some(origin), Some(extent)) = (origin.get_mut(cut), extent.get_mut(cut)) {
+            (*origin, *extent) = (first, count);
+        }
+        bands.push(Band { part: Part { out: here, origin, shape: extent }, chunks });
+    }
+    Ok(bands)
+}

@@ -1,0 +1,177 @@
+//! The folder of one write's subfiles: who makes it, and how it goes while tasks may still be filling it.
+
+use std::io::ErrorKind::{DirectoryNotEmpty, NotFound};
+use std::path::{Path, PathBuf};
+
+use hyperslab_array::{Error, ErrorKind, Result};
+
+use super::commit::remove_folder;
+use super::plan::{WritePlan, container_of};
+use super::state::{State, is_id, records, state_of};
+
+/// Behind the name of a folder that is being removed: no task knows it by that name.
+const REMOVED: &str = ".removed";
+
+/// Somebody else may remove the folder of all commits, empty for a moment, between two steps of ours.
+const ATTEMPTS: usize = 100;
+
+impl WritePlan {
+    /// Makes the folder of the tasks' subfiles now. Tasks of a plan that has begun never make it: one that comes after
+    /// [`WritePlan::abort`] finds nothing to write into, and fails with `Cancelled`.
+    pub fn begin(&mut self) -> Result<()> {
+        self.make_folder()?;
+        self.begun = true;
+        Ok(())
+    }
+
+    /// Makes the folder that tasks write into, or sees that it is there.
+    pub(super) fn folder_for_writing(&self) -> Result<PathBuf> {
+        if !self.begun {
+            self.make_folder()?;
+        } else if !self.folder().is_dir() {
+            let message = "this write was given up, or its file was written by somebody else: the folder of its subfiles is gone";
+            return Err(Error::new(ErrorKind::Cancelled, message).in_file(self.path().display().to_string()));
+        }
+        Ok(self.folder())
+    }
+
+    fn make_folder(&self) -> Result<()> {
+        let folder = self.folder();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match std::fs::create_dir_all(&folder) {
+                Err(error) if error.kind() == NotFound && attempts < ATTEMPTS => {}
+                made => return made.map_err(|error| Error::from(error).in_file(folder.display().to_string())),
+            }
+        }
+    }
+
+    /// Gives the write up: removes all that its tasks have written. May be called again. What was committed is
+    /// refused with `InvalidInput`. Tasks of a plan that has begun ([`WritePlan::begin`]) may still be at work: they
+    /// fail. Those of another would make the folder again.
+    pub fn abort(&self) -> Result<()> {
+        if let State::Committed { id } = state_of(self.path())?
+            && (id == self.id || records(self.path(), &id).is_ok_and(|records| records.iter().any(|record| record.id == self.id)))
+        {
+            return Err(Error::invalid_input("this write was committed: it cannot be given up").in_file(self.path().display().to_string()));
+        }
+        let container = container_of(self.path());
+        let aside = container.join(format!("{}{REMOVED}", self.id));
+        // What is left of a call that was killed.
+        remove_folder(&aside)?;
+        match std::fs::rename(self.folder(), &aside) {
+            Err(error) if error.kind() != NotFound => return Err(Error::from(error).in_file(self.folder().display().to_string())),
+            _ => remove_folder(&aside)?,
+        }
+        // The folder of all commits goes with its last one.
+        match std::fs::remove_dir(&container) {
+            Err(error) if ![NotFound, DirectoryNotEmpty].contains(&error.kind()) => Err(Error::from(error).in_file(container.display().to_string())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The write whose folder, or what is left of it, is called so.
+pub(super) fn write_of(name: &str) -> Option<&str> {
+    Some(name.strip_suffix(REMOVED).unwrap_or(name)).filter(|id| is_id(id))
+}
+
+/// Whether this folder is what an abort that was killed has left.
+pub(super) fn is_removed(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with(REMOVED))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::write::{WriteMode, tidy};
+    use crate::{Session, SessionOptions};
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    fn left(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+        std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
+    }
+
+    #[test]
+    fn an_abort_while_tasks_begin_and_end_leaves_nothing_and_the_late_ones_fail() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        for _ in 0..30 {
+            let mut plan = WritePlan::new(&folder.path().join("out.h5"), WriteMode::Create, None)?;
+            plan.begin()?;
+            let (plan, aborted) = (&plan, &AtomicBool::new(false));
+            let late = std::thread::scope(|scope| -> Result<usize> {
+                let tasks = (0..4).map(|number| {
+                    scope.spawn(move || -> Result<usize> {
+                        let session = Session::new(SessionOptions { threads: Some(1), ..SessionOptions::default() })?;
+                        let mut late = 0;
+                        while late < 20 {
+                            let after = aborted.load(Ordering::SeqCst);
+                            let ended = plan.task(number, &session).and_then(|mut task| {
+                                task.create_group("g")?;
+                                task.finish()
+                            });
+                            late += usize::from(after);
+                            match ended {
+                                Ok(_) if after => return Err(Error::internal("a late task has written")),
+                                Err(error) if after && error.kind() != ErrorKind::Cancelled => return Err(error),
+                                _ => {}
+                            }
+                        }
+                        Ok(late)
+                    })
+                });
+                let tasks: Vec<_> = tasks.collect();
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                let outcome = plan.abort();
+                aborted.store(true, Ordering::SeqCst);
+                let ended: Result<usize> = tasks.into_iter().map(|task| task.join().unwrap_or_else(|_| Err(Error::internal("a panic")))).sum();
+                outcome.and(ended)
+            })?;
+            assert_eq!((late, left(folder.path())?), (80, vec![]));
+            plan.abort()?;
+            assert!(matches!(plan.commit(&[]), Err(error) if error.kind() == ErrorKind::Cancelled));
+            assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn plans_for_one_file_begin_and_give_up_side_by_side() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("out.h5");
+        std::thread::scope(|scope| {
+            let work = || (0..200).try_for_each(|_| {
+                let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
+                plan.begin()?;
+                plan.abort()
+            });
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(Error::internal("a panic"))))
+        })?;
+        assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_killed_abort_has_left_goes_with_the_next_one_or_with_tidying() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("out.h5");
+        for again in [true, false] {
+            let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
+            plan.begin()?;
+            std::fs::write(plan.folder().join("0000-a.h5"), b"")?;
+            std::fs::rename(plan.folder(), plan.container().join(format!("{}{REMOVED}", plan.id)))?;
+            if again {
+                plan.abort()?;
+            } else {
+                assert_eq!(tidy(&path, std::time::Duration::from_secs(60))?.removed, vec![plan.id().to_owned()]);
+            }
+            assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+"""A program of parallel HDF5 with two to four real ranks: what it writes together is read by one, and by pyarrow."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+ENVIRONMENT = pathlib.Path(sys.prefix)
+HOME = pathlib.Path.home() / ".cache" / "hyperslab"
+HDF5 = pathlib.Path(os.environ.get("HYPERSLAB_HDF5_PARALLEL", HOME / "hdf5-parallel")) / "installed"
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HOME / "target"))
+PLUGIN = pathlib.Path(os.environ.get("HYPERSLAB_VOL", TARGET / "debug" / "libhyperslab_vol.so"))
+COLUMNS = 40
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    out = tmp_path_factory.mktemp("program") / "ranks"
+    arguments = [ENVIRONMENT / "bin/mpicc", "-O1", f"-I{HDF5}/include", HERE / "ranks.c", "-o", out, f"-L{HDF5}/lib", "-lhdf5", f"-Wl,-rpath,{HDF5}/lib"]
+    subprocess.run(arguments, check=True)
+    return out
+
+
+@pytest.fixture(scope="session")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    assert PLUGIN.exists(), f"{PLUGIN} is missing: make vol"
+    folder = tmp_path_factory.mktemp("plugins")
+    (folder / PLUGIN.name).symlink_to(PLUGIN)
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")}
+    return plain | {"HDF5_PLUGIN_PATH": str(folder), "HDF5_VOL_CONNECTOR": "arrow"}
+
+
+def run(program: pathlib.Path, ranks: int, environment: dict[str, str], *arguments: object) -> None:
+    command = [ENVIRONMENT / "bin/mpiexec", "-n", str(ranks), program, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tables(folder: pathlib.Path) -> dict[str, pa.Table]:
+    catalog = ipc.open_file(folder / "catalog.arrow").read_all().to_pylist()
+    return {row["path"]: ipc.open_file(pa.memory_map(str(folder / row["file"]))).read_all() for row in catalog if row["file"]}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("rows", [5, 1000])
+def test_ranks_write_record_batches_of_one_dataset(program: pathlib.Path, ours: dict[str, str], tmp_path: pathlib.Path, ranks: int, rows: int) -> None:
+    folder = tmp_path / "f"
+    run(program, ranks, ours, folder, rows)
+    found = tables(folder)
+    particles, ids = found["/step/particles"], np.arange(rows * COLUMNS, dtype="i4")
+    expected = ids.copy()
+    for rank in range(ranks):
+        expected[rank * COLUMNS : (rank + 1) * COLUMNS] = -1 - rank
+    assert np.array_equal(particles["id"], expected)
+    assert np.array_equal(particles["e"].to_numpy()[ranks * COLUMNS :], 0.5 * ids[ranks * COLUMNS :])
+    # A record batch for each rank's share of the rows, with nothing copied.
+    starts = [rows * rank // ranks for rank in range(ranks + 1)]
+    assert [len(chunk) for chunk in particles["id"].chunks] == [(end - start) * COLUMNS for start, end in zip(starts, starts[1:], strict=False)]
+    matrix = np.concatenate([chunk.to_numpy_ndarray() for chunk in found["/step/matrix"]["value"].chunks])
+    wanted = np.arange(rows * COLUMNS, dtype="i4").reshape(rows, COLUMNS)
+    wanted[:, -1] = 7
+    wanted[0, -1] = -5
+    assert np.array_equal(matrix, wanted)
+    grown = np.concatenate([chunk.to_numpy_ndarray() for chunk in found["/grown"]["value"].chunks])
+    assert grown[:, 0].tolist() == [turn * 1000 + rank for turn in (1, 2, 3) for rank in range(ranks)]
+    assert not list(folder.glob(".*"))
+
+    read = """
+import sys, json, h5py
+with h5py.File(sys.argv[1]) as f:
+    print(json.dumps([f["step/particles"]["id"].ravel().tolist(), f["step/matrix"][1:3].tolist(), f["grown"].shape, int(f["step"].attrs["ranks"])]))
+"""
+    one = subprocess.run([sys.executable, "-c", read, folder], env=ours, capture_output=True, text=True, check=False)
+    assert one.returncode == 0, one.stderr
+    import json
+
+    ids_read, part, shape, attribute = json.loads(one.stdout)
+    assert ids_read == expected.tolist()
+    assert part == wanted[1:3].tolist()
+    assert (shape, attribute) == ([3 * ranks, COLUMNS], ranks)
+
+
+def test_the_program_is_one_of_plain_parallel_hdf5(program: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")}
+    run(program, 2, plain, tmp_path / "native.h5", 100)
+    assert (tmp_path / "native.h5").is_file()
