@@ -72,7 +72,7 @@ pub(crate) fn sources(file: &File, description: &Dataset, selection: &Selection,
     for mapping in description.virtual_mappings.iter() {
         for part in parts(file, mapping, description.dataspace.shape())? {
             if mapping::places(&part, selection)?.is_some() {
-                let found = open(file, &part)?;
+                let found = open(file, &part, 0)?;
                 visit(&part.file, &part.dataset, found.as_ref().map(|(file, _)| file))?;
             }
         }
