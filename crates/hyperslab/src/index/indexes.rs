@@ -75,8 +75,8 @@ impl Sidecar {
         if Stamp::of(file) != stamp || Stamp::now(file.path()) != stamp {
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: {name} has changed since; refresh it")));
         }
-        if is_virtual_and_changed(file, dataset, found)? {
-            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: a source of this virtual dataset has changed since; refresh it")));
+        if is_another(file, dataset, found)? {
+            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: a source of this virtual dataset has changed since (or it is of another array); refresh it")));
         }
         let key = (name.to_owned(), path.clone(), identity);
         let mut tables = match self.tables.try_lock() {
@@ -102,9 +102,10 @@ impl Sidecar {
     }
 }
 
-/// Whether the files that a virtual dataset is in are others than those that were indexed: its own file does not tell.
-fn is_virtual_and_changed(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<bool> {
-    if file.dataset(dataset)?.storage != StorageLayout::Virtual {
+/// Whether what was indexed is something else, where the time of change of the file does not tell: a virtual dataset, whose
+/// sources have changed, or another one of the foreign arrays of a file, called the same. To be asked each time.
+fn is_another(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<bool> {
+    if file.dataset(dataset)?.storage != StorageLayout::Virtual && !file.is_foreign() {
         return Ok(false);
     }
     match source::fingerprint(file, dataset) {
@@ -138,9 +139,9 @@ impl Pruner for Indexes {
                             continue;
                         }
                         for column in &indexed.columns {
-                            let changed = file.find(&column.path).and_then(|found| is_virtual_and_changed(file, found.object, column));
+                            let changed = file.find(&column.path).and_then(|found| is_another(file, found.object, column));
                             if changed.unwrap_or(true) {
-                                remarks.push(format!("the index {shown} of {} is stale: a source of this virtual dataset has changed since it was built; refresh it", column.path));
+                                remarks.push(format!("the index {shown} of {} is stale: a source of this virtual dataset has changed since it was built (or it is of another array); refresh it", column.path));
                             }
                         }
                     }
