@@ -91,9 +91,14 @@ def test_h5dump_and_netcdf4_find_the_values(tmp_path: pathlib.Path, layout: str)
     with netCDF4.Dataset(path) as f:
         f.set_auto_maskandscale(False)
         for name, data in expected.items():
-            if name in f.variables:
+            # Numbers of half precision end netCDF-C's process, h5py's as well as ours.
+            if name in f.variables and (data.dtype.kind, data.dtype.itemsize) != ("f", 2):
                 seen += 1
-                assert f[name][:].tobytes() == data.astype(f[name][:].dtype).tobytes(), (name, data.dtype)
+                found = f[name][:]
+                # Text is of any length there, and a complex number a compound of two.
+                found = found.astype(data.dtype) if found.dtype.kind == "O" else found
+                wanted = data.astype(data.dtype.newbyteorder("=") if data.dtype.kind == "c" else found.dtype)
+                assert found.tobytes() == wanted.tobytes(), (name, data.dtype)
     assert seen >= 16, seen
 
 

@@ -1,18 +1,18 @@
 //! The folder of one write's subfiles: who makes it, and how it goes while tasks may still be filling it.
 
-use std::io::ErrorKind::{DirectoryNotEmpty, NotFound};
+use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound};
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use super::commit::remove_folder;
 use super::plan::{WritePlan, container_of};
 use super::state::{State, is_id, records, state_of};
 
 /// Behind the name of a folder that is being removed: no task knows it by that name.
 const REMOVED: &str = ".removed";
 
-/// Somebody else may remove the folder of all commits, empty for a moment, between two steps of ours.
+/// Somebody else may remove the folder of all commits, empty for a moment, between two steps of ours, or put a file
+/// into one that we are removing.
 const ATTEMPTS: usize = 100;
 
 impl WritePlan {
@@ -41,7 +41,7 @@ impl WritePlan {
         loop {
             attempts += 1;
             match std::fs::create_dir_all(&folder) {
-                Err(error) if error.kind() == NotFound && attempts < ATTEMPTS => {}
+                Err(error) if [NotFound, AlreadyExists].contains(&error.kind()) && attempts < ATTEMPTS => {}
                 made => return made.map_err(|error| Error::from(error).in_file(folder.display().to_string())),
             }
         }
@@ -59,15 +59,29 @@ impl WritePlan {
         let container = container_of(self.path());
         let aside = container.join(format!("{}{REMOVED}", self.id));
         // What is left of a call that was killed.
-        remove_folder(&aside)?;
+        remove_aside(&aside)?;
         match std::fs::rename(self.folder(), &aside) {
             Err(error) if error.kind() != NotFound => return Err(Error::from(error).in_file(self.folder().display().to_string())),
-            _ => remove_folder(&aside)?,
+            _ => remove_aside(&aside)?,
         }
         // The folder of all commits goes with its last one.
         match std::fs::remove_dir(&container) {
             Err(error) if ![NotFound, DirectoryNotEmpty].contains(&error.kind()) => Err(Error::from(error).in_file(container.display().to_string())),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Removes a folder that no task knows by its name. One that was creating a file when the folder was renamed still
+/// puts it there: no more than one each.
+fn remove_aside(folder: &Path) -> Result<()> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == NotFound => return Ok(()),
+            Err(error) if error.kind() == DirectoryNotEmpty && attempts < ATTEMPTS => {}
+            removed => return removed.map_err(|error| Error::from(error).in_file(folder.display().to_string())),
         }
     }
 }
