@@ -19,7 +19,7 @@ import h5py_suite
 
 VERSION = "1.14.6"
 ARCHIVE = f"https://deb.debian.org/debian/pool/main/h/hdf5/hdf5_{VERSION}+repack.orig.tar.gz"
-BYTEDECO = "https://repo1.maven.org/maven2/org/bytedeco/hdf5/1.14.3-1.5.10/hdf5-1.14.3-1.5.10-linux-x86_64.jar"
+BYTEDECO = "org.bytedeco:hdf5:1.14.3-1.5.10:jar:linux-x86_64"
 HERE = pathlib.Path(__file__).parent
 HOME = pathlib.Path.home() / ".cache" / "hyperslab"
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HOME / "target"))
@@ -141,11 +141,12 @@ def hosts() -> list[tuple[str, list[str], dict[str, str]]]:
     """Libraries to build the C program with, as (name, options of the compiler, environment)."""
     source = sources() / "src"
     found = [("1.14.6", [f"-I{source}", f"-I{source / 'H5FDsubfiling'}", f"-I{BUILD / 'src'}", f"-L{BUILD / 'bin'}", f"-Wl,-rpath,{BUILD / 'bin'}"], {})]
-    jar, place = HOME / "vol" / "bytedeco-1.14.3.jar", HOME / "vol" / "bytedeco-1.14.3"
+    place = HOME / "vol" / "bytedeco-1.14.3"
     if not place.exists():
-        urllib.request.urlretrieve(BYTEDECO, jar)
-        with zipfile.ZipFile(jar) as archive:
-            archive.extractall(place)
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={BYTEDECO}", f"-DoutputDirectory={folder}"], check=True)
+            with zipfile.ZipFile(next(pathlib.Path(folder).glob("*.jar"))) as archive:
+                archive.extractall(place)
     inside = place / "org" / "bytedeco" / "hdf5" / "linux-x86_64"
     if not (inside / "libhdf5.so").exists():
         (inside / "libhdf5.so").symlink_to("libhdf5.so.310")
