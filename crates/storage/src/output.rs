@@ -119,6 +119,9 @@ impl Output {
             self.published = true;
             return Ok(());
         }
+        // Readers lock what they open, shared, from the moment that it has its name; other writers must not take it for
+        // abandoned until then.
+        let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::NonBlockingLockShared);
         match existing {
             Existing::Replace => std::fs::rename(&self.aside, &self.target).map_err(|error| self.failed(error, "cannot rename"))?,
             Existing::Keep => {
@@ -132,6 +135,7 @@ impl Output {
             }
         }
         self.published = true;
+        let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
         if self.durable { sync_folder(&folder_of(&self.target)) } else { Ok(()) }
     }
 }
@@ -200,6 +204,35 @@ mod tests {
     use super::*;
 
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn what_has_its_name_can_be_locked_by_readers() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let target = folder.path().join("x");
+        let mut first = Output::create(&target)?;
+        first.without_sync();
+        first.publish(0, Existing::Keep)?;
+        let ended = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| -> Outcome {
+            let reader = scope.spawn(|| -> std::io::Result<u32> {
+                let mut locked = 0;
+                while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+                    rustix::fs::flock(&File::open(&target)?, rustix::fs::FlockOperation::NonBlockingLockShared)?;
+                    locked += 1;
+                }
+                Ok(locked)
+            });
+            let written = (0..2000).try_for_each(|_| {
+                let mut next = Output::create(&target)?;
+                next.without_sync();
+                next.publish(0, Existing::Replace)
+            });
+            ended.store(true, std::sync::atomic::Ordering::Relaxed);
+            written?;
+            assert!(reader.join().map_err(|_| "a panic")?? > 0);
+            Ok(())
+        })
+    }
 
     #[test]
     fn nothing_is_seen_before_it_is_published_and_nothing_is_left_of_what_is_not() -> Outcome {
