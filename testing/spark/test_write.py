@@ -136,7 +136,7 @@ def test_what_fails_leaves_the_old_and_no_litter(spark: Any, tmp_path: pathlib.P
     assert sorted((str(p), p.stat().st_size) for p in tmp_path.rglob("*")) == before
 
 
-def test_an_abort_while_tasks_write_leaves_nothing_and_late_tasks_fail(spark: Any, tmp_path: pathlib.Path) -> None:
+def test_an_abort_while_tasks_write_leaves_nothing_and_tasks_that_begin_later_fail(spark: Any, tmp_path: pathlib.Path) -> None:
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
     request = '{"dataset": "/x", "schema": {"fields": [{"name": "x", "type": "long"}]}}'
     write = jvm.io.hyperslab.FileWrite(str(tmp_path / "out.h5"), "create")
@@ -153,9 +153,9 @@ def test_an_abort_while_tasks_write_leaves_nothing_and_late_tasks_fail(spark: An
     write.abort()
     assert list(tmp_path.iterdir()) == []
     append(early[0])
+    # Their subfiles are open, and have no names any more: what they still write is gone with them.
     for writer in (early[0], early[2]):
-        with pytest.raises(Exception, match="IoException"):
-            writer.finish()
+        writer.finish()
     for writer in early:
         writer.close()
     with pytest.raises(Exception, match="CancelledException.*given up"):

@@ -48,8 +48,9 @@ impl WritePlan {
     }
 
     /// Gives the write up: removes all that its tasks have written. May be called again. What was committed is
-    /// refused with `InvalidInput`. Tasks of a plan that has begun ([`WritePlan::begin`]) may still be at work: they
-    /// fail. Those of another would make the folder again.
+    /// refused with `InvalidInput`. Tasks of a plan that has begun ([`WritePlan::begin`]) may still be at work: what
+    /// they write is gone with the folder, those that begin later fail, and so does a commit. Tasks of another plan
+    /// would make the folder again.
     pub fn abort(&self) -> Result<()> {
         if let State::Committed { id } = state_of(self.path())?
             && (id == self.id || records(self.path(), &id).is_ok_and(|records| records.iter().any(|record| record.id == self.id)))
