@@ -9,11 +9,12 @@ use super::Table;
 use super::kernel::{Lane, put_together, take_apart};
 use super::store::{Backing, Batch, Store, parts_of};
 use crate::container::fault::{Fault, Result, fault};
+use crate::container::ranks::one_of_several;
 
 /// How many elements are taken apart at a time: their bytes stay in the processor's cache.
 const BLOCK_ELEMENTS: usize = 32 << 10;
 /// How many bytes one call writes. For more at once the system looks for large pieces of memory, which take it longer
-/// to find than all else takes.
+/// to find than all else takes; for the same reason columns do not begin at multiples of it.
 const WRITTEN_BYTES: usize = 128 << 10;
 /// Interleaved records of this many bytes are worth another thread, each.
 const THREAD_BYTES: usize = 8 << 20;
@@ -86,8 +87,7 @@ impl Table {
 
     /// How many threads shall move `count` elements of `stride` bytes between records and these leaves in a file.
     fn threads_for(&self, parts: &[Part], count: usize, stride: usize) -> usize {
-        let alone = self.ranks.as_ref().is_none_or(|ranks| ranks.size == 1);
-        if parts.len() < 2 || !alone { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
+        if parts.len() < 2 || one_of_several() { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
     }
 
     /// Takes `count` elements from `source`, one every `stride` bytes, into the leaves from element `start` on.

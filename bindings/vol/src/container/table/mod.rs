@@ -2,7 +2,7 @@
 //! the Arrow file that will be published, written and read by position.
 //!
 //! - [`store`]: memory, or record batches of a file; [`blocks`]: elements between a program's memory and the stores;
-//!   [`kernel`]: records to columns and back
+//!   [`kernel`]: records to columns and back, `vector`: by vector registers
 //! - [`grow`]: room for elements, changes of shape, copies; [`frame`]: the Arrow file around the values;
 //!   [`loaded`]: values that come from elsewhere
 
@@ -12,6 +12,8 @@ mod grow;
 mod kernel;
 mod loaded;
 mod store;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
