@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::Table;
 use super::kernel::{Lane, put_together, take_apart};
 use super::store::{Backing, Batch, Store, parts_of};
-use crate::container::fault::{Fault, Result, fault};
+use crate::container::fault::{Result, fault};
 use crate::container::ranks::one_of_several;
 
 /// How many elements are taken apart at a time: their bytes stay in the processor's cache.
@@ -92,13 +92,19 @@ impl Table {
 
     /// Takes `count` elements from `source`, one every `stride` bytes, into the leaves from element `start` on.
     pub(crate) fn write(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
+        self.put(parts, start, count, source, stride)?;
+        if self.ranks.is_some() {
+            parts.iter().for_each(|part| self.note(part.leaf, start, count as u64));
+        }
+        Ok(())
+    }
+
+    /// As [`Table::write`], of what other processes know or need not know.
+    pub(super) fn put(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
         self.own(None)?;
         self.touched = self.touched.max(start + count as u64);
         let (in_file, in_memory) = self.in_file_and_memory(parts);
-        if !in_memory.is_empty() && self.ranks.is_some() {
-            return Err(Fault::unsupported("values of variable length written to a file that several MPI ranks have open"));
-        }
         for part in &in_memory {
             let lane = self.lane(part);
             let Store::Memory(all) = &mut self.stores[part.leaf] else { continue };
