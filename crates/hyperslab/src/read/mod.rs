@@ -22,7 +22,7 @@ const COALESCE_GAP_BYTES: u64 = 32 << 10;
 /// Runs shorter than this are fetched together and copied: a call costs more than a copy.
 const LEAST_DIRECT_BYTES: usize = 64 << 10;
 /// Less than this is read by the calling thread: waking others costs more.
-const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
+pub(crate) const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
 /// Decoded bytes that wait for their turn at the output; bounds a read whose chunks reach all over it.
 const SIDE_BY_SIDE_BYTES: u64 = 64 << 20;
 /// Longest coalesced read; bounds a worker's scratch.
