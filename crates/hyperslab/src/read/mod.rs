@@ -8,6 +8,7 @@ mod stored;
 use hyperslab_array::{Axis, Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, poison};
 
+pub(crate) use self::stored::LEAST_PARALLEL_BYTES;
 use self::stored::fill_stored;
 use crate::values::{Values, zeros};
 use crate::{Cancellation, File, virtual_dataset};

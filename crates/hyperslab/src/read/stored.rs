@@ -10,7 +10,7 @@ use crate::session::{being_written, patiently};
 use crate::{Cancellation, File, virtual_dataset};
 
 /// Less than this is read by the calling thread: waking others costs more.
-const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
+pub(crate) const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Fills `out` from what the file stores.
 pub(super) fn fill_stored(
