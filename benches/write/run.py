@@ -200,7 +200,9 @@ def main() -> None:
     given = arguments.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-write-", dir=os.environ.get("HYPERSLAB_BENCH_FOLDER")))
     bench = Bench(given, folder)
-    old = json.loads(given.json.read_text()) if given.json and given.json.exists() else {"tables": [], "rounds": {}}
+    old = json.loads(given.json.read_text()) if given.json and given.json.exists() else None
+    # Earlier releases kept tables only.
+    old = old if isinstance(old, dict) else {"tables": [], "rounds": {}}
     if given.add:
         bench.earlier = old["rounds"]
     begun = time.time()
