@@ -234,6 +234,9 @@ bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling a
 	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
 	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
 
+bench-write-page: ## the tables of the last bench-write into docs/benchmarks-write.md
+	$(PYTHON) benches/write/page.py docs/benchmarks-write.md --json $(HOME)/.cache/hyperslab/bench/write.json --metadata $(HOME)/.cache/hyperslab/bench/metadata.json
+
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
