@@ -131,6 +131,7 @@ test-vol-mpi: vol ## the connector under a program of parallel HDF5 with 2 to 4 
 		$(VOL_WITH_MPI) testing/vol/h5bench.py; \
 	else echo "*** NOT TESTED: MPI ranks on the connector. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
 
+# In parts: REPEATS=2 ARGUMENTS="--shapes 0 1 --keep FILE" adds to FILE, REPEATS=0 prints the table of what is kept.
 bench-vol: $(VENV)/.requirements ## compound particles through native HDF5 and through the connector; REPEATS=10
 	cargo build --release --locked --quiet -p hyperslab-vol
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python benches/vol/run.py --repeats $(or $(REPEATS),10) $(ARGUMENTS)
