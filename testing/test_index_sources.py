@@ -172,9 +172,9 @@ def test_indexes_of_several_columns_tell_what_one_of_them_leaves(tmp_path: pathl
         assert np.array_equal(q.positions(), np.flatnonzero(mask)), text
         least, most = q.bounds()
         assert q.count() == mask.sum() and least <= mask.sum() <= most, text
-        assert np.array_equal(q.values("x"), x[mask]) and np.array_equal(q.values("y"), y[mask]), text
+        assert np.array_equal(q.values("x"), x[mask], equal_nan=True) and np.array_equal(q.values("y"), y[mask]), text
         table = hs.open(run).table("/", columns=["x"], where=text)
-        assert np.array_equal(table.to_arrow()["x"].to_numpy(), x[mask]), text
+        assert np.array_equal(table.to_arrow()["x"].to_numpy(), x[mask], equal_nan=True), text
     assert f"index {letter} on x" in hs.query(run, "/", "x > 3 || y > 3").explain()
     assert " or index " in hs.query(run, "/", "x > 3 || y > 3").explain()
 
@@ -230,8 +230,34 @@ def test_an_index_may_be_in_the_file_itself(tmp_path: pathlib.Path, run: pathlib
     assert "index X" not in check() and any("stale" in remark for remark in hs.index_remarks(run))
     hs.index(run, "/y", embedded=True)
     assert "index X on y" in check()
+    # What is damaged is not used.
+    whole, stamp = run.read_bytes(), run.stat()
+    for place in range(before.st_size, len(whole), (len(whole) - before.st_size) // 60):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x40
+        run.write_bytes(damaged)
+        os.utime(run, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        check()
+    run.write_bytes(whole)
+    os.utime(run, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert "index X on y" in check()
+    # What goes wrong leaves what was there.
+    with pytest.raises(hs.NotFoundError):
+        hs.index(run, "/nothing", embedded=True)
+    assert "index X on y" in check()
     code = "import sys, netCDF4; assert netCDF4.Dataset(sys.argv[1])['y'].shape == (300000,)"
     subprocess.run([sys.executable, "-c", code, str(run)], check=True)
+
+
+def test_only_hdf5_has_an_index_in_the_file_itself(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"x": np.arange(10.0)}), path)
+    before = path.read_bytes()
+    with pytest.raises(hs.UnsupportedError, match="not HDF5"):
+        hs.index(path, "/x", embedded=True)
+    assert path.read_bytes() == before and not path.with_name("x.parquet.hsidx").exists()
+    with pytest.raises(hs.InvalidInputError, match="together"):
+        hs.index(path, "/x", embedded=True, together=True)
 
 
 def test_a_file_that_is_open_elsewhere_keeps_its_end(run: pathlib.Path) -> None:

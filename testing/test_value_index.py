@@ -377,8 +377,6 @@ def test_what_cannot_be_indexed_is_refused_by_name(tmp_path: pathlib.Path) -> No
             hs.index(path, name)
     with pytest.raises(hs.UnsupportedError, match="bitmaps"):
         hs.index(path, "/words", "X")
-    with pytest.raises(hs.UnsupportedError, match="embedded"):
-        hs.index(path, "/words", embedded=True)
     with pytest.raises(hs.InvalidInputError, match="level"):
         hs.index(path, "/words", "Q")
     with pytest.raises(hs.NotFoundError):

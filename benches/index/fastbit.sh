@@ -1,29 +1,27 @@
 #!/bin/sh
-# Builds FastBit 2.0.3 from its published sources and fastbit.cpp with it, outside of the clone, and prints the path of the
+# Builds FastBit from its published sources and fastbit.cpp with it, outside of the clone, and prints the path of the
 # program:
 #     benches/index/fastbit.sh FOLDER
 # Fetches by git, the first time, from FASTBIT_REPOSITORY (GitHub if that is not set). Needs a C++ compiler and the header of
 # flex (Debian's libfl-dev is unpacked into FOLDER where it is missing).
 set -e
-COMMIT=2db0cc7bb7a7378f722f0889818324fe6b2ac916
+# Version 1.3.7.4 of 2013. Of later ones this repository has files in which pieces are missing.
+COMMIT=f573fe426fab27387655b83b719b46e8d165b061
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
+if ! echo '#include <FlexLexer.h>' | c++ -E -x c++ - > /dev/null 2>&1 && [ ! -e flex/usr/include/FlexLexer.h ]; then
+    mkdir -p flex
+    (cd flex && apt-get download -qq libfl-dev >&2 && dpkg -x libfl-dev_*.deb .)
+fi
 if [ ! -e sources/.patched ]; then
     rm -rf sources
     git clone --quiet "${FASTBIT_REPOSITORY:-https://github.com/gingi/fastbit}" sources >&2
     git -C sources checkout --quiet $COMMIT
-    # This commit does not compile: pointers are compared with 0 by >, a method is there twice, a variable is not declared.
+    # Compilers of today do not compare pointers with 0 by >.
     sed -i 's/m_begin > 0/m_begin != 0/' sources/src/array_t.h sources/src/array_t.cpp
-    awk '/bool empty\(\) const/ && seen++ {next} {print}' sources/src/index.h > sources/src/index.h.new
-    mv sources/src/index.h.new sources/src/index.h
-    perl -0pi -e 's/(doScan\(const array_t<float> &vals,\s*const ibis::qContinuousRange &rng,\s*const ibis::bitvector &mask,\s*ibis::bitvector &hits\) \{\n    long ierr = -2;\n)/$1    const bool uncomp = ((mask.size() >> 8) < mask.cnt());\n/' sources/src/part.cpp
-    (cd sources && ./configure --disable-java --disable-contrib CC=cc CXX=c++ > configure.log 2>&1)
+    (cd sources && ./configure --disable-java --disable-contrib CC=cc CXX=c++ CPPFLAGS=-I../flex/usr/include > configure.log 2>&1) || { tail -2 sources/configure.log >&2; exit 1; }
     touch sources/.patched
-fi
-if ! echo '#include <FlexLexer.h>' | c++ -E -x c++ - > /dev/null 2>&1 && [ ! -e flex/usr/include/FlexLexer.h ]; then
-    mkdir -p flex
-    (cd flex && apt-get download -qq libfl-dev >&2 && dpkg -x libfl-dev_*.deb .)
 fi
 flags="-std=gnu++11 -fpermissive -w -DFLEX_STD=std:: -DHAVE_CONFIG_H -Isources/src -Iflex/usr/include"
 mkdir -p objects

@@ -166,8 +166,14 @@ class Bench:
                     for s, v in self.thresholds.items():
                         text = f"{dataset} > {v!r}"
                         assert two.bitmap(text) == (self.wanted[s], 0)
+                        near = np.float32(v)
+                        firsts = []
+                        for _ in range(7):
+                            # An edge that was not asked for: the next number.
+                            near = np.nextafter(near, np.float32(np.inf))
+                            firsts.append(timed(lambda: two.bitmap(f"{dataset} > {float(near)!r}")))
                         found[f"{dataset} {level} {s:g}"] = {
-                            "scan": best(lambda: scan(v)), "bitmap": best(lambda: two.bitmap(text)), "bitmap 1": best(lambda: one.bitmap(text)),
+                            "bitmap first": statistics.median(firsts), "scan": best(lambda: scan(v)), "bitmap": best(lambda: two.bitmap(text)), "bitmap 1": best(lambda: one.bitmap(text)),
                             "positions": best(lambda: two.rows(text)), "values": best(lambda: two.values(text)) if level == "X" else None,
                             "count": best(lambda: two.count(text))}
                     if level == "X":
@@ -229,6 +235,12 @@ class Bench:
                 "query": best(q.positions), "values": best(lambda: q.values("gzip"))}
 
 
+def machine() -> str:
+    """The processor, and the day."""
+    names = [line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return f"{names[0] if names else 'an unknown processor'}, {os.cpu_count()} cores, on {time.strftime('%Y-%m-%d')}"
+
+
 PARTS = ["build", "fastbit", "answers", "queries", "steps", "gzip"]
 
 
@@ -251,11 +263,11 @@ def main() -> None:
         for part in parts:
             start = time.perf_counter()
             kept[part] = getattr(bench, part)()
-            kept["particles"] = given.particles
+            kept["particles"], kept["machine"] = given.particles, machine()
             results.write_text(json.dumps(kept, indent=1))
             print(f"{part}: {time.perf_counter() - start:.0f} s", flush=True)
         shutil.rmtree(sidecar(bench.path), ignore_errors=True)
-    print(page.tables(kept))
+    print(page.page(kept))
 
 
 if __name__ == "__main__":

@@ -38,8 +38,9 @@ struct Alternative {
     place: Option<Arc<Place>>,
     /// Whether reading the column costs next to nothing beside a look-up: it lies there as it is shown.
     cheap: bool,
-    /// Whether the column is read for its own sake, too.
-    wanted: bool,
+    /// Whether rows are told with less work than reading the column, which nobody wants, at any selectivity: by positions
+    /// in order, where single values can be looked up.
+    told: bool,
 }
 
 /// What of the rows is left.
@@ -82,7 +83,12 @@ impl Alternative {
         // What an index of level X tells of data is not read where inflating them costs more than to look rows up.
         let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW.contains(&filter.id)));
         let cheap = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
-        Some(Self { column: column.to_owned(), index, condition, place, cheap, wanted })
+        let told = !wanted && match index.level() {
+            Level::Exact => true,
+            Level::Positions => !filtered && !place.as_ref().map_or(&segment.file, |place| &place.file).is_foreign(),
+            _ => false,
+        };
+        Some(Self { column: column.to_owned(), index, condition, place, cheap, told })
     }
 
     /// The elements of the index's dataset that `rows` are.
@@ -170,10 +176,8 @@ impl Part {
                 let blocks = one.index.blocks(&*one.selection(selection)?, &one.condition)?;
                 counters.add_index_blocks(blocks.all, blocks.pruned);
             }
-            // A column that nobody wants, and that nobody needs to test, is not read at all: positions in order tell its rows
-            // with less work at any selectivity.
-            let told = |one: &Alternative| !one.wanted && matches!(one.index.level(), Level::Positions | Level::Exact);
-            let unread = exact && pruning.any.iter().all(told);
+            // Where everything is told so far, this is not what makes somebody read.
+            let unread = exact && pruning.any.iter().all(|one| one.told);
             if pruning.level() >= Level::Keys && !unread && pruning.any.iter().all(|one| one.cheap) {
                 let bounds = pruning.count(selection, cancellation)?;
                 if bounds.least > count / DENSE {
