@@ -5,8 +5,8 @@
 # Fetches by git, the first time, from FASTBIT_REPOSITORY (GitHub if that is not set). Needs a C++ compiler and the header of
 # flex (Debian's libfl-dev is unpacked into FOLDER where it is missing).
 set -e
-# Version 1.3.7.4 of 2013. Of later ones this repository has files in which pieces are missing.
-COMMIT=f573fe426fab27387655b83b719b46e8d165b061
+# Version 2.0.3, the last one.
+COMMIT=2db0cc7bb7a7378f722f0889818324fe6b2ac916
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
@@ -18,9 +18,14 @@ if [ ! -e sources/.patched ]; then
     rm -rf sources
     git clone --quiet "${FASTBIT_REPOSITORY:-https://github.com/gingi/fastbit}" sources >&2
     git -C sources checkout --quiet $COMMIT
-    # Compilers of today do not compare pointers with 0 by >.
+    # Pointers are compared with 0 by >; what else is mended got lost or doubled on the sources' way into git: a method that is
+    # there twice, a variable that is not declared, the head of a function.
     sed -i 's/m_begin > 0/m_begin != 0/' sources/src/array_t.h sources/src/array_t.cpp
-    (cd sources && ./configure --disable-java --disable-contrib CC=cc CXX=c++ CPPFLAGS=-I../flex/usr/include > configure.log 2>&1) || { tail -2 sources/configure.log >&2; exit 1; }
+    awk '/bool empty\(\) const/ && seen++ {next} {print}' sources/src/index.h > sources/src/index.h.new
+    mv sources/src/index.h.new sources/src/index.h
+    perl -0pi -e 's/(doScan\(const array_t<float> &vals,\s*const ibis::qContinuousRange &rng,\s*const ibis::bitvector &mask,\s*ibis::bitvector &hits\) \{\n    long ierr = -2;\n)/$1    const bool uncomp = ((mask.size() >> 8) < mask.cnt());\n/' sources/src/part.cpp
+    perl -0pi -e 's/(\} \/\/ ibis::bin::parseNbins\n\n)(    histogram hist;)/$1void ibis::bin::scanAndPartition(const char* f, unsigned eqw, uint32_t nbins) {\n    if (col == 0) return;\n\n$2/' sources/src/ibin.cpp
+    (cd sources && ./configure --disable-java --disable-contrib CC=cc CXX=c++ CPPFLAGS="-I$PWD/../flex/usr/include" CXXFLAGS="-std=gnu++11 -fpermissive -w -DFLEX_STD=std:: -I$PWD/../flex/usr/include" > configure.log 2>&1) || { tail -2 sources/configure.log >&2; exit 1; }
     touch sources/.patched
 fi
 flags="-std=gnu++11 -fpermissive -w -DFLEX_STD=std:: -DHAVE_CONFIG_H -Isources/src -Iflex/usr/include"
