@@ -35,9 +35,10 @@ for source in sources/src/*.cpp sources/src/*.cc; do
     case $source in
         # The interfaces for C are of no use here.
         */capi.cpp | */iapi.cpp) continue ;;
-        # Nor are joins, tables in memory and histograms of two and three variables, but without them it does not link; they
-        # take a compiler a quarter of an hour with -O2.
+        # Nor are joins, tables in memory, histograms of two and three variables and other kinds of index than bins with a bitmap
+        # each, but without them it does not link; they take a compiler half an hour with -O2.
         */bord*.cpp | */parth?d*.cpp | */mensa.cpp | */tafel.cpp | */j*.cpp | */quaere.cpp | */filter.cpp | */meshQuery.cpp) level=-O0 ;;
+        */ic*.cpp | */id*.cpp | */if*.cpp | */ik*.cpp | */im*.cpp | */ir*.cpp | */is*.cpp | */ix*.cpp | */category.cpp | */*.cc) level=-O0 ;;
         *) level=-O2 ;;
     esac
     [ -e "$object" ] || echo "$level $source $object"

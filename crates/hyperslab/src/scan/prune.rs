@@ -265,6 +265,13 @@ impl Part {
         Ok(told)
     }
 
+    /// `narrowed`, where these columns are to be read.
+    pub(super) fn narrowed(&self, selection: &Selection, rows: &RowSet, columns: &[String]) -> Result<Option<(Selection, RowSet)>> {
+        let mut sources = columns.iter().filter_map(|name| self.segment.column(name));
+        let costly = sources.any(|column| !column.field.data_type().is_primitive() || filters(&self.segment, &column.source, |filters| !filters.is_empty()));
+        narrowed(selection, &self.segment.shape, rows, costly)
+    }
+
     /// For people: which indexes are asked, and what they leave.
     pub(super) fn explain_prunings(&self) -> Result<Vec<String>> {
         let of_column = |one: &Alternative| {
@@ -276,10 +283,15 @@ impl Part {
     }
 }
 
-/// Whether reading `rows` one by one costs more than reading all of `count`: they are many, and lie everywhere.
-fn everywhere(rows: &RowSet, count: u64, below: u64) -> bool {
+/// Whether reading `rows` one by one costs more than reading all of `count`: they are many, and what lies between them is
+/// not worth leaving out. `below` rows lie at each position. What is `costly` to read is left out, too, where many rows pass
+/// but lie together: chunks of filtered data, and texts.
+fn everywhere(rows: &RowSet, count: u64, below: u64, costly: bool) -> bool {
     if rows.len() <= count / SPARSE {
         return false;
+    }
+    if !costly && rows.len() > count / DENSE {
+        return true;
     }
     let near = (NEAR / below).max(1) * below;
     let (mut touched, mut next) = (0, 0);
@@ -292,12 +304,12 @@ fn everywhere(rows: &RowSet, count: u64, below: u64) -> bool {
 
 /// A selection of rows without those positions, along its first dimension of more than one, that have none of
 /// `rows`; and `rows` as they are numbered then. `None` where that leaves more than half, or saves nothing.
-pub(super) fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSet) -> Result<Option<(Selection, RowSet)>> {
+fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSet, costly: bool) -> Result<Option<(Selection, RowSet)>> {
     let extents = selection.shape();
     let Some(cut) = extents.iter().position(|count| *count > 1) else { return Ok(None) };
     let below: u64 = extents.iter().skip(cut + 1).product::<u64>().max(1);
     let (Some(axis), Some(&positions)) = (selection.axes().get(cut), extents.get(cut)) else { return Ok(None) };
-    if everywhere(rows, extents.iter().product(), below) {
+    if everywhere(rows, extents.iter().product(), below, costly) {
         return Ok(None);
     }
     let mut kept: Vec<u64> = Vec::new();
