@@ -31,8 +31,8 @@ pub struct LocalFile {
     tail: OnceLock<(u64, Box<[u8]>)>,
     /// Known so far: a file that is being written grows.
     length: AtomicU64,
-    /// When it was changed last, before it was opened.
-    modified_nanoseconds: Option<u64>,
+    /// When it was changed last, before it was opened. Of a small file it is asked when it is needed: that is a call.
+    modified_nanoseconds: OnceLock<Option<u64>>,
     name: String,
 }
 
@@ -69,14 +69,13 @@ impl LocalFile {
         };
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
-            let modified_nanoseconds = file.metadata().ok().and_then(|metadata| modified(&metadata));
-            return Ok(Self { file: OnceLock::new(), head, tail: OnceLock::new(), length, modified_nanoseconds, name });
+            return Ok(Self { file: OnceLock::new(), head, tail: OnceLock::new(), length, modified_nanoseconds: OnceLock::new(), name });
         }
         let metadata = file.metadata().map_err(in_file)?;
         if metadata.is_dir() {
             return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
         }
-        let modified_nanoseconds = modified(&metadata);
+        let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
         Ok(Self { file: OnceLock::from(file), head, tail: OnceLock::new(), length, modified_nanoseconds, name })
     }
@@ -90,9 +89,21 @@ impl LocalFile {
             return Some(file);
         }
         let file = File::open(&self.name).ok()?;
+        self.begins(&file).then(|| self.file.get_or_init(|| file))
+    }
+
+    /// Whether a file begins with the bytes that this one began with.
+    fn begins(&self, file: &File) -> bool {
         let mut head = vec![0; self.head.len()];
-        let same = std::io::Read::read_exact(&mut &file, &mut head).is_ok() && *head == *self.head;
-        same.then(|| self.file.get_or_init(|| file))
+        std::io::Read::read_exact(&mut &*file, &mut head).is_ok() && *head == *self.head
+    }
+
+    /// When a file that is all in `head` was changed last; `None` where its path has other bytes now, or changes.
+    fn modified_as_read(&self) -> Option<u64> {
+        let file = File::open(&self.name).ok()?;
+        let stamp = || file.metadata().ok().and_then(|metadata| Some((modified(&metadata)?, metadata.len())));
+        let (before, same, after) = (stamp()?, self.begins(&file), stamp()?);
+        (same && before == after && before.1 == self.head.len() as u64).then_some(before.0)
     }
 }
 
@@ -148,7 +159,7 @@ impl Storage for LocalFile {
         self.length.load(Ordering::Relaxed)
     }
     fn modified_nanoseconds(&self) -> Option<u64> {
-        self.modified_nanoseconds
+        *self.modified_nanoseconds.get_or_init(|| self.modified_as_read())
     }
     fn reaches(&self, end: u64) -> bool {
         if end <= self.len() {
@@ -215,5 +226,40 @@ impl Storage for LocalFile {
         }
         // Values, which their writer may still add to.
         Ok(Arc::new(Self::open_growing(Path::new(&self.name).with_file_name(name))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small file, whose bytes are all kept, and its path.
+    fn small(bytes: &[u8], name: &str) -> Result<(std::path::PathBuf, LocalFile)> {
+        let path = std::env::temp_dir().join(format!("hyperslab-local-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes)?;
+        let file = LocalFile::open(&path)?;
+        Ok((path, file))
+    }
+
+    #[test]
+    fn a_small_file_knows_when_it_was_changed_as_long_as_its_bytes_are_there() -> Result<()> {
+        let (path, file) = small(b"0123", "same")?;
+        let expected = modified(&std::fs::metadata(&path)?);
+        assert!(expected.is_some());
+        assert_eq!(file.modified_nanoseconds(), expected);
+        std::fs::remove_file(&path)?;
+        assert_eq!(file.modified_nanoseconds(), expected, "asked once");
+        Ok(())
+    }
+
+    #[test]
+    fn nobody_knows_when_a_small_file_was_changed_that_has_other_bytes_now() -> Result<()> {
+        for (name, now) in [("other", b"0124".as_slice()), ("longer", b"01234"), ("shorter", b"012")] {
+            let (path, file) = small(b"0123", name)?;
+            std::fs::write(&path, now)?;
+            assert_eq!(file.modified_nanoseconds(), None, "{name}");
+            std::fs::remove_file(&path)?;
+        }
+        Ok(())
     }
 }

@@ -9,6 +9,10 @@ use super::part::{Part, parts};
 use super::{conversion, open};
 use crate::{Cancellation, File, read};
 
+/// So many are read by the calling thread where they are small: waking another one costs more, and a great deal more beside
+/// processes that spin while they wait, as MPI's do.
+const FEW_PARTS: usize = 4;
+
 /// A part, what is taken of its source, and the run of the output that it is (first element, how many).
 struct Run {
     part: Part,
@@ -83,6 +87,7 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
         return Ok(false);
     }
     let fill_value = description.fill_value.as_deref();
+    let bytes = out.len() as u64;
     let mut rest = out;
     let mut at = 0u64;
     let mut work: Vec<(&Run, &mut [u8])> = Vec::with_capacity(runs.len());
@@ -119,7 +124,8 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
             }
         }
     };
-    if work.len() == 1 {
+    let few = work.len() == 1 || (work.len() <= FEW_PARTS && bytes < read::LEAST_PARALLEL_BYTES);
+    if few || file.session().thread_count()? == 1 {
         return work.into_iter().try_for_each(read_one).map(|()| true);
     }
     file.session().compute(|| work.into_par_iter().try_for_each(read_one))?;

@@ -28,10 +28,17 @@ enum Place {
 
 #[derive(Debug)]
 enum Room {
-    /// All from here on.
-    Behind(u64),
+    /// All from here on, and what was left free before the first block that begins on one of the file system.
+    Behind { next: u64, front: Option<Front> },
     /// Segments, one after the other, between which are those of the other writers.
     Segments(Segments),
+}
+
+/// Free bytes at the beginning of a file: from where, up to where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Front {
+    pub start: u64,
+    pub stop: u64,
 }
 
 /// The segments of one writer: the first begins at `first`, the others `step` bytes after each other.
@@ -51,14 +58,14 @@ impl Blocks {
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind(SUPERBLOCK_BYTES), alignment, top: 0 })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
     }
 
     /// A file of the writer's own that will be called `target`.
     pub fn own(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind(SUPERBLOCK_BYTES), alignment, top: 0 })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
     }
 
     /// The same as [`Blocks::in_place`], made with the first bytes that are written.
@@ -67,7 +74,7 @@ impl Blocks {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind(SUPERBLOCK_BYTES), alignment, top: 0 })
+        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
     }
 
     /// A writer's part of a file that others write too.
@@ -116,10 +123,13 @@ impl Blocks {
         let alignment = if length >= self.alignment { self.alignment } else { 8 };
         let too_large = || Error::unsupported("a file of 8 EiB or more");
         match &mut self.room {
-            Room::Behind(next) => {
+            Room::Behind { next, front } => {
                 let start = next.checked_next_multiple_of(alignment);
                 let end = start.and_then(|start| start.checked_add(length)).filter(|end| i64::try_from(*end).is_ok());
                 let (start, end) = start.zip(end).ok_or_else(too_large)?;
+                if front.is_none() && alignment > 8 {
+                    *front = Some(Front { start: *next, stop: start });
+                }
                 *next = end;
                 Ok(start)
             }
@@ -139,18 +149,34 @@ impl Blocks {
         }
     }
 
+    /// What is free at the beginning, before the first block that begins on one of the file system.
+    pub fn front(&self) -> Option<Front> {
+        match self.room {
+            Room::Behind { front, .. } => front,
+            Room::Segments(_) => None,
+        }
+    }
+
+    /// Where everything ends for which room was taken.
+    pub fn end(&self) -> u64 {
+        match self.room {
+            Room::Behind { next, .. } => next,
+            Room::Segments(_) => self.top,
+        }
+    }
+
     /// Room for bytes whose number is known when they are there: where they begin, a multiple of 8. They are
     /// taken with [`Blocks::write_open`].
     pub fn open_end(&mut self) -> Result<u64> {
         match self.room {
-            Room::Behind(_) => self.allocate(0),
+            Room::Behind { .. } => self.allocate(0),
             Room::Segments(_) => Err(Error::unsupported("values of variable length in a shared subfile")),
         }
     }
 
     /// Writes what belongs at the address of [`Blocks::open_end`].
     pub fn write_open(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        if let Room::Behind(next) = &mut self.room {
+        if let Room::Behind { next, .. } = &mut self.room {
             *next = at + bytes.len() as u64;
         }
         self.write_at(at, bytes)

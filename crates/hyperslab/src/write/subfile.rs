@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewLink, encode_metadata, encode_superblock, store_values};
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewLink, SUPERBLOCK_BYTES, encode_metadata, encode_superblock, store_values};
 use hyperslab_storage::{Existing, SharedFile};
 
 use super::boxes::Region;
@@ -16,6 +16,9 @@ use super::description::{chosen, describe, numbers};
 use super::pointers::Pointers;
 use super::room::Blocks;
 use crate::Session;
+
+/// A file of as many objects has more metadata than goes before its values: it is not tried.
+const FEW_OBJECTS: usize = 1 << 10;
 
 /// One HDF5 file that is being written.
 pub struct Subfile {
@@ -304,17 +307,35 @@ impl Subfile {
             pointers.address = Some(self.blocks.allocate(pointers.bytes())?);
         }
         let file = describe(&self.objects, &own)?;
-        let at = self.blocks.allocate(0)?;
-        let metadata = encode_metadata(&file, at).map_err(|error| error.in_file(self.target().display().to_string()))?;
-        let end = at + metadata.bytes.len() as u64;
+        let name = self.target().display().to_string();
+        let encode = |at: u64| encode_metadata(&file, at).map_err(|error| error.in_file(&name));
+        // Beside the superblock, where there is room before the values: readers get both at once.
+        let in_front = match self.blocks.front().filter(|front| front.start == SUPERBLOCK_BYTES) {
+            Some(front) if self.objects.len() < FEW_OBJECTS => Some(encode(front.start)?).filter(|metadata| metadata.bytes.len() as u64 <= front.stop - front.start),
+            _ => None,
+        };
+        let (at, metadata, end) = match in_front {
+            Some(metadata) => (SUPERBLOCK_BYTES, metadata, self.blocks.end()),
+            None => {
+                let at = self.blocks.allocate(0)?;
+                let metadata = encode(at)?;
+                let end = at + metadata.bytes.len() as u64;
+                (at, metadata, end)
+            }
+        };
         let chosen = chosen(&self.objects, &own);
         let numbers = numbers(&chosen);
         for pointers in chosen.values().filter_map(|object| object.pointers.as_ref()) {
             let values = pointers.values(&numbers, &metadata.addresses)?;
             self.blocks.write_at(pointers.address.unwrap_or(0), &values)?;
         }
-        self.blocks.write_at(at, &metadata.bytes)?;
-        self.blocks.write_at(0, &encode_superblock(metadata.root, end))?;
+        let mut superblock = encode_superblock(metadata.root, end);
+        if at == SUPERBLOCK_BYTES {
+            superblock.extend_from_slice(&metadata.bytes);
+        } else {
+            self.blocks.write_at(at, &metadata.bytes)?;
+        }
+        self.blocks.write_at(0, &superblock)?;
         Ok(end)
     }
 

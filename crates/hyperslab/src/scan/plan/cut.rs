@@ -1,0 +1,73 @@
+//! Cutting a plan into splits of about the same size.
+
+use hyperslab_array::{Error, Result};
+
+use super::{MOST_WINDOWS, Plan};
+use crate::scan::window::{Rows, WINDOW_BYTES};
+use crate::scan::{Split, SplitPolicy};
+
+impl Plan {
+    /// Cuts the scan into units of reading that begin and end at chunk borders where the shape
+    /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
+    /// no predicate is left to test; otherwise each split keeps to it alone.
+    pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
+        if !self.told {
+            return Err(Error::unsupported("splits of a query: give its condition to `table`, or ask in parts"));
+        }
+        let target = self.split_target(policy)?;
+        let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
+        let mut budget = self.request.limit.unwrap_or(u64::MAX);
+        for (number, part) in self.parts.iter().enumerate() {
+            let columns = part.columns_read();
+            let row_bytes = part.row_bytes(&columns);
+            for mut rows in part.windows_of(&columns, target)? {
+                if part.residual.is_none() {
+                    rows.end = rows.end.min(rows.start.saturating_add(budget));
+                    budget -= rows.count();
+                    if rows.count() == 0 {
+                        continue;
+                    }
+                }
+                if cuts.len() >= MOST_WINDOWS {
+                    return Err(Error::limit_exceeded(format!(
+                        "the rows are more than {MOST_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
+                    )));
+                }
+                cuts.push((number, rows, rows.count().saturating_mul(row_bytes)));
+            }
+        }
+        let mut groups: Vec<(usize, Rows, u64)> = Vec::new();
+        for (number, rows, bytes) in cuts {
+            match groups.last_mut() {
+                Some(last) if last.0 == number && last.1.end == rows.start && last.2 + bytes <= target + target / 8 => {
+                    last.1.end = rows.end;
+                    last.2 += bytes;
+                }
+                _ => groups.push((number, rows, bytes)),
+            }
+        }
+        groups
+            .into_iter()
+            .map(|(number, rows, _)| {
+                let part = self.parts.get(number).ok_or_else(|| Error::internal("no such part"))?;
+                Split::new(part, rows, &self.request)
+            })
+            .collect()
+    }
+
+    /// Bytes of values that a split aims for.
+    fn split_target(&self, policy: &SplitPolicy) -> Result<u64> {
+        let extent = self.extent()?;
+        // A limit of a scan that tests no rows is known to end it early.
+        let rows = self.request.limit.filter(|_| extent.exact).unwrap_or(u64::MAX).min(extent.rows);
+        let total = u128::from(extent.value_bytes) * u128::from(rows) / u128::from(extent.rows.max(1));
+        let total = u64::try_from(total).unwrap_or(u64::MAX);
+        let target = match (policy.count, policy.target_bytes) {
+            (Some(count), _) => total.div_ceil(count.max(1) as u64),
+            (None, Some(bytes)) => bytes,
+            (None, None) => 64 << 20,
+        };
+        // Finer splits than there may be windows are not what anybody means.
+        Ok(target.max(total / (MOST_WINDOWS as u64 / 8)).max(1))
+    }
+}
