@@ -190,8 +190,9 @@ GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
-bench-index: setup ## value indexes: build, size, answers
-	$(BIN)/python benches/index/run.py
+# PARTS=build,fastbit,answers,queries,steps,gzip measures some; what was measured is kept, and printed each time.
+bench-index: setup ## value indexes: build, size, answers, beside FastBit (a quarter of an hour)
+	$(BIN)/python benches/index/run.py $(if $(PARTS),--parts $(PARTS))
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
