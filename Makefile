@@ -190,8 +190,9 @@ GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
-bench-index: setup ## value indexes: build, size, answers
-	$(BIN)/python benches/index/run.py
+# PARTS=build,fastbit,answers,queries,steps,gzip measures some; what was measured is kept, and printed each time.
+bench-index: setup ## value indexes: build, size, answers, beside FastBit (a quarter of an hour)
+	$(BIN)/python benches/index/run.py $(if $(PARTS),--parts $(PARTS))
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin
@@ -234,6 +235,9 @@ $(VPIC): benches/write/vpic.c benches/write/build-hdf5.sh $(MPI_VENV)/.installed
 bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling and h5py; then metadata operations
 	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
 	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
+
+bench-write-page: ## the tables of the last bench-write into docs/benchmarks-write.md
+	$(PYTHON) benches/write/page.py docs/benchmarks-write.md --json $(HOME)/.cache/hyperslab/bench/write.json --metadata $(HOME)/.cache/hyperslab/bench/metadata.json
 
 lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
 	cargo clippy --locked --all-targets --workspace -- -D warnings

@@ -328,6 +328,26 @@ def test_large_blocks_are_aligned_and_metadata_is_packed(tmp_path: pathlib.Path)
         assert max(headers) - min(headers) < 4096
 
 
+def test_a_file_of_few_objects_begins_with_all_that_describes_it(tmp_path: pathlib.Path) -> None:
+    """One read gets superblock and metadata; more than there is room for goes behind the values."""
+    described = {}
+    for name, attributes in ("few", 3), ("many", 300):
+        path = tmp_path / f"{name}.h5"
+        with hs.create(path, alignment=4096) as f:
+            values = f.create_dataset("values", data=np.arange(10_000.0))
+            for number in range(attributes):
+                values.attrs[f"attribute {number}"] = number
+        with h5py.File(path) as f:
+            assert f["values"].id.get_offset() % 4096 == 0 and (f["values"][:] == np.arange(10_000.0)).all()
+            assert dict(f["values"].attrs) == {f"attribute {number}": number for number in range(attributes)}
+            described[name] = h5py.h5o.get_info(f["values"].id).addr, f["values"].id.get_offset() + 80_000, path.stat().st_size
+        check(path, {"values": np.arange(10_000.0)})
+    header, end, size = described["few"]
+    assert header < 4096 and end == size
+    header, end, size = described["many"]
+    assert header >= end and size > end
+
+
 def test_nothing_is_visible_before_the_end_and_an_error_leaves_the_old_file(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
     with hs.create(path) as f:

@@ -92,6 +92,33 @@ def test_more_subfiles_than_files_can_be_open_are_read_verified_and_fused(tmp_pa
     assert run.stdout == "done\n", run.stderr
 
 
+def test_few_values_across_subfiles_are_read_by_the_thread_that_asks(tmp_path: pathlib.Path) -> None:
+    """Waking another one costs more, and milliseconds beside processes that spin while they wait, as MPI's do."""
+    plan = hs.WritePlan(tmp_path / "out.h5", writers=8, factor=1, durable=False)
+    plan.create_dataset("x", (8 << 20,), "f4")
+    fragments = []
+    for number in range(8):
+        with plan.task(number, threads=1) as task:
+            task.write("x", np.arange(number << 20, (number + 1) << 20, dtype="f4"))
+            fragments.append(task.finish())
+    plan.commit(fragments)
+    code = """
+import os, sys
+import numpy as np
+import hyperslab as hs
+threads = lambda: {open(f"/proc/self/task/{n}/comm").read().strip() for n in os.listdir("/proc/self/task")}
+decoders = lambda: any(name.startswith("hyperslab-") and name[10:].isdigit() for name in threads())
+x = hs.open(sys.argv[1], threads=2)["x"]
+border = 3 << 20
+assert (x[border - 500:border + 500] == np.arange(border - 500, border + 500)).all()
+print(decoders())
+assert (x[:] == np.arange(8 << 20)).all()
+print(decoders())
+"""
+    run = subprocess.run([sys.executable, "-c", code, tmp_path / "out.h5"], capture_output=True, text=True, timeout=60)
+    assert run.stdout.split() == ["False", "True"], run.stdout + run.stderr
+
+
 def test_readers_see_whole_commits_while_writers_append(tmp_path: pathlib.Path) -> None:
     """Readers that open the file again and again, by us and by h5py, while ten commits add to it."""
     path, stop, seen, failures = tmp_path / "out.h5", threading.Event(), set(), []

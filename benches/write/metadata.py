@@ -31,12 +31,15 @@ SIMULATED = (128, 256, 512, 1024, 5120, 10_240)
 PROCESSES = multiprocessing.get_context("fork")
 
 
-def server(sockets: list[Any], operations: int, locking: bool) -> None:
-    """Serves every client's operations: makes an object once, or hands the lock of it to one client after another."""
+def server(sockets: list[Any], operations: int, locking: bool, spent: Any) -> None:
+    """Serves every client's operations: makes an object once, or hands the lock of it to one client after another.
+    Puts into `spent` the seconds of a core that a request took."""
+    begun = time.process_time()
+    requests = len(sockets) * operations * (2 if locking else 1)
     made: set[int] = set()
     held: set[int] = set()
     waiting: dict[int, list[Any]] = {}
-    left = len(sockets) * operations * (2 if locking else 1)
+    left = requests
     while left:
         for socket in multiprocessing.connection.wait(sockets):
             kind, number = socket.recv()
@@ -54,6 +57,7 @@ def server(sockets: list[Any], operations: int, locking: bool) -> None:
                 waiting[number].pop(0).send(number)
             else:
                 held.discard(number)
+    spent.value = (time.process_time() - begun) / requests
 
 
 def client(socket: Any, gate: Any, operations: int, locking: bool, path: str) -> None:
@@ -74,12 +78,18 @@ def client(socket: Any, gate: Any, operations: int, locking: bool, path: str) ->
 
 def with_server(count: int, operations: int, locking: bool, folder: pathlib.Path) -> float:
     """Seconds from a barrier of all clients to a barrier, over pipes to one server."""
+    return served(count, operations, locking, folder)[0]
+
+
+def served(count: int, operations: int, locking: bool, folder: pathlib.Path) -> tuple[float, float]:
+    """The same, and the seconds of a core that a request took the server."""
+    spent = PROCESSES.Value("d", 0.0)
     path = folder / "shared"
     path.write_bytes(b"")
     gate = PROCESSES.Barrier(count + 1)
     pipes = [PROCESSES.Pipe() for _ in range(count)]
     clients = [PROCESSES.Process(target=client, args=(far, gate, operations, locking, str(path))) for _, far in pipes]
-    serving = PROCESSES.Process(target=server, args=([near for near, _ in pipes], operations, locking))
+    serving = PROCESSES.Process(target=server, args=([near for near, _ in pipes], operations, locking, spent))
     for process in [serving, *clients]:
         process.start()
     gate.wait()
@@ -88,7 +98,7 @@ def with_server(count: int, operations: int, locking: bool, folder: pathlib.Path
     seconds = time.perf_counter() - begun
     for process in [serving, *clients]:
         process.join()
-    return seconds
+    return seconds, spent.value
 
 
 def define(plan: hs.WritePlan, number: int, operations: int) -> bytes:
@@ -171,7 +181,7 @@ def main() -> None:
     arguments.add_argument("--vpic", required=True)
     arguments.add_argument("--mpi", type=pathlib.Path, required=True)
     arguments.add_argument("--most", type=int, default=64)
-    arguments.add_argument("--most-mpi", type=int, default=16)
+    arguments.add_argument("--most-mpi", type=int, default=8)
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--parts", nargs="*", default=["real", "simulated"], choices=["real", "simulated"])
     arguments.add_argument("--json", type=pathlib.Path)
@@ -196,8 +206,8 @@ def main() -> None:
                     measured[way, count, operations] = median(lambda: work(count, operations), given.repeats)
                 rows.append([f"{way}, {count} processes", *(measured[way, count, k] for k in OPERATIONS)])
 
-        # What a server that always has requests takes for one; and of a lonely client's round trip the rest is the way.
-        service = median(lambda: with_server(8, 500, False, folder), 3) / 4000
+        # What a request takes of the server's core; and of a lonely client's round trip the rest is the way.
+        service = median(lambda: served(1, 2000, False, folder)[1], 3)
         hop = max(1e-7, (median(lambda: with_server(1, 2000, False, folder), 3) / 2000 - service) / 2)
         alone = median(lambda: with_server(1, 1000, True, folder), 3) / 1000
         work = max(1e-7, alone - 2 * hop - service)

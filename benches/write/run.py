@@ -200,21 +200,28 @@ def main() -> None:
     given = arguments.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="hyperslab-write-", dir=os.environ.get("HYPERSLAB_BENCH_FOLDER")))
     bench = Bench(given, folder)
-    old = json.loads(given.json.read_text()) if given.json and given.json.exists() else {"tables": [], "rounds": {}}
+    old = json.loads(given.json.read_text()) if given.json and given.json.exists() else None
+    # Earlier releases kept tables only.
+    old = old if isinstance(old, dict) else {"tables": [], "rounds": {}}
     if given.add:
         bench.earlier = old["rounds"]
     begun = time.time()
     try:
         for name in given.parts or list(PARTS):
             PARTS[name](bench)
+            if given.json:
+                keep(bench, old, given.json)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(f"\n{time.time() - begun:.0f} seconds in all", file=sys.stderr)
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        titles = [title for title, _, _ in bench.tables]
-        kept = [one for one in old["tables"] if one[0] not in titles]
-        given.json.write_text(json.dumps({"tables": kept + bench.tables, "rounds": {**old["rounds"], **bench.rounds}}, indent=1))
+
+
+def keep(bench: Bench, old: dict[str, Any], path: pathlib.Path) -> None:
+    """Puts what was measured so far beside what earlier runs have kept of other parts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    titles = [title for title, _, _ in bench.tables]
+    kept = [one for one in old["tables"] if one[0] not in titles]
+    path.write_text(json.dumps({"tables": kept + bench.tables, "rounds": {**old["rounds"], **bench.rounds}}, indent=1))
 
 
 if __name__ == "__main__":

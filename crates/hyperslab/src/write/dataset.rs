@@ -177,12 +177,7 @@ impl DatasetWriter {
         let mut outcome = Ok(());
         runs(&region.count, &region.count, &zeros, shape, &region.start, |from, to, length| {
             if outcome.is_ok() {
-                let start = usize::try_from(from * size).unwrap_or(usize::MAX);
-                let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
-                outcome = match part {
-                    Some(part) => blocks.write_at(at + to * size, part),
-                    None => Err(Error::internal("values that end too early")),
-                };
+                outcome = write_run(bytes, (from, length), size, at + to * size, blocks);
             }
         });
         outcome
@@ -334,6 +329,13 @@ impl DatasetWriter {
     }
 }
 
+/// Writes `length` elements of `size` bytes, those from number `from` on, to byte `at`.
+fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, blocks: &mut Blocks) -> Result<()> {
+    let start = usize::try_from(from * size).unwrap_or(usize::MAX);
+    let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
+    blocks.write_at(at, part.ok_or_else(|| Error::internal("values that end too early"))?)
+}
+
 /// Writes each part of a chunk where it belongs, whoever writes the rest of it.
 fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64), size: u64, blocks: &mut Blocks) -> Result<()> {
     for chunk in touched(region, shape, chunk_shape) {
@@ -342,12 +344,7 @@ fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride
         let mut outcome = Ok(());
         runs(&chunk.part.count, &region.count, &within(&region.start), chunk_shape, &within(&chunk.origin), |from, to, length| {
             if outcome.is_ok() {
-                let start = usize::try_from(from * size).unwrap_or(usize::MAX);
-                let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
-                outcome = match part {
-                    Some(part) => blocks.write_at(at + to * size, part),
-                    None => Err(Error::internal("values that end too early")),
-                };
+                outcome = write_run(bytes, (from, length), size, at + to * size, blocks);
             }
         });
         outcome?;

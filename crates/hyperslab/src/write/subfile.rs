@@ -1,5 +1,5 @@
 //! Subfile: one complete HDF5 file under way. Values go out as they come, each block aligned; metadata follows
-//! in one piece; the superblock comes last.
+//! in one piece, into the room before the first block where it fits; the superblock comes last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
