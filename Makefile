@@ -131,6 +131,7 @@ test-vol-mpi: vol ## the connector under a program of parallel HDF5 with 2 to 4 
 		$(VOL_WITH_MPI) testing/vol/h5bench.py; \
 	else echo "*** NOT TESTED: MPI ranks on the connector. The wheels of testing/mpi/requirements.txt could not be installed. ***"; fi
 
+# In parts: REPEATS=2 ARGUMENTS="--shapes 0 1 --keep FILE" adds to FILE, REPEATS=0 prints the table of what is kept.
 bench-vol: $(VENV)/.requirements ## compound particles through native HDF5 and through the connector; REPEATS=10
 	cargo build --release --locked --quiet -p hyperslab-vol
 	CARGO_TARGET_DIR=$(CARGO_TARGET_DIR) $(BIN)/python benches/vol/run.py --repeats $(or $(REPEATS),10) $(ARGUMENTS)
@@ -189,8 +190,9 @@ GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
-bench-index: setup ## value indexes: build, size, answers
-	$(BIN)/python benches/index/run.py
+# PARTS=build,fastbit,answers,queries,steps,gzip measures some; what was measured is kept, and printed each time.
+bench-index: setup ## value indexes: build, size, answers, beside FastBit (a quarter of an hour)
+	$(BIN)/python benches/index/run.py $(if $(PARTS),--parts $(PARTS))
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin

@@ -1,10 +1,12 @@
-"""Indexes that need no data: bounds, conditional histograms; and indexes of virtual datasets and of arrays of other
-libraries."""
+"""Indexes that need no data: bounds, conditional histograms; and indexes of virtual datasets, of arrays of other
+libraries, and at the end of the file itself."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
+import sys
 from typing import Any
 
 import h5py
@@ -155,3 +157,111 @@ def test_zarr_arrays_have_indexes(tmp_path: pathlib.Path) -> None:
     written[7] = 9
     assert "index X" not in hs.query(arrays, "/", "y > 3").explain()
     assert 7 in hs.query(arrays, "/", "y > 3").positions()
+
+
+@pytest.mark.parametrize("level", ["Z", "K", "P", "X", None])
+def test_indexes_of_several_columns_tell_what_one_of_them_leaves(tmp_path: pathlib.Path, run: pathlib.Path, level: str | None) -> None:
+    data = columns()
+    x, y = data["x"], data["y"]
+    hs.index(run, ["/x", "/y"], level)
+    letter = level or "X"
+    for text, mask in [("x > 3 || y > 3", (x > 3) | (y > 3)), ("x > 3 || y > 3 || x < -3", (x > 3) | (y > 3) | (x < -3)),
+                       ("(x > 3 || y > 3) && x < 3.5", ((x > 3) | (y > 3)) & (x < 3.5)), ("x > 0 || y > 0", (x > 0) | (y > 0)),
+                       ("x > 1e9 || y > 1e9", x > 1e9), ("(x > 3 && y > 0) || y > 3", ((x > 3) & (y > 0)) | (y > 3))]:
+        q = hs.query(run, "/", text)
+        assert np.array_equal(q.positions(), np.flatnonzero(mask)), text
+        least, most = q.bounds()
+        assert q.count() == mask.sum() and least <= mask.sum() <= most, text
+        assert np.array_equal(q.values("x"), x[mask], equal_nan=True) and np.array_equal(q.values("y"), y[mask]), text
+        table = hs.open(run).table("/", columns=["x"], where=text)
+        assert np.array_equal(table.to_arrow()["x"].to_numpy(), x[mask], equal_nan=True), text
+    assert f"index {letter} on x" in hs.query(run, "/", "x > 3 || y > 3").explain()
+    assert " or index " in hs.query(run, "/", "x > 3 || y > 3").explain()
+
+
+def test_an_index_tells_values_that_have_changed_unseen(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "plain.h5"
+    with h5py.File(path, "w") as f:
+        f["x"] = columns()["y"]
+        f["y"] = columns()["y"]
+    hs.index(path, ["/x", "/y"], "Z")
+    assert hs.index_verify(path) == []
+    before = path.stat()
+    with h5py.File(path) as f:
+        place = f["x"].id.get_offset() + 8 * 70_000
+    with path.open("r+b") as f:
+        f.seek(place)
+        f.write(b"\x01")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert hs.index_verify(path) == [f"{path} /x: 1 of 5 blocks have other values than when they were indexed; the first is block 1"]
+    os.utime(path)
+    assert hs.index_verify(path) == [] and len(hs.index_remarks(path)) == 1  # stale
+
+
+def test_an_index_may_be_in_the_file_itself(tmp_path: pathlib.Path, run: pathlib.Path) -> None:
+    data = columns()
+    before = run.stat()
+
+    def check() -> str:
+        with h5py.File(run) as f:
+            y = f["y"][:]
+            assert {name: f[name].shape for name in f} == {name: values.shape for name, values in data.items()}
+        q = hs.query(run, "/", "y > 3")
+        assert np.array_equal(q.positions(), np.flatnonzero(y > 3))
+        return q.explain()
+
+    hs.index(run, "/y", embedded=True)
+    assert not (tmp_path / "run.h5.hsidx").exists() and run.stat().st_size > before.st_size and run.stat().st_mtime_ns == before.st_mtime_ns
+    assert "index X on y" in check() and hs.index_remarks(run) == []
+    hs.index(run, ["/y", "/x"], embedded=True)  # another dataset: the first is kept
+    assert "index X on y" in check() and "index X on x" in hs.query(run, "/", "x > 3").explain()
+    # Others cut it off when they write, or leave it there and it is stale.
+    with h5py.File(run, "r+") as f:
+        f["y"][5] = 4
+    assert "index X" not in check()
+    hs.index(run, "/y", embedded=True)
+    assert "index X on y" in check()
+    whole = run.read_bytes()
+    for cut in (1, 30, 5000):
+        run.write_bytes(whole[:-cut])
+        assert "index X" not in check()
+    with run.open("wb") as f:
+        f.write(whole)
+    assert "index X" not in check() and any("stale" in remark for remark in hs.index_remarks(run))
+    hs.index(run, "/y", embedded=True)
+    assert "index X on y" in check()
+    # What is damaged is not used.
+    whole, stamp = run.read_bytes(), run.stat()
+    for place in range(before.st_size, len(whole), (len(whole) - before.st_size) // 60):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x40
+        run.write_bytes(damaged)
+        os.utime(run, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        check()
+    run.write_bytes(whole)
+    os.utime(run, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert "index X on y" in check()
+    # What goes wrong leaves what was there.
+    with pytest.raises(hs.NotFoundError):
+        hs.index(run, "/nothing", embedded=True)
+    assert "index X on y" in check()
+    code = "import sys, netCDF4; assert netCDF4.Dataset(sys.argv[1])['y'].shape == (300000,)"
+    subprocess.run([sys.executable, "-c", code, str(run)], check=True)
+
+
+def test_only_hdf5_has_an_index_in_the_file_itself(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"x": np.arange(10.0)}), path)
+    before = path.read_bytes()
+    with pytest.raises(hs.UnsupportedError, match="not HDF5"):
+        hs.index(path, "/x", embedded=True)
+    assert path.read_bytes() == before and not path.with_name("x.parquet.hsidx").exists()
+    with pytest.raises(hs.InvalidInputError, match="together"):
+        hs.index(path, "/x", embedded=True, together=True)
+
+
+def test_a_file_that_is_open_elsewhere_keeps_its_end(run: pathlib.Path) -> None:
+    with h5py.File(run, "r+"):
+        with pytest.raises(hs.Error, match="open elsewhere"):
+            hs.index(run, "/y", embedded=True)
+    assert hs.query(run, "/", "y > 3").count() == (columns()["y"] > 3).sum()

@@ -1,9 +1,9 @@
-"""Value indexes measured: build, size, and answers beside a scan in memory, a scan through the file, and h5py.
+"""Value indexes measured: build, size, and answers beside a scan in memory, a scan through the file, h5py, and FastBit.
 
-    python benches/index/run.py [FOLDER] [--particles 64] [--json OUT]
+    python benches/index/run.py [FOLDER] [--particles 64] [--parts build,fastbit,…] [--page]
 
-Data is made in FOLDER once (about 1.3 GB for 64 million particles). FastBit's figures are those of the issue that asked
-for this index, measured on the same kind of machine by its author; they are marked so.
+Data is made in FOLDER once (about 1.3 GB for 64 million particles). What is measured is kept in FOLDER/results.json, part
+by part; `--page` prints the tables of all that is there, and measures nothing unless parts are named.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ from typing import Any, Callable
 import h5py
 import numpy as np
 
+import fastbit
+import page
+
 import hyperslab as hs
 from hyperslab import _native
 
 SELECTIVITIES = [1e-6, 1e-4, 1e-2, 0.1, 0.5]
-#: Milliseconds for a bitmap of 64 million values: stated in the issue, not measured here.
-FASTBIT = {1e-6: 0.03, 1e-4: 13.0, 1e-2: 27.0, 0.1: 108.0, 0.5: 360.0}
+BUILDS = [("shuffled", "Z"), ("shuffled", "K"), ("shuffled", "P"), ("shuffled", "X"), ("ordered", "P"), ("ordered", "X"), ("gzip", "X")]
+OTHER = {"shuffled": "ordered", "ordered": "shuffled"}
 
 
 def make(folder: pathlib.Path, millions: int) -> pathlib.Path:
@@ -51,21 +54,45 @@ def make(folder: pathlib.Path, millions: int) -> pathlib.Path:
     return path
 
 
+def timed(work: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1e3
+
+
 def best(work: Callable[[], Any], least: int = 5, seconds: float = 0.6) -> float:
     """Median milliseconds of repeated runs, after one that is not counted."""
     work()
     times: list[float] = []
     since = time.perf_counter()
     while len(times) < least or (time.perf_counter() - since < seconds and len(times) < 200):
-        start = time.perf_counter()
-        work()
-        times.append((time.perf_counter() - start) * 1e3)
+        times.append(timed(work))
     return statistics.median(times)
+
+
+def sidecar(path: pathlib.Path) -> pathlib.Path:
+    return pathlib.Path(f"{path}.hsidx")
+
+
+def with_and_without(path: pathlib.Path, work: Callable[[], Any], rounds: int = 9) -> list[float]:
+    """Median milliseconds with the index and by a scan, one after the other in turns: what the machine does besides
+    falls upon both."""
+    there, away = sidecar(path), pathlib.Path(f"{path}.away")
+    times: list[list[float]] = [[], []]
+    work()
+    for _ in range(rounds):
+        times[0].append(timed(work))
+        there.rename(away)
+        try:
+            times[1].append(timed(work))
+        finally:
+            away.rename(there)
+    return [statistics.median(mine) for mine in times]
 
 
 def build(path: pathlib.Path, dataset: str, level: str, threads: int) -> tuple[float, int]:
     """Seconds and bytes of a build, in a process of its own."""
-    folder = pathlib.Path(f"{path}.hsidx")
+    folder = sidecar(path)
     shutil.rmtree(folder, ignore_errors=True)
     code = ("import sys, time, hyperslab as hs\n"
             "plan = hs.plan_index(hs.open(sys.argv[1], threads=int(sys.argv[4])), sys.argv[2], sys.argv[3])\n"
@@ -81,119 +108,166 @@ def index_of(path: pathlib.Path, dataset: str, threads: int) -> _native.ColumnIn
     return found
 
 
-def steps(folder: pathlib.Path, facts: dict[str, Any]) -> None:
-    """One hundred time steps under a wildcard, and ten that are appended."""
-    path, rng = folder / "steps.h5", np.random.default_rng(7)
-    path.unlink(missing_ok=True)
-    shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
-    with h5py.File(path, "w") as f:
-        for n in range(100):
-            f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
-    times: list[float] = []
-    start = time.perf_counter()
-    hs.index(path, "/Step#*/energy", "P")
-    times.append((time.perf_counter() - start) * 1e3)
-    q = hs.query(path, "/Step#*", "energy > 9.2", threads=2)
-    times.append(best(q.count))
-    times.append(best(q.positions))
-    with h5py.File(path, "r+") as f:
-        for n in range(100, 110):
-            f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
-    start = time.perf_counter()
-    plan = hs.plan_index(path, "/Step#*/energy", "P")
-    done = hs.index_commit([hs.index_task(task) for task in plan.tasks(1)])
-    times.append((time.perf_counter() - start) * 1e3)
-    facts["steps"] = [*times, done.built_blocks, done.kept_blocks]
-    print(f"\n100 steps of 262,144 float32 (105 MB): index {times[0]:.0f} ms; count {times[1]:.2f} ms, positions {times[2]:.2f} ms at 1e-4; "
-          f"10 steps appended: refreshed in {times[3]:.0f} ms, {done.built_blocks} blocks built, {done.kept_blocks} kept")
-    path.unlink()
-    shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
+class Bench:
+    """One set of data, and what has been measured on it."""
+
+    def __init__(self, folder: pathlib.Path, millions: int) -> None:
+        self.folder, self.path = folder, make(folder, millions)
+        with h5py.File(self.path) as f:
+            self.columns = {name: f[name][:] for name in ("ordered", "shuffled")}
+        values = self.columns["shuffled"]
+        self.bytes = values.nbytes
+        places = {s: len(values) - 1 - round(len(values) * s) for s in SELECTIVITIES}
+        sorted_at = np.partition(values, sorted(places.values()))
+        self.thresholds = {s: float(sorted_at[place]) for s, place in places.items()}
+        self.wanted = {s: int((values > np.float32(v)).sum()) for s, v in self.thresholds.items()}
+
+    def index(self, dataset: str, level: str) -> None:
+        shutil.rmtree(sidecar(self.path), ignore_errors=True)
+        hs.index(self.path, dataset, level)
+
+    def build(self) -> Any:
+        """Every level with one thread and two: GB/s, and its share of the column."""
+        found = []
+        for dataset, level in BUILDS:
+            for threads in (1, 2):
+                seconds, made = min(build(self.path, dataset, level, threads) for _ in range(3))
+                found.append([f"{dataset} {level}", threads, self.bytes / seconds / 1e9, made / self.bytes])
+        return found
+
+    def fastbit(self) -> Any:
+        """FastBit's build and answers, or nothing where it cannot be had."""
+        program = fastbit.program()
+        if program is None:
+            return None
+        part = fastbit.partition(self.folder, self.columns)
+        found = {}
+        for dataset, other in OTHER.items():
+            found[dataset] = fastbit.ask(program, part, dataset, other, self.thresholds)
+            for s, wanted in self.wanted.items():
+                hits = found[dataset]["answers"][f"{s:g}"]["hits"]
+                assert hits == wanted, f"FastBit finds {hits} rows of {dataset} at {s:g}, numpy {wanted}"
+        return found
+
+    def answers(self) -> Any:
+        """The index itself: bitmaps, positions, values, counts."""
+        found: dict[str, Any] = {}
+        out = [np.empty(len(half), bool) for half in np.array_split(self.columns["shuffled"], 2)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for dataset in OTHER:
+                halves = np.array_split(self.columns[dataset], 2)
+
+                def scan(v: float) -> None:
+                    list(pool.map(lambda pair: np.greater(pair[0], np.float32(v), out=pair[1]), zip(halves, out)))
+
+                for level in "PX":
+                    self.index(dataset, level)
+                    two, one = index_of(self.path, dataset, 2), index_of(self.path, dataset, 1)
+                    for s, v in self.thresholds.items():
+                        text = f"{dataset} > {v!r}"
+                        assert two.bitmap(text) == (self.wanted[s], 0)
+                        near = np.float32(v)
+                        firsts = []
+                        for _ in range(7):
+                            # An edge that was not asked for: the next number.
+                            near = np.nextafter(near, np.float32(np.inf))
+                            firsts.append(timed(lambda: two.bitmap(f"{dataset} > {float(near)!r}")))
+                        found[f"{dataset} {level} {s:g}"] = {
+                            "bitmap first": statistics.median(firsts), "scan": best(lambda: scan(v)), "bitmap": best(lambda: two.bitmap(text)), "bitmap 1": best(lambda: one.bitmap(text)),
+                            "positions": best(lambda: two.rows(text)), "values": best(lambda: two.values(text)) if level == "X" else None,
+                            "count": best(lambda: two.count(text))}
+                    if level == "X":
+                        edges = np.linspace(0, 5, 65).tolist()
+                        found[f"{dataset} quantile, histogram"] = [best(lambda: two.ranked(self.columns[dataset].size // 2)), best(lambda: two.below(edges))]
+        return found
+
+    def queries(self) -> Any:
+        """Queries with an index and without: count, positions, values, histograms of the column and of another one."""
+        found: dict[str, Any] = {}
+        for dataset, other in OTHER.items():
+            for level in "PX":
+                self.index(dataset, level)
+                for s, v in self.thresholds.items():
+                    q = hs.query(self.path, "/", f"{dataset} > {v!r}", threads=2)
+                    ask: dict[str, Callable[[], Any]] = {
+                        "count": q.count, "positions": q.positions, "values": lambda: q.values(dataset),
+                        "histogram": lambda: q.histogram(other, 64, range=(0.0, 6.0)), "own histogram": lambda: q.histogram(dataset, 64, range=(0.0, 6.0))}
+                    assert q.count() == self.wanted[s] == len(q.values(dataset))
+                    found[f"{dataset} {level} {s:g}"] = {what: with_and_without(self.path, work) for what, work in ask.items()}
+        return found
+
+    def steps(self) -> Any:
+        """One hundred time steps under a wildcard, and ten that are appended."""
+        path, rng = self.folder / "steps.h5", np.random.default_rng(7)
+        path.unlink(missing_ok=True)
+        shutil.rmtree(sidecar(path), ignore_errors=True)
+        with h5py.File(path, "w") as f:
+            for n in range(100):
+                f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
+        found: dict[str, float] = {"index": timed(lambda: hs.index(path, "/Step#*/energy", "P"))}
+        q = hs.query(path, "/Step#*", "energy > 9.2", threads=2)
+        found["count"], found["count by a scan"] = with_and_without(path, q.count)
+        found["positions"], found["positions by a scan"] = with_and_without(path, q.positions)
+        with h5py.File(path, "r+") as f:
+            for n in range(100, 110):
+                f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
+        start = time.perf_counter()
+        plan = hs.plan_index(path, "/Step#*/energy", "P")
+        done = hs.index_commit([hs.index_task(task) for task in plan.tasks(1)])
+        found["refresh"] = (time.perf_counter() - start) * 1e3
+        found["built"], found["kept"] = done.built_blocks, done.kept_blocks
+        path.unlink()
+        shutil.rmtree(sidecar(path), ignore_errors=True)
+        return found
+
+    def gzip(self) -> Any:
+        """Compressed data: h5py with numpy, and the index."""
+        self.index("gzip", "X")
+        v = self.thresholds[1e-4]
+
+        def read() -> None:
+            with h5py.File(self.path) as f:
+                np.flatnonzero(f["gzip"][:] > v)
+
+        index = index_of(self.path, "gzip", 2)
+        q = hs.query(self.path, "/", f"gzip > {v!r}", threads=2)
+        return {"h5py": min(timed(read) for _ in range(2)), "index": best(lambda: index.rows(f"gzip > {v!r}")),
+                "query": best(q.positions), "values": best(lambda: q.values("gzip"))}
+
+
+def machine() -> str:
+    """The processor, and the day."""
+    names = [line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return f"{names[0] if names else 'an unknown processor'}, {os.cpu_count()} cores, on {time.strftime('%Y-%m-%d')}"
+
+
+PARTS = ["build", "fastbit", "answers", "queries", "steps", "gzip"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", default="/tmp/hyperslab-bench-index")
     parser.add_argument("--particles", type=int, default=64, help="millions")
-    parser.add_argument("--json")
-    parser.add_argument("--levels", default="PX")
+    parser.add_argument("--parts", help=f"of {', '.join(PARTS)}; all of them where this is not given")
+    parser.add_argument("--page", action="store_true", help="print what was measured before")
     given = parser.parse_args()
     folder = pathlib.Path(given.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    path = make(folder, given.particles)
-    facts: dict[str, Any] = {"particles": given.particles}
-    with h5py.File(path) as f:
-        values = f["shuffled"][:]
-    size = values.nbytes
-    thresholds = {s: float(np.partition(values, len(values) - 1 - round(len(values) * s))[len(values) - 1 - round(len(values) * s)]) for s in SELECTIVITIES}
-
-    print(f"{given.particles} million float32, {size / 1e6:.0f} MB a column\n\n| build | threads | GB/s | % of the column |\n|---|--:|--:|--:|")
-    for dataset, level in [("shuffled", "Z"), ("shuffled", "K"), ("shuffled", "P"), ("shuffled", "X"), ("ordered", "P"), ("ordered", "X"), ("gzip", "X")]:
-        for threads in (1, 2):
-            seconds, made = min(build(path, dataset, level, threads) for _ in range(2))
-            facts[f"build {dataset} {level} {threads}"] = [size / seconds / 1e9, made / size]
-            print(f"| {dataset} {level} | {threads} | {size / seconds / 1e9:.2f} | {100 * made / size:.1f} |", flush=True)
-
-    halves = np.array_split(values, 2)
-    out = [np.empty(len(half), bool) for half in halves]
-    pool = concurrent.futures.ThreadPoolExecutor(2)
-
-    def scan(v: float) -> None:
-        list(pool.map(lambda pair: np.greater(pair[0], np.float32(v), out=pair[1]), zip(halves, out)))
-
-    def gzip(v: float) -> None:
-        with h5py.File(path) as f:
-            np.flatnonzero(f["gzip"][:] > v)
-
-    for dataset in ("ordered", "shuffled"):
-        for level in given.levels:
-            shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
-            hs.index(path, dataset, level)
-            print(f"\n{dataset}, level {level}, milliseconds\n\n| selectivity | memory scan | FastBit (issue) | bitmap 2 threads | 1 thread | positions | values | count | file scan count |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-            two, one = index_of(path, dataset, 2), index_of(path, dataset, 1)
-            for s, v in thresholds.items():
-                text = f"{dataset} > {v!r}"
-                wanted = int((values > np.float32(v)).sum())
-                assert two.bitmap(text) == (wanted, 0), (two.bitmap(text), wanted)
-                times = [best(lambda: scan(v)), FASTBIT[s], best(lambda: two.bitmap(text)), best(lambda: one.bitmap(text)),
-                         best(lambda: two.rows(text)), best(lambda: two.values(text)) if level == "X" else float("nan"),
-                         best(lambda: two.count(text)), float("nan")]
-                facts[f"{dataset} {level} {s}"] = times
-                print(f"| {s:g} | " + " | ".join(f"{t:.2f}" for t in times) + " |", flush=True)
-            if level == "X":
-                print(f"\nquantile {best(lambda: two.ranked(len(values) // 2)):.2f} ms, histogram of 64 bins {best(lambda: two.below(list(np.linspace(0, 5, 65)))):.2f} ms")
-
-    print("\nqueries, level P, shuffled, milliseconds on 2 threads: with the index, and by a scan of the same file\n\n"
-          "| selectivity | count | scan | positions | scan | values | scan | histogram of another array | scan |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-    for s, v in thresholds.items():
-        times: list[float] = []
-        for what in ("count", "positions", "values", "histogram"):
-            for indexed in (True, False):
-                shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
-                if indexed:
-                    hs.index(path, "shuffled", "P")
-                q = hs.query(path, "/", f"shuffled > {v!r}", threads=2)
-                ask = {"count": q.count, "positions": q.positions, "values": lambda: q.values("shuffled"),
-                       "histogram": lambda: q.histogram("ordered", 64, range=(0.0, 6.0))}[what]
-                times.append(best(ask, least=3, seconds=0.3))
-        facts[f"query {s}"] = times
-        print(f"| {s:g} | " + " | ".join(f"{t:.2f}" for t in times) + " |", flush=True)
-    slower = {s: [round(a / b, 2) for a, b in zip(facts[f"query {s}"][::2], facts[f"query {s}"][1::2])] for s in thresholds}
-    print(f"\nwith the index and without, count, positions, values, histogram: {slower} (aim: 1.1 at most)")
-
-    steps(folder, facts)
-
-    shutil.rmtree(f"{path}.hsidx", ignore_errors=True)
-    hs.index(path, "gzip", "X")
-    v = thresholds[1e-4]
-    index = index_of(path, "gzip", 2)
-    start = time.perf_counter()
-    gzip(v)
-    slow = (time.perf_counter() - start) * 1e3
-    fast = best(lambda: index.rows(f"gzip > {v!r}"))
-    print(f"\ngzip, 1e-4: h5py read and numpy {slow:.0f} ms, index {fast:.2f} ms: {slow / fast:.0f} times")
-    facts["gzip"] = [slow, fast]
-    if given.json:
-        pathlib.Path(given.json).write_text(json.dumps(facts, indent=1))
+    results = folder / "results.json"
+    kept: dict[str, Any] = json.loads(results.read_text()) if results.exists() else {}
+    if given.parts or not given.page:
+        parts = given.parts.split(",") if given.parts else PARTS
+        if unknown := set(parts) - set(PARTS):
+            parser.error(f"no part is called {', '.join(sorted(unknown))}")
+        bench = Bench(folder, given.particles)
+        for part in parts:
+            start = time.perf_counter()
+            kept[part] = getattr(bench, part)()
+            kept["particles"], kept["machine"] = given.particles, machine()
+            results.write_text(json.dumps(kept, indent=1))
+            print(f"{part}: {time.perf_counter() - start:.0f} s", flush=True)
+        shutil.rmtree(sidecar(bench.path), ignore_errors=True)
+    print(page.page(kept))
 
 
 if __name__ == "__main__":

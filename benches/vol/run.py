@@ -1,8 +1,13 @@
-"""The slides' experiment: native HDF5 and the connector in turn, in one run, on this machine."""
+"""The slides' experiment: native HDF5 and the connector in turn, on this machine.
+
+A turn is every shape, number of ranks and pattern once, natively and through the connector. With --keep its seconds are
+added to a file, so that turns can be run in parts, whenever the machine is quiet; the table is of all turns in it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -10,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "testing" / "vol"))
@@ -18,6 +24,7 @@ import acceptance  # noqa: E402
 
 SHAPES = [(2048, 2048), (4096, 2048), (4096, 4096)]
 STEPS = ["write", "write+fsync", "read", "one-member", "subset"]
+COLUMNS = [(pattern, step) for pattern in ("ci", "ii") for step in STEPS]
 HOME = pathlib.Path.home() / ".cache" / "hyperslab"
 MPI, PARALLEL = HOME / "venvs" / "mpi", HOME / "hdf5-parallel" / "installed"
 
@@ -37,41 +44,85 @@ def programs(folder: pathlib.Path) -> dict[int, list[str]]:
     return commands
 
 
+# Seconds of every turn: (shape, ranks, pattern, who, step).
+Key = tuple[int, int, str, str, str]
+Seconds = dict[Key, list[float]]
+
+
+def kept(path: pathlib.Path | None) -> Seconds:
+    seconds: Seconds = {}
+    for line in path.read_text().splitlines() if path and path.exists() else []:
+        add(seconds, json.loads(line))
+    return seconds
+
+
+def add(seconds: Seconds, run: dict) -> None:
+    for step, value in run["seconds"].items():
+        seconds.setdefault((run["shape"], run["ranks"], run["pattern"], run["who"], step), []).append(value)
+
+
+def one(command: list[str], target: pathlib.Path, shape: int, pattern: str, environment: dict[str, str]) -> dict[str, float]:
+    """The seconds of each step."""
+    run = subprocess.run([*command, target, *map(str, SHAPES[shape]), pattern], env=environment, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        raise SystemExit(f"{command}: {run.stdout}{run.stderr}")
+    if target.is_dir():
+        shutil.rmtree(target)
+    else:
+        target.unlink()
+    return {step: float(value) for step, value in (line.split() for line in run.stdout.splitlines())}
+
+
+def compared(seconds: Seconds, shape: int, ranks: int, pattern: str, step: str) -> tuple[list[float], list[float]] | None:
+    native, arrow = (seconds.get((shape, ranks, pattern, who, step)) for who in ("native", "arrow"))
+    return (native, arrow) if native and arrow else None
+
+
+def table(seconds: Seconds) -> None:
+    """All seconds by medians, and the table of docs/vol.md: how many times as fast as native."""
+    rows = sorted({(shape, ranks) for shape, ranks, *_ in seconds})
+    print(f"{'shape':12} {'ranks':5} {'pattern':8} {'step':11} {'turns':>5} {'native s':>9} {'arrow s':>9} {'native/arrow':>13} {'least/least':>12}")
+    for shape, ranks in rows:
+        for pattern, step in COLUMNS:
+            if found := compared(seconds, shape, ranks, pattern, step):
+                native, arrow = map(statistics.median, found)
+                least = min(found[0]) / min(found[1])
+                print(f"{'x'.join(map(str, SHAPES[shape])):12} {ranks:<5} {pattern.upper():8} {step:11} {len(found[1]):5} {native:9.4f} {arrow:9.4f} {native / arrow:13.1f} {least:12.1f}")
+    print("\n| shape, ranks | " + " | ".join(f"{pattern.upper()} {step}" for pattern, step in COLUMNS) + " |\n|---|" + "--:|" * len(COLUMNS))
+    for shape, ranks in rows:
+        both = [compared(seconds, shape, ranks, pattern, step) for pattern, step in COLUMNS]
+        cells = [f"{statistics.median(pair[0]) / statistics.median(pair[1]):.1f}" if pair else "" for pair in both]
+        print(f"| {' by '.join(map(str, SHAPES[shape]))}, {ranks} | " + " | ".join(cells) + " |")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--repeats", type=int, default=10)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=10, help="turns; 0 prints the table of what is kept")
     parser.add_argument("--shapes", type=int, nargs="*", default=[0, 1, 2], help="which of the three shapes")
     parser.add_argument("--ranks", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--patterns", nargs="*", choices=["ci", "ii"], default=["ci", "ii"])
+    parser.add_argument("--keep", type=pathlib.Path, help="add the seconds of each turn to this file, a line of JSON a program")
     asked = parser.parse_args()
     plugin = acceptance.TARGET / "release" / "libhyperslab_vol.so"
+    seconds = kept(asked.keep)
     with tempfile.TemporaryDirectory(dir=os.environ.get("HYPERSLAB_BENCH_FOLDER")) as place:
         folder = pathlib.Path(place)
-        commands = programs(folder)
+        commands = programs(folder) if asked.repeats else {}
         (folder / "plugins").mkdir()
         (folder / "plugins" / plugin.name).symlink_to(plugin)
         plain = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")} | {"LD_LIBRARY_PATH": str(MPI / "lib")}
         ours = plain | {"HDF5_PLUGIN_PATH": str(folder / "plugins"), "HDF5_VOL_CONNECTOR": "arrow"}
-        print(f"{'shape':12} {'ranks':5} {'pattern':8} {'step':11} {'native s':>9} {'arrow s':>9} {'native/arrow':>13} {'least/least':>12}")
-        for rows, columns in [SHAPES[number] for number in asked.shapes]:
-            for ranks, pattern in [(ranks, pattern) for ranks in asked.ranks if ranks in commands for pattern in ("ci", "ii")]:
-                seconds: dict[tuple[str, str], list[float]] = {}
-                for _ in range(asked.repeats):
-                    for name, environment in (("native", plain), ("arrow", ours)):
-                        target = folder / "file"
-                        run = subprocess.run([*commands[ranks], target, str(rows), str(columns), pattern], env=environment, capture_output=True, text=True, check=False)
-                        if run.returncode != 0:
-                            raise SystemExit(f"{name}: {run.stdout}{run.stderr}")
-                        for line in run.stdout.splitlines():
-                            step, value = line.split()
-                            seconds.setdefault((name, step), []).append(float(value))
-                        if target.is_dir():
-                            shutil.rmtree(target)
-                        else:
-                            target.unlink()
-                for step in STEPS:
-                    native, arrow = (statistics.median(seconds[name, step]) for name in ("native", "arrow"))
-                    least = min(seconds["native", step]) / min(seconds["arrow", step])
-                    print(f"{rows}x{columns:<7} {ranks:<5} {pattern.upper():8} {step:11} {native:9.3f} {arrow:9.3f} {native / arrow:13.1f} {least:12.1f}", flush=True)
+        for turn in range(asked.repeats):
+            start = time.monotonic()
+            for shape, ranks, pattern in [(shape, ranks, pattern) for shape in asked.shapes for ranks in asked.ranks if ranks in commands for pattern in asked.patterns]:
+                for who, environment in (("native", plain), ("arrow", ours)):
+                    run = {"shape": shape, "ranks": ranks, "pattern": pattern, "who": who, "seconds": one(commands[ranks], folder / "file", shape, pattern, environment)}
+                    add(seconds, run)
+                    if asked.keep:
+                        with asked.keep.open("a") as kept_file:
+                            kept_file.write(json.dumps(run) + "\n")
+            print(f"turn {turn + 1} of {asked.repeats}: {time.monotonic() - start:.0f} s", flush=True)
+    table(seconds)
 
 
 if __name__ == "__main__":

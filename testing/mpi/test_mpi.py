@@ -60,6 +60,22 @@ def test_a_process_that_is_killed_leaves_the_old_file(tmp_path: pathlib.Path) ->
     assert len(hs.tidy(tmp_path / "out.h5", hours=0).removed) == 1
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_processes_build_one_index(tmp_path: pathlib.Path, count: int) -> None:
+    path = tmp_path / "out.h5"
+    values = np.random.default_rng(1).random(500_000)
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=values, chunks=(65_536,), compression="gzip")
+        f.create_dataset("y", data=values, chunks=(65_536,), compression="gzip")
+    run = mpiexec(count, "index fails", tmp_path)
+    assert run.returncode == 0, run.stderr
+    assert "index X" not in hs.query(path, "/", "x > 0.999").explain()
+    run = mpiexec(count, "index", tmp_path)
+    assert run.returncode == 0, run.stderr
+    q = hs.query(path, "/", "x > 0.999")
+    assert "index X on x" in q.explain() and np.array_equal(q.positions(), np.flatnonzero(values > 0.999))
+
+
 def test_the_example_runs(tmp_path: pathlib.Path) -> None:
     bin = pathlib.Path(sys.executable).parent
     example = PROGRAM.parent.parent.parent / "examples" / "write_mpi.py"

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_array::ffi::to_ffi;
 use hyperslab::columns::{Column, Decoding};
 use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, IndexTask};
 use hyperslab::scan::predicate::Predicate;
-use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Condition, Level, RowSet};
+use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Condition, Level};
 use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
@@ -112,6 +112,26 @@ pub(crate) fn index_commit(py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<
     })
 }
 
+/// Datasets whose values are not those that their indexes were made of.
+#[pyfunction]
+pub(crate) fn index_verify(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Vec<String>> {
+    let (file, cancellation) = (file.0.clone(), Cancellation::new());
+    let shared = cancellation.clone();
+    wait(py, &cancellation, move || hyperslab::index::verify(&file, &shared))
+}
+
+/// Moves the index beside an HDF5 file to the end of the file.
+#[pyfunction]
+pub(crate) fn index_embed(py: Python<'_>, path: String) -> PyResult<()> {
+    run(py, move || hyperslab::index::embed(path.as_ref()))
+}
+
+/// Moves the index at the end of a file beside it, to be brought up to date; whether there was one.
+#[pyfunction]
+pub(crate) fn index_extract(py: Python<'_>, path: String) -> PyResult<bool> {
+    run(py, move || hyperslab::index::extract(path.as_ref()))
+}
+
 /// Length and time of change of a file, or of all that is in a folder.
 #[pyfunction]
 pub(crate) fn path_stamp(path: &str) -> Option<(u64, u64)> {
@@ -122,6 +142,14 @@ pub(crate) fn path_stamp(path: &str) -> Option<(u64, u64)> {
 #[pyfunction]
 pub(crate) fn index_remarks(file: PyRef<'_, File>) -> Vec<String> {
     file.0.session().pruner().remarks(&file.0)
+}
+
+/// An array as Arrow capsules: its type, and its values.
+type Values<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+
+fn capsules(py: Python<'_>, array: ArrayRef) -> PyResult<Values<'_>> {
+    let (array, schema) = to_ffi(&array.to_data()).map_err(|e| raise(py, &Error::internal(format!("an array cannot leave Rust: {e}"))))?;
+    Ok((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
 }
 
 /// The index of one dataset.
@@ -156,11 +184,6 @@ impl ColumnIndex {
     }
 }
 
-fn numbers<'py>(py: Python<'py>, rows: &RowSet) -> Bound<'py, PyBytes> {
-    let bytes: Vec<u8> = rows.iter().flat_map(u64::to_le_bytes).collect();
-    PyBytes::new(py, &bytes)
-}
-
 #[pymethods]
 impl ColumnIndex {
     /// The valid index of a dataset; `None` where there is none.
@@ -189,12 +212,18 @@ impl ColumnIndex {
         self.index.level().letter().to_string()
     }
 
-    /// Row-major numbers in the selection (64-bit integers): where a condition holds, and where it may.
+    /// Row-major numbers in the selection, as Arrow columns of unsigned 64-bit integers: where a condition holds, and where
+    /// it may.
     #[pyo3(signature = (condition, axes=None))]
-    fn rows<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    fn rows<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<[Values<'py>; 2]> {
         let condition = self.condition(py, condition)?;
-        let known = self.ask(py, axes, move |index, selection, cancellation| index.rows(selection, &condition, cancellation))?;
-        Ok((numbers(py, &known.hits), numbers(py, &known.candidates)))
+        let session = self.file.session().clone();
+        let known = self.ask(py, axes, move |index, selection, cancellation| {
+            let known = index.rows(selection, &condition, cancellation)?;
+            Ok([known.hits.numbers(&session)?, known.candidates.numbers(&session)?])
+        })?;
+        let [hits, candidates] = known;
+        Ok([capsules(py, Arc::new(UInt64Array::from(hits)))?, capsules(py, Arc::new(UInt64Array::from(candidates)))?])
     }
 
     /// How many rows a condition holds for, and how many more it may hold for, by way of bitmaps of them.
@@ -235,15 +264,13 @@ impl ColumnIndex {
 
     /// The values of rows that a condition holds for, as Arrow capsules; `None` where the index has none.
     #[pyo3(signature = (condition, axes=None))]
-    fn values<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<Option<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)>> {
+    fn values<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<Option<Values<'py>>> {
         let condition = self.condition(py, condition)?;
         let array: Option<ArrayRef> = self.ask(py, axes, move |index, selection, cancellation| {
             let known = index.rows(selection, &condition, cancellation)?;
             if known.candidates.is_empty() { index.values(selection, &known.hits, cancellation) } else { Ok(None) }
         })?;
-        let Some(array) = array else { return Ok(None) };
-        let (array, schema) = to_ffi(&array.to_data()).map_err(|e| raise(py, &Error::internal(format!("an array cannot leave Rust: {e}"))))?;
-        Ok(Some((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?)))
+        array.map(|array| capsules(py, array)).transpose()
     }
 
     /// Blocks, and how many of them have no row that a condition may hold for.

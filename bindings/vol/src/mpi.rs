@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 
 use crate::container::fault::{Result, fault};
-use crate::container::ranks::Ranks;
+use crate::container::ranks::{Ranks, say_one_of_several};
 use crate::ffi::*;
 use crate::host::{Host, check};
 
@@ -15,7 +15,7 @@ type Gather = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thin
 type GatherV = unsafe extern "C" fn(from: *const c_void, count: c_int, kind: Thing, to: *mut c_void, counts: *const c_int, places: *const c_int, kinds: Thing, comm: Thing) -> c_int;
 
 /// A communicator of our own, given back when nobody needs it.
-struct Communicator {
+pub(crate) struct Communicator {
     comm: Thing,
     size: usize,
     byte: Thing,
@@ -95,6 +95,15 @@ fn asks_for_mpi(host: &Host, fapl: hid_t) -> bool {
 
 /// The processes that open a file together; none where it is one, or where MPI is not asked for.
 pub(crate) fn ranks_of(host: &'static Host, fapl: hid_t) -> Result<Option<Arc<Ranks>>> {
+    match communicator_of(host, fapl)? {
+        Some((rank, communicator)) => Ok(Some(Arc::new(Ranks::new(rank, communicator.size, Box::new(move |own| communicator.exchange(own)))?))),
+        None => Ok(None),
+    }
+}
+
+/// The communicator of a file access property list, and which of its processes this one is; none where it is alone,
+/// or where MPI is not asked for.
+pub(crate) fn communicator_of(host: &'static Host, fapl: hid_t) -> Result<Option<(usize, Communicator)>> {
     if fapl <= 0 {
         return Ok(None);
     }
@@ -127,5 +136,6 @@ pub(crate) fn ranks_of(host: &'static Host, fapl: hid_t) -> Result<Option<Arc<Ra
     if size == 1 {
         return Ok(None);
     }
-    Ok(Some(Arc::new(Ranks::new(rank, size, Box::new(move |own| communicator.exchange(own)))?)))
+    say_one_of_several();
+    Ok(Some((rank, communicator)))
 }

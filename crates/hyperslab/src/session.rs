@@ -142,6 +142,9 @@ impl Session {
     pub fn pruner(&self) -> Arc<dyn Pruner> {
         self.0.indexes.clone()
     }
+    pub(crate) fn indexes(&self) -> &Indexes {
+        &self.0.indexes
+    }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.0.paths
     }

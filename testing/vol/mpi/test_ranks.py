@@ -21,12 +21,21 @@ PLUGIN = pathlib.Path(os.environ.get("HYPERSLAB_VOL", TARGET / "debug" / "libhyp
 COLUMNS = 40
 
 
-@pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    out = tmp_path_factory.mktemp("program") / "ranks"
-    arguments = [ENVIRONMENT / "bin/mpicc", "-O1", f"-I{HDF5}/include", HERE / "ranks.c", "-o", out, f"-L{HDF5}/lib", "-lhdf5", f"-Wl,-rpath,{HDF5}/lib"]
+def built(name: str, folder: pathlib.Path) -> pathlib.Path:
+    out = folder / name
+    arguments = [ENVIRONMENT / "bin/mpicc", "-O1", f"-I{HDF5}/include", HERE / f"{name}.c", "-o", out, f"-L{HDF5}/lib", "-lhdf5", f"-Wl,-rpath,{HDF5}/lib"]
     subprocess.run(arguments, check=True)
     return out
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return built("ranks", tmp_path_factory.mktemp("program"))
+
+
+@pytest.fixture(scope="session")
+def ragged(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    return built("ragged", tmp_path_factory.mktemp("program"))
 
 
 @pytest.fixture(scope="session")
@@ -92,3 +101,41 @@ def test_the_program_is_one_of_plain_parallel_hdf5(program: pathlib.Path, tmp_pa
     plain = {key: value for key, value in os.environ.items() if not key.startswith("HDF5_")}
     run(program, 2, plain, tmp_path / "native.h5", 100)
     assert (tmp_path / "native.h5").is_file()
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("rows", [5, 1000])
+def test_ranks_write_values_of_variable_length(ragged: pathlib.Path, ours: dict[str, str], tmp_path: pathlib.Path, ranks: int, rows: int) -> None:
+    folder = tmp_path / "f"
+    run(ragged, ranks, ours, folder, rows)
+    found = tables(folder)
+    assert found["/grown"]["value"].to_pylist() == [f"turn {turn} rank {rank}" for turn in range(3) for rank in range(ranks)][:-1] + ["written again"]
+    texts = [f"text {i} of {i % ranks}" for i in range(rows)] + [None]
+    assert found["/copy"]["value"].to_pylist() == texts
+    assert found["/texts"]["value"].to_pylist() == ["changed alone", *texts[1:]]
+    starts = [rows * rank // ranks for rank in range(ranks + 1)]
+    writer = [rank for rank in range(ranks) for _ in range(starts[rank], starts[rank + 1])]
+    # HDF5 tells no sequence of nothing from none.
+    assert found["/sequences"]["value"].to_pylist() == [[10 * n + writer[i] for n in range(i % 5)] or None for i in range(rows)]
+    records = found["/records"]
+    assert records["id"].to_pylist() == list(range(rows))
+    assert records["name"].to_pylist() == [f"rank {i}" if i < ranks else f"name {i}" for i in range(rows)]
+    assert records["parts"].to_pylist() == [[10 * n + writer[i] for n in range(1, 1 + (i + 1) % 3)] or None for i in range(rows)]
+    assert not list(folder.glob(".*"))
+
+    read = """
+import sys, h5py
+with h5py.File(sys.argv[1]) as f:
+    print(f["texts"].asstr()[1], f["grown"].asstr()[-1], f["records"][4]["parts"].tolist())
+"""
+    one = subprocess.run([sys.executable, "-c", read, folder], env=ours, capture_output=True, text=True, check=False)
+    assert one.returncode == 0, one.stderr
+    assert one.stdout.strip() == f"text 1 of {1 % ranks} written again {[10 * n + writer[4] for n in range(1, 3)]}"
+
+
+def test_one_file_is_refused_by_name(program: pathlib.Path, ours: dict[str, str], tmp_path: pathlib.Path) -> None:
+    command = [ENVIRONMENT / "bin/mpiexec", "-n", "2", program, str(tmp_path / "f"), "10"]
+    done = subprocess.run(command, env=ours | {"HDF5_VOL_CONNECTOR": "arrow form=file"}, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0
+    assert "a file in one piece (form=file) that several MPI ranks write; take form=folder" in done.stdout + done.stderr
+    assert not list(tmp_path.iterdir())

@@ -5,7 +5,7 @@ from .errors import (CancelledError, ConflictError, CorruptError, Error, Interna
                      LimitExceededError, NotFoundError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
-from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, index_remarks, index_task, plan_index
+from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, index_remarks, index_task, index_verify, plan_index
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
@@ -22,4 +22,4 @@ __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Commi
            "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
            "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
            "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
-           "index_task", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]
+           "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

@@ -391,11 +391,16 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
 def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
           level: Annotated[Optional[str], typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
           raw: Raw = False, together: Annotated[bool, typer.Option("--together", help="One index of all files of a folder.")] = False,
+          embedded: Annotated[bool, typer.Option("--embedded", help="Put the index at the end of each HDF5 file itself.")] = False,
           anew: Annotated[bool, typer.Option("--anew", help="Build also what is there and valid.")] = False,
           plan: Annotated[bool, typer.Option("--plan", help="Only say what would be built.")] = False, as_json: AsJson = False) -> None:
     """Builds value indexes beside the files, or brings them up to date; queries use them from then on."""
-    planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew)
-    if not plan:
+    if embedded and not plan:
+        with waiting("indexing"):
+            planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True)
+    else:
+        planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew)
+    if not plan and not embedded:
         with counting("indexing", planned.value_bytes) as advance:
             planned.run(advance)
     if as_json:

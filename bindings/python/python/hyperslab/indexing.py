@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from . import _native
-from .errors import InvalidInputError, UnsupportedError
+from .errors import InvalidInputError
 
 
 class PlannedIndex(NamedTuple):
@@ -92,12 +92,30 @@ def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *
 
     `level` is Z (zones), K (every 64th value), P (positions in order), X (and the values) or B (bitmaps of distinct
     values); each dataset gets one that suits it where none is given. `decode=False` indexes values as stored.
-    `together=True` makes one index of all files of a folder.
+    `together=True` makes one index of all files of a folder, `embedded=True` puts it at the end of each HDF5 file itself.
     `files` may be arrays of others (read-only memory maps, datasets of h5py and Zarr) and Parquet files, as `query` takes
     them, if all of them are in one file or folder. `progress` hears bytes of values done and in all."""
+    inside: list[str] = []
     if embedded:
-        raise UnsupportedError("an index embedded in the HDF5 file: it goes into a folder beside it", "Unsupported")
-    plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew)
+        if together:
+            raise InvalidInputError("an index is either embedded in each file, or of all of a folder together", "InvalidInput")
+        files = inside = list(dict.fromkeys(native.path for native in _opened(files)))
+    taken_out = [path for path in inside if _native.index_extract(path)]
+    try:
+        plan = _build(plan_index(files, datasets, level, decode=decode, together=together, anew=anew), progress)
+    except BaseException:
+        # What was in a file goes back into it.
+        for path in taken_out:
+            _native.index_embed(path)
+        raise
+    for path in inside:
+        if os.path.isdir(path + ".hsidx"):
+            _native.index_embed(path)
+    return plan
+
+
+def _build(plan: IndexPlan, progress: Callable[[int, int], object] | None) -> IndexPlan:
+    """Builds what is planned, and tells how far it is."""
     total, done = plan.value_bytes, 0
 
     def hear(more: int) -> None:
@@ -125,6 +143,12 @@ def index_remarks(files: Any) -> list[str]:
     return [remark for native in _opened(files) for remark in _native.index_remarks(native)]
 
 
+def index_verify(files: Any) -> list[str]:
+    """Reads the values of indexed datasets, and says which are not those that the indexes were made of, though by length and
+    time of change the files are the same: damage that nothing else tells. What has no valid index is not read."""
+    return [problem for native in _opened(files) for problem in _native.index_verify(native)]
+
+
 def _opened(files: Any) -> list[_native.File]:
     """Files, or arrays of others as files."""
     from .query import _files
@@ -132,4 +156,4 @@ def _opened(files: Any) -> list[_native.File]:
     return _files(files, None)[0]
 
 
-__all__ = ["IndexPlan", "Indexed", "PlannedIndex", "index", "index_commit", "index_remarks", "index_task", "plan_index"]
+__all__ = ["IndexPlan", "Indexed", "PlannedIndex", "index", "index_commit", "index_remarks", "index_task", "index_verify", "plan_index"]

@@ -1,14 +1,15 @@
-"""MPI: one plan, made on one process; every process writes; one commits. Needs mpi4py.
+"""MPI: one plan, made on one process; every process writes, or indexes; one commits. Needs mpi4py.
 
 Processes wait for each other when a write begins and when it ends, and nowhere between."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .errors import Error
+from .indexing import Indexed, index_commit, index_task, plan_index
 from .parallel import Committed, Task, WritePlan
 
 
@@ -85,3 +86,32 @@ def write(comm: Any, path: Any, mode: str = "create", *, define: Callable[[Write
             raise
     if failure is not None:
         raise failure
+
+
+def index(comm: Any, files: Any, datasets: str | Iterable[str], level: str | None = None, *, root: int = 0, threads: int | None = 1,
+          **options: Any) -> Indexed:
+    """Builds value indexes as `hyperslab.index` does, the processes of `comm` a part of the blocks each. Nothing is
+    visible before all is built; an exception in one of them gives the whole up. Every process calls this."""
+    size = comm.Get_size()
+    tasks = _shared(comm, root, lambda: plan_index(files, datasets, level, **options).tasks(4 * size))
+    fragments: list[bytes] = []
+    failure: Exception | None = None
+    try:
+        fragments = [index_task(task, threads=threads) for task in tasks[comm.Get_rank()::size]]
+    except Exception as error:  # the others must hear of it
+        failure = error
+    built = comm.gather((fragments, failure is None), root)
+
+    def make() -> Indexed:
+        missing = [number for number, (_, finished) in enumerate(built) if not finished]
+        if missing:
+            raise Error(f"processes {missing} did not finish their part: no index was changed", "Cancelled")
+        return index_commit([fragment for mine, _ in built for fragment in mine])
+
+    try:
+        done: Indexed = _shared(comm, root, make)
+    except Error:
+        if failure is not None:
+            raise failure from None
+        raise
+    return done

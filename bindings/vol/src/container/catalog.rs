@@ -30,7 +30,8 @@ const FILL: &str = "hyperslab.fill";
 /// The file that makes a folder a container.
 pub(crate) const CATALOG: &str = "catalog.arrow";
 
-fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<()> {
+/// Writes one record batch as an Arrow file.
+pub(super) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<()> {
     let aside = folder.join(format!(".{}.part", super::unique_name()));
     let work = || -> Result<()> {
         let file = File::create_new(&aside)?;
@@ -50,7 +51,8 @@ fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<(
     })
 }
 
-fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
+/// Reads what [`write`] has written.
+pub(super) fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
         let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
         let batch = reader.next().ok_or_else(|| fault!("it has no record batch"))??;

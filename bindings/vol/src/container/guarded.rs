@@ -36,6 +36,14 @@ pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
     }
 }
 
+/// Whether this process may change what is at a path: rights, and file systems that are for reading.
+pub(crate) fn may_write(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: a string that ends with a zero.
+    if unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
 /// A name beside a file for what belongs to it for a while: `.name.DIGITS.ending`.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();

@@ -12,7 +12,7 @@ use super::blob::Arena;
 use super::catalog::{self, CATALOG, is_container};
 use super::fault::{Result, fault, told};
 use super::folder::Folder;
-use super::guarded::{beside, remove_abandoned, remove_abandoned_beside, write_lock};
+use super::guarded::{beside, remove_abandoned, may_write, remove_abandoned_beside, write_lock};
 use super::kind::Kind;
 use super::model::{Body, Dataset, Object, ObjectId, Tree, lock};
 use super::plain;
@@ -172,6 +172,8 @@ impl Container {
             generation = 0;
         }
         let real = path.canonicalize()?;
+        // What is there stays until the first publishing, which must not be the first to find out.
+        may_write(&real).map_err(cannot)?;
         let held = write_lock(&real)?;
         let folder = if options.one_file {
             if held.is_some() {
@@ -233,7 +235,7 @@ impl Container {
             return Err(fault!("{shown} is a folder without {CATALOG}: no container, or one whose creation was cut short"));
         }
         let held = if writable && alone { write_lock(&real)? } else { None };
-        if writable && std::fs::metadata(&real)?.permissions().readonly() {
+        if writable && (std::fs::metadata(&real)?.permissions().readonly() || may_write(&real).is_err()) {
             return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", libc::EACCES));
         }
         let folder = match (one_file, writable) {

@@ -3,13 +3,26 @@
 //! HDF5 says that a call is collective.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::fault::{Fault, Result, fault};
 use super::unique_name;
 
 /// Gives every process's bytes to every process.
 pub(crate) type Exchange = Box<dyn Fn(&[u8]) -> Result<Vec<Vec<u8>>> + Send + Sync>;
+
+/// Whether this process is one of several, which share the cores.
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+/// Says that this process opens a file as one of several.
+pub(crate) fn say_one_of_several() {
+    SEVERAL.store(true, Ordering::Relaxed);
+}
+
+/// Whether this process has opened a file as one of several.
+pub(crate) fn one_of_several() -> bool {
+    SEVERAL.load(Ordering::Relaxed)
+}
 
 /// The processes, and which of them this one is.
 pub(crate) struct Ranks {

@@ -6,17 +6,47 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::catalog;
 use super::fault::{Fault, Result, fault};
 use super::folder::Folder;
 use super::kind::Kind;
 use super::model::{Body, Dataset, Object, ObjectId, Tree, lock};
 use super::open::{Container, Create, Options, register};
 use super::ranks::Ranks;
+use super::table::Table;
 
 /// The datasets of a file that this process has changed.
 fn changed(tree: &Tree) -> Vec<ObjectId> {
     let is_changed = |dataset: &Dataset| lock(&dataset.extent).table.as_ref().is_some_and(|table| table.changed);
     tree.objects.iter().filter(|(_, object)| matches!(&object.body, Body::Dataset(dataset) if is_changed(dataset))).map(|(id, _)| *id).collect()
+}
+
+/// Columns of datasets that the first process publishes, and that this one has written to.
+fn written(tree: &Tree) -> Vec<(ObjectId, usize)> {
+    let leaves = |dataset: &Dataset| lock(&dataset.extent).table.as_ref().map(Table::written_leaves).unwrap_or_default();
+    tree.objects.iter().filter_map(|(id, object)| match &object.body {
+        Body::Dataset(dataset) => Some(leaves(dataset).into_iter().map(|leaf| (*id, leaf))),
+        _ => None,
+    }).flatten().collect()
+}
+
+/// What a process gives to the first one: elements of a column of a dataset.
+struct Given {
+    rank: usize,
+    id: ObjectId,
+    leaf: usize,
+}
+
+impl Given {
+    fn told(rank: usize, word: &str) -> Option<Self> {
+        let (id, leaf) = word.split_once(' ')?;
+        Some(Self { rank, id: id.parse().ok()?, leaf: leaf.parse().ok()? })
+    }
+
+    /// The file that it lies in for a moment.
+    fn name(&self, ranks: &Ranks, generation: u64) -> String {
+        format!(".{}.part", ranks.name_for(&format!("given {} {} {} {generation}", self.rank, self.id, self.leaf)))
+    }
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = &str> {
@@ -73,14 +103,23 @@ impl Container {
     /// As [`Container::publish`]; all processes call it together.
     pub(super) fn publish_together(&self, ranks: &Ranks) -> Result<()> {
         let (mine, any) = (changed(&lock(&self.tree)), self.changed.load(Ordering::Relaxed));
-        let told = ranks.exchange(format!("{}\n{}", u8::from(any), mine.iter().map(|id| format!("{id}\n")).collect::<String>()).as_bytes())?;
+        let own = if ranks.leads() { Vec::new() } else { written(&lock(&self.tree)) };
+        let mut message = format!("{}\n{}", u8::from(any), mine.iter().map(|id| format!("{id}\n")).collect::<String>());
+        message.extend(own.iter().map(|(id, leaf)| format!("{id} {leaf}\n")));
+        let told = ranks.exchange(message.as_bytes())?;
         if told.iter().all(|told| words(told).next() != Some("1")) {
             return Ok(());
+        }
+        let given: Vec<Given> = told.iter().enumerate().flat_map(|(rank, told)| words(told).filter_map(move |word| Given::told(rank, word))).collect();
+        if !given.is_empty() {
+            let outcome = given.iter().filter(|given| given.rank == ranks.rank).try_for_each(|given| self.give(ranks, given));
+            ranks.agree(outcome)?;
         }
         let names = ranks.led(|| {
             for id in told.iter().flat_map(|told| words(told).skip(1)).filter_map(|word| word.parse().ok()) {
                 self.say_changed(id)?;
             }
+            given.iter().try_for_each(|given| self.take_in(ranks, given))?;
             self.changed.store(true, Ordering::Relaxed);
             self.publish_alone()?;
             let named = self.files().into_iter().map(|(id, name)| format!("{id} {name}\n")).collect::<String>();
@@ -111,6 +150,28 @@ impl Container {
             table.changed = true;
             Ok(())
         })
+    }
+
+    /// Writes what this process has written of a column that the first one publishes, for it to find.
+    fn give(&self, ranks: &Ranks, given: &Given) -> Result<()> {
+        let dataset = self.dataset(given.id)?;
+        let batch = dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.written(given.leaf))?;
+        catalog::write(&self.folder, &given.name(ranks, self.generation.load(Ordering::Relaxed)), &batch, false)
+    }
+
+    /// Finds what another process has given.
+    fn take_in(&self, ranks: &Ranks, given: &Given) -> Result<()> {
+        let name = given.name(ranks, self.generation.load(Ordering::Relaxed));
+        let batch = catalog::read(&self.folder, &name)?;
+        self.dataset(given.id)?.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.take_in(given.leaf, &batch))?;
+        std::fs::remove_file(self.folder.join(&name)).map_err(|error| fault!("cannot remove {name}: {error}"))
+    }
+
+    fn dataset(&self, id: ObjectId) -> Result<Arc<Dataset>> {
+        match &lock(&self.tree).object(id)?.body {
+            Body::Dataset(dataset) => Ok(Arc::clone(dataset)),
+            _ => Err(fault!("object {id} is no dataset")),
+        }
     }
 
     /// The file of the values of each dataset.

@@ -98,6 +98,7 @@ impl IndexedColumn {
             starts: directory.starts(row),
             payload: &payload as &dyn Payload,
             data: Some(&by_position),
+            edges: Some(&entry.edges),
         })
     }
 

@@ -129,6 +129,9 @@ mod tests {
             prop_assert_eq!(key_of_bits(KeyType::Float(8), b.to_bits()), key::float64(b));
             prop_assert_eq!(key_of_bits(KeyType::Signed(2), u64::from(c.cast_unsigned())), u64::from(key::signed16(c)));
             prop_assert_eq!(key_of_bits(KeyType::Signed(8), d.cast_unsigned()), key::signed64(d));
+            for (kind, bits) in [(KeyType::Float(4), a.to_bits().into()), (KeyType::Float(8), b.to_bits()), (KeyType::Signed(8), d.cast_unsigned()), (KeyType::Unsigned(8), b.to_bits())] {
+                prop_assert_eq!(kind.bits(key_of_bits(kind, bits)), bits);
+            }
         }
     }
 }

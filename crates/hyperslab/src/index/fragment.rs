@@ -297,15 +297,20 @@ impl Build<'_> {
     }
 
     fn read(&self, place: &BlockBox) -> Result<ArrayRef> {
-        let selection = place.selection(&self.task.shape)?;
-        let inner = || {
-            let bytes = read::read_values(self.file, self.dataset, &selection, self.cancellation)?;
-            let mut heap = read::heap(self.file, self.dataset, self.column.datatype(), &bytes)?;
-            self.file.name_references(self.column.datatype(), &bytes, &mut heap)?;
-            self.column.take_arrow(bytes.into_buffer(), &heap)
-        };
-        inner().map_err(|error| self.file.place(self.dataset, error))
+        read_block(self.file, self.dataset, self.column, place, &self.task.shape, self.cancellation)
     }
+}
+
+/// The values of a box of a dataset of `shape`, as `column` shows them.
+pub(super) fn read_block(file: &File, dataset: ObjectId, column: &Column, place: &BlockBox, shape: &[u64], cancellation: &Cancellation) -> Result<ArrayRef> {
+    let selection = place.selection(shape)?;
+    let inner = || {
+        let bytes = read::read_values(file, dataset, &selection, cancellation)?;
+        let mut heap = read::heap(file, dataset, column.datatype(), &bytes)?;
+        file.name_references(column.datatype(), &bytes, &mut heap)?;
+        column.take_arrow(bytes.into_buffer(), &heap)
+    };
+    inner().map_err(|error| file.place(dataset, error))
 }
 
 /// The values of `block` among those `around` it.

@@ -24,7 +24,9 @@ pub(crate) struct Indexes {
 
 /// A sidecar as its manifest was when it was read.
 struct Sidecar {
+    /// Or the file, where the index is in it.
     folder: PathBuf,
+    embedded: bool,
     stamp: Stamp,
     manifest: Result<Manifest>,
     tables: Mutex<HashMap<TableKey, Result<Arc<Table>>>>,
@@ -36,21 +38,28 @@ type TableKey = (String, String, String);
 impl Indexes {
     /// The sidecar in `folder` as it is now, if there is one.
     fn sidecar(&self, folder: &Path) -> Option<Arc<Sidecar>> {
-        let stamp = Stamp::now(&folder.join(manifest::NAME))?;
+        let embedded = folder.is_file();
+        let stamp = Stamp::now(&if embedded { folder.to_path_buf() } else { folder.join(manifest::NAME) })?;
         // A forked child must not wait for a thread that it does not have.
         let mut known = self.sidecars.try_lock();
         if let Some(sidecar) = known.as_ref().ok().and_then(|known| known.get(folder)).filter(|sidecar| sidecar.stamp == stamp) {
-            return Some(sidecar.clone());
+            return Some(sidecar.clone()).filter(|sidecar| !sidecar.is_absent());
         }
-        let sidecar = Arc::new(Sidecar { folder: folder.to_path_buf(), stamp, manifest: Manifest::read(folder), tables: Mutex::default() });
+        let manifest = if embedded { super::embedded::read(folder) } else { Manifest::read(folder) };
+        let sidecar = Arc::new(Sidecar { folder: folder.to_path_buf(), embedded, stamp, manifest, tables: Mutex::default() });
         if let Ok(known) = &mut known {
             known.insert(folder.to_path_buf(), sidecar.clone());
         }
-        Some(sidecar)
+        Some(sidecar).filter(|sidecar| !sidecar.is_absent())
+    }
+
+    /// The manifest in `folder`, where there is one that can be read.
+    pub(super) fn manifest(&self, folder: &Path) -> Option<Manifest> {
+        self.sidecar(folder)?.manifest.as_ref().ok().cloned()
     }
 
     /// The table of a column; why there is none, where a sidecar has one that cannot be used.
-    fn table(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
+    pub(super) fn table(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
         let Some(name) = file.path().file_name().and_then(|name| name.to_str()) else { return Ok(None) };
         let mut problem = None;
         for folder in manifest::places(file.path()) {
@@ -66,6 +75,19 @@ impl Indexes {
 }
 
 impl Sidecar {
+    /// Whether the file has no index in it.
+    fn is_absent(&self) -> bool {
+        self.embedded && self.manifest.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    }
+
+    fn segment(&self, segment: &manifest::SegmentName, ndim: usize) -> Result<Segment> {
+        if !self.embedded {
+            return Segment::open(&self.folder.join(&segment.name), segment.bytes, ndim);
+        }
+        let offset = super::embedded::offset(&segment.name).ok_or_else(|| Error::corrupt("a segment of an embedded index without a place"))?;
+        Segment::open_at(&self.folder, offset, segment.bytes, ndim)
+    }
+
     fn table(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
         let manifest = self.manifest.as_ref().map_err(Error::clone)?;
         let path = &file.object(dataset)?.path;
@@ -97,7 +119,7 @@ impl Sidecar {
             let path = &found.path;
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks are others; refresh it")));
         }
-        let segments = found.segments.iter().filter_map(|segment| Segment::open(&self.folder.join(&segment.name), segment.bytes, shape.len()).ok());
+        let segments = found.segments.iter().filter_map(|segment| self.segment(segment, shape.len()).ok());
         Table::new(found.grid.clone(), shape.to_vec(), found.level, segments.map(Arc::new).collect()).map(Arc::new)
     }
 }

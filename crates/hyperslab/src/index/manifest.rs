@@ -19,7 +19,7 @@ pub(super) const ENDING: &str = ".hsidx";
 /// Name of a sidecar that is of a folder's files together.
 pub(super) const OF_FOLDER: &str = "hyperslab.hsidx";
 /// Bytes of a manifest, at most.
-const MOST_BYTES: u64 = 1 << 30;
+pub(super) const MOST_BYTES: u64 = 1 << 30;
 
 /// All of a sidecar's indexes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,33 +94,42 @@ impl Manifest {
             if length > MOST_BYTES {
                 return Err(Error::limit_exceeded("a manifest of an index that is too long"));
             }
-            let bytes = std::fs::read(&path)?;
-            #[derive(Deserialize)]
-            struct Version {
-                version: u32,
-            }
-            #[derive(Deserialize)]
-            struct Any {
-                manifest: Version,
-            }
-            let bad = |error: serde_json::Error| Error::corrupt(format!("no manifest of an index: {error}"));
-            let any: Any = serde_json::from_slice(&bytes).map_err(bad)?;
-            if any.manifest.version != VERSION {
-                return Err(Error::unsupported(format!("an index of version {} (this release knows {VERSION}): build it anew", any.manifest.version)));
-            }
-            let sealed: Sealed = serde_json::from_slice(&bytes).map_err(bad)?;
-            if sealed.manifest.checksum()? != sealed.checksum {
-                return Err(Error::corrupt("the checksum of the index's manifest does not fit"));
-            }
-            Ok(sealed.manifest)
+            Self::decode(&std::fs::read(&path)?)
         };
         read().map_err(|error| error.in_file(path.display().to_string()))
     }
 
+    /// The manifest of these bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        #[derive(Deserialize)]
+        struct Any {
+            manifest: Version,
+        }
+        let bad = |error: serde_json::Error| Error::corrupt(format!("no manifest of an index: {error}"));
+        let any: Any = serde_json::from_slice(bytes).map_err(bad)?;
+        if any.manifest.version != VERSION {
+            return Err(Error::unsupported(format!("an index of version {} (this release knows {VERSION}): build it anew", any.manifest.version)));
+        }
+        let sealed: Sealed = serde_json::from_slice(bytes).map_err(bad)?;
+        if sealed.manifest.checksum()? != sealed.checksum {
+            return Err(Error::corrupt("the checksum of the index's manifest does not fit"));
+        }
+        Ok(sealed.manifest)
+    }
+
+    /// As bytes.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let sealed = Sealed { checksum: self.checksum()?, manifest: self.clone() };
+        serde_json::to_vec_pretty(&sealed).map_err(|error| Error::internal(format!("a manifest: {error}")))
+    }
+
     /// Puts it into the sidecar `folder`, at once.
     pub fn publish(self, folder: &Path) -> Result<()> {
-        let sealed = Sealed { checksum: self.checksum()?, manifest: self };
-        let bytes = serde_json::to_vec_pretty(&sealed).map_err(|error| Error::internal(format!("a manifest: {error}")))?;
+        let bytes = self.encode()?;
         let output = Output::create(folder.join(NAME))?;
         output.write_at(0, &bytes)?;
         output.publish(bytes.len() as u64, Existing::Replace)
@@ -166,10 +175,10 @@ impl Manifest {
     }
 }
 
-/// Where the index of a file may be: a sidecar of its own, or that of its folder.
+/// Where the index of a file may be: a sidecar of its own, that of its folder, or the file itself.
 pub(super) fn places(path: &Path) -> Vec<PathBuf> {
     let own = own(path);
-    vec![own, hyperslab_storage::folder_of(path).join(OF_FOLDER)]
+    vec![own, hyperslab_storage::folder_of(path).join(OF_FOLDER), path.to_path_buf()]
 }
 
 /// The sidecar of one file.

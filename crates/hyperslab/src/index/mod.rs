@@ -11,13 +11,14 @@
 //! positions in order, the values in order (`packed`), or a bitmap for each distinct value (`bitmaps`).
 //! Blocks lie in immutable `segment`s in a folder beside the file, and a `manifest` says what is in them.
 //! `indexes` finds the index of an open file and makes sure that it is of just this file (`source`); it is
-//! the session's `Pruner`. `column` answers from a `table` of blocks.
+//! the session's `Pruner`. An index may also lie at the end of its file (`embedded`). `column` answers from a `table` of blocks.
 
 mod bitmaps;
 mod block;
 mod column;
 mod commit;
 mod data;
+mod embedded;
 mod fragment;
 mod grid;
 mod hash;
@@ -36,9 +37,12 @@ mod sort;
 mod source;
 mod table;
 mod values;
+mod verify;
 
 pub use commit::commit;
+pub use embedded::{embed, extract};
 pub use fragment::{IndexFragment, IndexTask};
 pub(crate) use indexes::Indexes;
 pub use plan::{IndexPlan, PlannedIndex};
 pub use request::IndexRequest;
+pub use verify::verify;

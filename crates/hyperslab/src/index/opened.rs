@@ -83,6 +83,9 @@ impl Drop for Directory {
 /// An open segment.
 pub(super) struct Segment {
     file: LocalFile,
+    /// Where it begins in the file, and its length.
+    base: u64,
+    length: u64,
     pub rows: Vec<StoredRow>,
     /// How many rows are damaged and left out.
     pub damaged: u64,
@@ -101,7 +104,20 @@ impl Segment {
         if file.len() != length {
             return Err(bad("it has another length").in_file(file.name()));
         }
-        let mut segment = Self { file, rows: Vec::new(), damaged: 0, directories: Vec::new() };
+        Self::of_file(file, 0, length, ndim)
+    }
+
+    /// As `open`, of a segment that begins at `base` of a file.
+    pub fn open_at(path: &Path, base: u64, length: u64, ndim: usize) -> Result<Self> {
+        let file = LocalFile::open(path)?;
+        if base.checked_add(length).is_none_or(|end| end > file.len()) {
+            return Err(bad("it is beyond its file").in_file(file.name()));
+        }
+        Self::of_file(file, base, length, ndim)
+    }
+
+    fn of_file(file: LocalFile, base: u64, length: u64, ndim: usize) -> Result<Self> {
+        let mut segment = Self { file, base, length, rows: Vec::new(), damaged: 0, directories: Vec::new() };
         segment.load(ndim).map_err(|error| error.in_file(segment.file.name()))?;
         Ok(segment)
     }
@@ -109,12 +125,18 @@ impl Segment {
     fn bytes(&self, offset: u64, length: u64, most: u64) -> Result<Vec<u8>> {
         let length = usize::try_from(length).ok().filter(|length| *length as u64 <= most).ok_or_else(|| bad("a part is too long"))?;
         let mut bytes = vec![0; length];
-        self.file.read_exact_at(offset, &mut bytes)?;
+        self.read_at(offset, &mut bytes)?;
         Ok(bytes)
     }
 
+    /// Reads from `offset` of the segment on.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let place = self.base.checked_add(offset).ok_or_else(|| bad("a part beyond the file"))?;
+        self.file.read_exact_at(place, bytes)
+    }
+
     fn load(&mut self, ndim: usize) -> Result<()> {
-        let end = self.file.len();
+        let end = self.length;
         let tail = self.bytes(end.checked_sub(10).ok_or_else(|| bad("it is too short"))?, 10, 10)?;
         let (size, magic) = tail.split_at_checked(4).ok_or_else(|| bad("it is too short"))?;
         if magic != b"ARROW1" {
@@ -141,7 +163,7 @@ impl Segment {
             let rows = u64::try_from(batch.length()).ok().filter(|rows| *rows <= MOST_ROWS).ok_or_else(|| bad("rows of a batch"))?;
             let buffers = batch.buffers().ok_or_else(|| bad("a batch without buffers"))?;
             let body = offset.checked_add(metadata_length).ok_or_else(|| bad("a batch beyond the file"))?;
-            let body_end = body.checked_add(body_length).filter(|end| *end <= self.file.len()).ok_or_else(|| bad("a batch beyond the file"))?;
+            let body_end = body.checked_add(body_length).filter(|end| *end <= self.length).ok_or_else(|| bad("a batch beyond the file"))?;
             let mut spans = Vec::with_capacity(buffers.len());
             for buffer in buffers.iter() {
                 spans.push(span(buffer, body, body_end)?);

@@ -1,5 +1,8 @@
 //! Ranked: a block's index that is asked where keys are in the order, and what is there.
 
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
 use hyperslab_array::{Error, Result};
 
 use super::block::Zone;
@@ -8,6 +11,27 @@ use crate::scan::pruner::{KeyType, Level, ValueSet};
 
 /// Look-ups where a key would be if keys were spread evenly, before halving goes on.
 const EVEN_TRIES: u32 = 6;
+
+/// Keys of a block whose ranks are kept, at most.
+const MOST_EDGES: usize = 16;
+
+/// Ranks that were looked up in the data, the last ones: who has asked how many rows there are asks next where they are.
+#[derive(Default)]
+pub(super) struct Edges(Mutex<VecDeque<(u64, u32)>>);
+
+impl Edges {
+    fn rank(&self, key: u64) -> Option<u32> {
+        // A forked child must not wait for a thread that it does not have.
+        let known = self.0.try_lock().ok()?;
+        known.iter().find(|(edge, _)| *edge == key).map(|(_, rank)| *rank)
+    }
+    fn keep(&self, key: u64, rank: u32) {
+        if let Ok(mut known) = self.0.try_lock() {
+            known.truncate(MOST_EDGES - 1);
+            known.push_front((key, rank));
+        }
+    }
+}
 
 /// Large parts of a block's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +77,8 @@ pub(super) struct Ranked<'a> {
     pub payload: &'a dyn Payload,
     /// The keys of the data by position: what tells ranks exactly at level `Positions`.
     pub data: Option<&'a dyn Fn(u16) -> Result<u64>>,
+    /// What they have told before.
+    pub edges: Option<&'a Edges>,
 }
 
 impl Ranked<'_> {
@@ -100,8 +126,15 @@ impl Ranked<'_> {
             let rank = Rank { least: first + 1, most };
             return match self.data {
                 Some(data) if self.level == Level::Positions => {
+                    if let Some(known) = self.edges.and_then(|edges| edges.rank(key)) {
+                        return Ok(exactly(known));
+                    }
                     let behind = if group + 1 < self.groups() { self.sample(group + 1) } else { zone.greatest };
-                    self.by_data(key, rank, (self.sample(group), behind), data, scratch).map(exactly)
+                    let found = self.by_data(key, rank, (self.sample(group), behind), data, scratch)?;
+                    if let Some(edges) = self.edges {
+                        edges.keep(key, found);
+                    }
+                    Ok(exactly(found))
                 }
                 _ => Ok(rank),
             };
@@ -146,6 +179,7 @@ impl Ranked<'_> {
     }
 
     /// All keys in order. `Exact` only.
+    #[cfg(test)]
     pub fn keys(&self, scratch: &mut Vec<u8>) -> Result<Vec<u64>> {
         let groups = self.groups();
         let bytes = self.payload.bytes(Part::Packed, 0..self.payload.length(Part::Packed), scratch)?;
@@ -209,7 +243,7 @@ mod tests {
         let mut scratch = Vec::new();
         for level in [Level::Zone, Level::Keys, Level::Positions, Level::Exact] {
             let block = Builder::default().build(array, level).map_err(fail)?;
-            let ranked = Ranked { level, key_type, zone: &block.zone, samples: &block.samples, starts: &block.starts, payload: &block, data: None };
+            let ranked = Ranked { level, key_type, zone: &block.zone, samples: &block.samples, starts: &block.starts, payload: &block, data: None, edges: None };
             prop_assert_eq!(block.zone.numbers as usize, numbers.len());
             prop_assert_eq!(block.zone.elements() as usize, array.len());
             let edges = numbers.iter().flat_map(|key| [key.saturating_sub(1), *key, key.saturating_add(1)]);

@@ -143,7 +143,7 @@ impl Gathered {
 }
 
 /// The number in the selection of a block's first element, where all of them follow each other there.
-fn whole_run(place: &BlockBox, selection: &Selection) -> Option<u64> {
+pub(super) fn whole_run(place: &BlockBox, selection: &Selection) -> Option<u64> {
     let (mut first, mut stride, mut whole) = (0u64, 1u64, true);
     let axes = selection.axes().iter().zip(place.origin.iter().zip(&place.shape));
     for (axis, (start, count)) in axes.rev() {

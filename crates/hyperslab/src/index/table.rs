@@ -8,6 +8,7 @@ use hyperslab_formats::ChunkLocation;
 
 use super::grid::{BlockBox, BlockGrid};
 use super::opened::{Segment, StoredRow};
+use super::ranked::Edges;
 use crate::scan::pruner::Level;
 
 /// One block of a dataset.
@@ -19,6 +20,8 @@ pub(super) struct Entry {
     pub first: Option<u64>,
     /// Where its values are stored one by one, once that was asked; `None` in it where they are not.
     pub stored: OnceLock<Option<Vec<ChunkLocation>>>,
+    /// Ranks that values of the data have told.
+    pub edges: Edges,
 }
 
 /// The blocks of a dataset in order.
@@ -40,7 +43,7 @@ impl Table {
             .into_iter()
             .map(|place| {
                 let first = linear(&place, &shape);
-                Entry { place, row: None, first, stored: OnceLock::new() }
+                Entry { place, row: None, first, stored: OnceLock::new(), edges: Edges::default() }
             })
             .collect();
         for (number, segment) in segments.iter().enumerate() {

@@ -1,136 +1,259 @@
 //! Values: what an index of level `Exact` gives back of the data.
+//!
+//! First it is told for each block which of its positions are wanted, so that all know where their values go; then each
+//! block puts its keys to their positions, and takes those that are wanted in order.
 
-use arrow_array::{ArrayRef, make_array};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_array::{ArrayRef, BooleanArray, make_array};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
+use arrow_data::ArrayData;
 use hyperslab_array::{Error, ErrorKind, Result, Selection};
 use rayon::prelude::*;
 
-use super::block::Zone;
-use super::ranked::Ranked;
 use super::column::IndexedColumn;
+use super::keys::Key;
 use super::packed::GROUP;
-use super::rows::each_run;
+use super::ranked::{Ranked, cut_short};
+use super::rows::{each_run, whole_run};
 use super::segment::PAGE_BYTES;
 use super::table::Entry;
 use crate::Cancellation;
-use crate::scan::pruner::{Level, RowSet};
+use crate::scan::pruner::{KeyType, Level, RowSet, WORDS};
 
-/// Rows of a block whose ranks are looked for one by one.
-const FEW: usize = 1024;
+/// One in so many values of a block: where more are wanted, all are put to their positions.
+const MANY: usize = 8;
 /// Ranks that are looked at in one go: a page of them.
 const RANKS_AT_ONCE: u32 = (PAGE_BYTES / 2) as u32;
 
-/// A row's number, whether it is not null, and its key, where it is no NaN.
-type Found = (u64, bool, Option<u64>);
+/// The positions of a block that are wanted.
+struct Wanted<'a> {
+    entry: &'a Entry,
+    marks: Box<[u64; WORDS]>,
+    count: usize,
+    rows: Rows,
+}
+
+/// The numbers of the rows that wanted positions are.
+enum Rows {
+    /// That of the block's first position, if it were a row: the others follow it.
+    Following(i128),
+    /// Each, and the position, by position.
+    Listed(Vec<(u64, u16)>),
+}
+
+impl Wanted<'_> {
+    fn positions(&self) -> impl Iterator<Item = usize> {
+        self.marks.iter().zip(0usize..).flat_map(|(word, number)| {
+            let mut left = *word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(number * 64 + bit)
+            })
+        })
+    }
+
+    /// The rows, by position.
+    fn numbers(&self) -> Vec<u64> {
+        match &self.rows {
+            Rows::Following(first) => self.positions().filter_map(|position| u64::try_from(first + position as i128).ok()).collect(),
+            Rows::Listed(rows) => rows.iter().map(|(row, _)| *row).collect(),
+        }
+    }
+}
+
+/// Memory of one thread.
+struct Scratch<K> {
+    bytes: Vec<u8>,
+    /// What is at each position of a block; elsewhere what was there for another block.
+    slots: Vec<K>,
+}
+
+/// What a block has that is no number: places among its values that are wanted, and whether they are not null.
+type Others = Vec<(usize, bool)>;
 
 /// The values of rows in order; `None` where a block has none.
 pub(super) fn values(column: &IndexedColumn, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
     let Some(key_type) = column.key_type else { return Ok(None) };
-    let entries = column.table.touched(selection)?;
-    let found: Result<Vec<Option<Vec<Found>>>> = column.file.session().compute(|| {
-        Ok(entries.par_iter().map(|entry| {
-            cancellation.check()?;
-            of_block(column, entry, selection, rows)
-        }).collect())
-    })?;
-    let mut all: Vec<Found> = Vec::new();
-    for part in found? {
-        let Some(part) = part else { return Ok(None) };
-        all.extend(part);
-    }
-    if all.len() as u64 != rows.len() {
-        return Err(Error::invalid_input("rows beyond the selection"));
-    }
-    if !all.is_sorted_by_key(|(row, _, _)| *row) {
-        all.sort_unstable_by_key(|(row, _, _)| *row);
-    }
-    let keys: Vec<Option<u64>> = all.iter().map(|(_, _, key)| *key).collect();
-    let array = key_type.array(&keys, column.column.field().data_type())?;
-    if all.iter().all(|(_, valid, _)| *valid) {
-        return Ok(Some(array));
-    }
-    let valid: BooleanBuffer = all.iter().map(|(_, valid, _)| *valid).collect();
-    let data = array.to_data().into_builder().nulls(Some(NullBuffer::new(valid))).build();
-    Ok(Some(make_array(data.map_err(|error| Error::internal(error.to_string()))?)))
-}
-
-fn of_block(column: &IndexedColumn, entry: &Entry, selection: &Selection, rows: &RowSet) -> Result<Option<Vec<Found>>> {
-    let mut wanted: Vec<(u64, u16)> = Vec::new();
-    each_run(&entry.place, selection, &mut |source, target, count| {
-        wanted.extend(rows.iter_from(target).take_while(|row| *row < target + count).map(|row| (row, (source + (row - target)) as u16)));
-    });
-    if wanted.is_empty() {
-        return Ok(Some(Vec::new()));
-    }
-    let Some((segment, row)) = column.table.row(entry).filter(|(_, row)| row.level == Level::Exact) else { return Ok(None) };
-    let outcome = column.with_ranks(entry, segment, row, Level::Exact, |ranked| if wanted.len() <= FEW { few(ranked, &wanted) } else { many(ranked, &wanted) });
-    match outcome {
-        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
-        outcome => outcome.map(Some),
+    let values = Values { column, selection, rows, cancellation, key_type };
+    match key_type.width() {
+        1 => values.read::<u8>(),
+        2 => values.read::<u16>(),
+        4 => values.read::<u32>(),
+        _ => values.read::<u64>(),
     }
 }
 
-/// What is found at a rank.
-fn found(zone: &Zone, row: u64, rank: u32, key: Option<u64>) -> Found {
-    (row, rank < zone.numbers + zone.nans, key.filter(|_| rank < zone.numbers))
+struct Values<'a> {
+    column: &'a IndexedColumn,
+    selection: &'a Selection,
+    rows: &'a RowSet,
+    cancellation: &'a Cancellation,
+    key_type: KeyType,
 }
 
-/// All ranks and all keys, then those that are wanted.
-fn many(ranked: &Ranked<'_>, wanted: &[(u64, u16)]) -> Result<Vec<Found>> {
-    let (zone, mut scratch) = (ranked.zone, Vec::new());
-    let keys = ranked.keys(&mut scratch)?;
-    let mut ranks = vec![0u32; zone.elements() as usize];
-    for (position, rank) in ranked.positions(0..zone.elements(), &mut scratch)?.iter().zip(0..) {
-        if let Some(slot) = ranks.get_mut(usize::from(u16::from_le_bytes(*position))) {
-            *slot = rank;
+impl Values<'_> {
+    fn read<K: Key + ArrowNativeType>(&self) -> Result<Option<ArrayRef>> {
+        let entries = self.column.table.touched(self.selection)?;
+        let session = self.column.file.session();
+        let wanted: Vec<Wanted<'_>> = session.compute(|| Ok(entries.par_iter().map(|entry| self.wanted(entry)).filter(|wanted| wanted.count > 0).collect()))?;
+        let count = wanted.iter().map(|wanted| wanted.count).sum::<usize>();
+        if count as u64 != self.rows.len() {
+            return Err(Error::invalid_input("rows beyond the selection"));
         }
+        let mut found = vec![K::default(); count];
+        let mut pieces = Vec::with_capacity(wanted.len());
+        let (mut rest, mut first) = (found.as_mut_slice(), 0);
+        for wanted in &wanted {
+            let (mine, others) = std::mem::take(&mut rest).split_at_mut_checked(wanted.count).ok_or_else(|| Error::internal("values beyond their array"))?;
+            pieces.push((wanted, first, mine));
+            (rest, first) = (others, first + wanted.count);
+        }
+        let others = session.compute(|| {
+            let scratch = || Scratch { bytes: Vec::new(), slots: vec![K::default(); WORDS * 64] };
+            let of_block = |scratch: &mut Scratch<K>, (wanted, first, slots): (&Wanted<'_>, usize, &mut [K])| {
+                self.cancellation.check()?;
+                Ok(self.of_block(wanted, scratch, slots)?.map(|others| others.into_iter().map(|(place, valid)| (first + place, valid)).collect()))
+            };
+            pieces.into_par_iter().map_init(scratch, of_block).collect::<Result<Vec<Option<Others>>>>()
+        })?;
+        let Some(others) = others.into_iter().collect::<Option<Vec<Others>>>() else { return Ok(None) };
+        let mut nulls: Vec<usize> = others.into_iter().flatten().filter(|(_, valid)| !valid).map(|(place, _)| place).collect();
+        let mut before = i128::MIN;
+        let in_order = wanted.iter().all(|wanted| match wanted.rows {
+            Rows::Following(first) => std::mem::replace(&mut before, first) < first,
+            Rows::Listed(_) => false,
+        });
+        if !in_order {
+            // Blocks lie across the rows: their values are put into order.
+            let numbers: Vec<u64> = wanted.iter().flat_map(Wanted::numbers).collect();
+            let mut order: Vec<usize> = (0..count).collect();
+            order.sort_unstable_by_key(|place| numbers.get(*place).copied());
+            found = order.iter().filter_map(|place| found.get(*place).copied()).collect();
+            let null: std::collections::HashSet<usize> = nulls.into_iter().collect();
+            nulls = order.iter().enumerate().filter(|(_, place)| null.contains(place)).map(|(place, _)| place).collect();
+        }
+        self.array(found, &nulls).map(Some)
     }
-    let at = |(row, position): &(u64, u16)| {
-        let rank = ranks.get(usize::from(*position)).copied().unwrap_or_default();
-        found(zone, *row, rank, keys.get(rank as usize).copied())
-    };
-    Ok(wanted.iter().map(at).collect())
-}
 
-/// The ranks of few positions, looked for from both ends of the order (a condition on these values has asked for
-/// one of them, often), then the keys of their groups.
-fn few(ranked: &Ranked<'_>, wanted: &[(u64, u16)]) -> Result<Vec<Found>> {
-    let (zone, mut scratch) = (ranked.zone, Vec::new());
-    let mut marks = [0u64; 1024];
-    wanted.iter().for_each(|(_, position)| marks[usize::from(position >> 6)] |= 1 << (position & 63));
-    let mut ranks: Vec<(u16, u32)> = Vec::with_capacity(wanted.len());
-    let (mut low, mut high) = (0, zone.elements());
-    let mut from_end = true;
-    while low < high && ranks.len() < wanted.len() {
-        let count = (high - low).min(RANKS_AT_ONCE);
-        // Whole pages, so that they are in memory the next time.
-        let range = if from_end { (high - 1) / RANKS_AT_ONCE * RANKS_AT_ONCE..high } else { low..low + count };
-        let range = range.start.max(low)..range.end;
-        for (position, rank) in ranked.positions(range.clone(), &mut scratch)?.iter().zip(range.clone()) {
-            let position = u16::from_le_bytes(*position);
-            if marks[usize::from(position >> 6)] >> (position & 63) & 1 == 1 {
-                ranks.push((position, rank));
+    /// An array of the column's type with these bits of values.
+    fn array<K: Key + ArrowNativeType>(&self, found: Vec<K>, nulls: &[usize]) -> Result<ArrayRef> {
+        let count = found.len();
+        let valid = (!nulls.is_empty()).then(|| {
+            let mut valid = vec![true; count];
+            nulls.iter().filter_map(|place| valid.get_mut(*place).map(|valid| *valid = false)).for_each(drop);
+            NullBuffer::new(BooleanBuffer::from(valid))
+        });
+        if self.key_type == KeyType::Boolean {
+            let values: BooleanBuffer = found.iter().map(|bits| Into::<u64>::into(*bits) == 1).collect();
+            return Ok(std::sync::Arc::new(BooleanArray::new(values, valid)));
+        }
+        let data_type = self.column.column.field().data_type().clone();
+        let data = ArrayData::builder(data_type).len(count).add_buffer(Buffer::from_vec(found)).nulls(valid).build();
+        Ok(make_array(data.map_err(|error| Error::internal(error.to_string()))?))
+    }
+
+    fn wanted<'a>(&self, entry: &'a Entry) -> Wanted<'a> {
+        let mut marks = Box::new([0u64; WORDS]);
+        let mut runs: Vec<(u64, u64, u64)> = Vec::new();
+        match whole_run(&entry.place, self.selection) {
+            Some(first) => runs.push((0, first, entry.place.elements())),
+            None => each_run(&entry.place, self.selection, &mut |source, target, count| runs.push((source, target, count))),
+        }
+        if let [(source, target, count)] = runs.as_slice() {
+            let mask = self.rows.mask(*target, usize::try_from(*count).unwrap_or(usize::MAX));
+            if *source == 0 {
+                let (words, _) = mask.values().as_chunks::<8>();
+                marks.iter_mut().zip(words).for_each(|(mark, word)| *mark = u64::from_le_bytes(*word));
+            } else {
+                let positions = mask.set_indices().map(|place| place + *source as usize);
+                positions.for_each(|position| marks[(position / 64) % WORDS] |= 1 << (position % 64));
             }
+            let first = i128::from(*target) - i128::from(*source);
+            return Wanted { entry, count: mask.count_set_bits(), marks, rows: Rows::Following(first) };
         }
+        let mut rows: Vec<(u64, u16)> = Vec::new();
+        for (source, target, count) in runs {
+            rows.extend(self.rows.iter_from(target).take_while(|row| *row < target + count).map(|row| (row, (source + (row - target)) as u16)));
+        }
+        rows.sort_unstable_by_key(|(_, position)| *position);
+        rows.iter().for_each(|(_, position)| marks[usize::from(position >> 6)] |= 1 << (position & 63));
+        Wanted { entry, count: rows.len(), marks, rows: Rows::Listed(rows) }
+    }
+
+    /// Puts the values of a block into `found`, as bits; `None` where the index has them not.
+    fn of_block<K: Key>(&self, wanted: &Wanted<'_>, scratch: &mut Scratch<K>, found: &mut [K]) -> Result<Option<Others>> {
+        let Some((segment, row)) = self.column.table.row(wanted.entry).filter(|(_, row)| row.level == Level::Exact) else { return Ok(None) };
+        let outcome = self.column.with_ranks(wanted.entry, segment, row, Level::Exact, |ranked| {
+            let others = if wanted.count >= ranked.zone.elements() as usize / MANY {
+                put(ranked, 0..ranked.zone.elements(), scratch, |_| true).map(|(_, others)| others)
+            } else {
+                few(ranked, wanted, scratch)
+            }?;
+            for (position, place) in wanted.positions().zip(found.iter_mut()) {
+                let key = scratch.slots.get(position).copied().unwrap_or_default();
+                *place = K::from_u64(self.key_type.bits(key.into()));
+            }
+            let marked = others.into_iter().filter(|(position, _)| is_marked(wanted, *position));
+            marked.map(|(position, valid)| {
+                let place = rank_of(wanted, position);
+                *found.get_mut(place).ok_or_else(cut_short)? = K::from_u64(if valid { self.key_type.nan() } else { 0 });
+                Ok((place, valid))
+            }).collect::<Result<Others>>()
+        });
+        match outcome {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+}
+
+fn is_marked(wanted: &Wanted<'_>, position: u16) -> bool {
+    wanted.marks[usize::from(position >> 6)] >> (position & 63) & 1 == 1
+}
+
+/// How many wanted positions come before this one.
+fn rank_of(wanted: &Wanted<'_>, position: u16) -> usize {
+    let word = usize::from(position >> 6);
+    let before: u32 = wanted.marks.iter().take(word).map(|word| word.count_ones()).sum();
+    (before + (wanted.marks[word] & ((1 << (position & 63)) - 1)).count_ones()) as usize
+}
+
+/// Puts the keys with these ranks to their positions, those that `is_asked` for at least; how many it asked for, and the
+/// positions of NaN and null among these.
+fn put<K: Key>(ranked: &Ranked<'_>, ranks: std::ops::Range<u32>, scratch: &mut Scratch<K>, is_asked: impl Fn(u16) -> bool) -> Result<(usize, Vec<(u16, bool)>)> {
+    let (zone, mut others, mut asked) = (ranked.zone, Vec::new(), 0);
+    let positions = ranked.positions(ranks.clone(), &mut scratch.bytes)?.to_vec();
+    let (mut keys, mut group) = ([0; GROUP], usize::MAX);
+    for (position, rank) in positions.into_iter().map(u16::from_le_bytes).zip(ranks) {
+        if !is_asked(position) {
+            continue;
+        }
+        asked += 1;
+        if rank >= zone.numbers {
+            others.push((position, rank < zone.numbers + zone.nans));
+            continue;
+        }
+        if rank as usize / GROUP != group {
+            group = rank as usize / GROUP;
+            ranked.group(group, &mut keys, &mut scratch.bytes)?;
+        }
+        *scratch.slots.get_mut(usize::from(position)).ok_or_else(cut_short)? = K::from_u64(keys[rank as usize % GROUP]);
+    }
+    Ok((asked, others))
+}
+
+/// Few keys: looked for from both ends of the order, for a condition on these values has asked for one of them, often.
+fn few<K: Key>(ranked: &Ranked<'_>, wanted: &Wanted<'_>, scratch: &mut Scratch<K>) -> Result<Vec<(u16, bool)>> {
+    let (mut low, mut high) = (0, ranked.zone.elements());
+    let (mut left, mut others, mut from_end) = (wanted.count, Vec::new(), true);
+    while left > 0 && low < high {
+        // Whole pages, so that they are in memory the next time.
+        let range = if from_end { ((high - 1) / RANKS_AT_ONCE * RANKS_AT_ONCE).max(low)..high } else { low..high.min(low + RANKS_AT_ONCE) };
         if from_end { high = range.start } else { low = range.end }
         from_end = !from_end;
+        let (asked, more) = put(ranked, range, scratch, |position| is_marked(wanted, position))?;
+        left = left.saturating_sub(asked);
+        others.extend(more);
     }
-    // By rank: one group after the other.
-    ranks.sort_unstable_by_key(|(_, rank)| *rank);
-    let (mut keys, mut group) = ([0; GROUP], usize::MAX);
-    let mut known: Vec<(u16, u32, Option<u64>)> = Vec::with_capacity(ranks.len());
-    for (position, rank) in ranks {
-        let mine = rank as usize / GROUP;
-        if rank < zone.numbers && mine != group {
-            ranked.group(mine, &mut keys, &mut scratch)?;
-            group = mine;
-        }
-        known.push((position, rank, keys.get(rank as usize % GROUP).copied()));
-    }
-    known.sort_unstable_by_key(|(position, ..)| *position);
-    let at = |(row, position): &(u64, u16)| {
-        let place = known.binary_search_by_key(position, |(position, ..)| *position).ok()?;
-        known.get(place).map(|(_, rank, key)| found(zone, *row, *rank, *key))
-    };
-    wanted.iter().map(at).collect::<Option<Vec<Found>>>().ok_or_else(|| Error::corrupt("a position that is not in the index"))
+    if left > 0 { Err(Error::corrupt("a position that is not in the index")) } else { Ok(others) }
 }

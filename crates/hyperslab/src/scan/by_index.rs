@@ -56,7 +56,7 @@ impl Part {
         }
         let mut set: Option<ValueSet> = None;
         for pruning in self.prunings.iter().filter(|_| self.all_pruned) {
-            let values = pruning.condition.values().filter(|_| pruning.column == column)?;
+            let values = pruning.values_of(column)?;
             set = Some(match set {
                 Some(set) => set.and(values),
                 None => values.clone(),

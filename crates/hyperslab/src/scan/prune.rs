@@ -5,29 +5,42 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+use arrow_schema::Schema;
 use hyperslab_array::{Axis, Error, Result, Selection};
 use hyperslab_formats::FilterDescription;
 
 use super::plan::Part;
-use super::predicate::BoundPredicate;
-use super::pruner::{Bounds, ColumnIndex, Condition, Known, Level, RowSet};
+use super::predicate::{BoundPredicate, Predicate};
+use super::pruner::{Bounds, ColumnIndex, Condition, Known, Level, RowSet, ValueSet};
 use super::segment::{Place, Segment, Source};
 use crate::Cancellation;
 
 /// One in so many rows: where more pass, testing values that are read anyway costs less than looking rows up.
 const DENSE: u64 = 16;
+/// Rows so near each other that reading one of them costs about as much as reading all.
+const NEAR: u64 = 1024;
+/// One in so many rows: where fewer are wanted, they are read one by one wherever they lie.
+const SPARSE: u64 = 64;
 /// Filters whose data take longer to inflate than values to be looked up in an index: deflate, bzip2.
 const SLOW: [u16; 2] = [1, 307];
 
-/// One part of a predicate that an index knows of.
+/// One part of a predicate that indexes know of: a condition on one column, or several of which one at least must hold.
 pub(super) struct Pruning {
-    pub column: String,
-    pub index: Arc<dyn ColumnIndex>,
-    pub condition: Condition,
+    any: Vec<Alternative>,
+}
+
+/// A condition on one column, and the column's index.
+struct Alternative {
+    column: String,
+    index: Arc<dyn ColumnIndex>,
+    condition: Condition,
     /// Where the rows lie in the dataset, if they are not all of it.
     place: Option<Arc<Place>>,
     /// Whether reading the column costs next to nothing beside a look-up: it lies there as it is shown.
     cheap: bool,
+    /// Whether rows are told with less work than reading the column, which nobody wants, at any selectivity: by positions
+    /// in order, where single values can be looked up.
+    told: bool,
 }
 
 /// What of the rows is left.
@@ -38,16 +51,50 @@ pub(super) enum Left {
     Rows { rows: RowSet, exact: bool },
 }
 
-/// The index of the one column that a part of a predicate speaks of.
-pub(super) fn pruning(segment: &Segment, bound: &BoundPredicate, column: &str, wanted: bool) -> Option<Pruning> {
-    let found = segment.column(column)?;
-    let (index, place) = index_of(segment, &found.source)?;
-    let condition = Condition::new(bound, &found.field)?;
-    let filtered = filters(segment, &found.source, |filters| !filters.is_empty());
-    // What an index of level X tells of data is not read where inflating them costs more than to look rows up.
-    let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW.contains(&filter.id)));
-    let cheap = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
-    Some(Pruning { column: column.to_owned(), index, condition, place, cheap })
+/// What indexes know of `predicate`, whose columns are those of `table`; `None` where one of its columns has no index, or
+/// where it is more than one condition a column.
+pub(super) fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<Pruning> {
+    let mut by_column: Vec<(String, Vec<Predicate>)> = Vec::new();
+    let alternatives = match predicate {
+        Predicate::Or(parts) if predicate.columns().len() > 1 => parts.as_slice(),
+        _ => std::slice::from_ref(predicate),
+    };
+    for alternative in alternatives {
+        let names = alternative.columns();
+        let name = names.first().filter(|_| names.len() == 1)?;
+        match by_column.iter_mut().find(|(column, _)| column == name) {
+            Some((_, mine)) => mine.push(alternative.clone()),
+            None => by_column.push((name.clone(), vec![alternative.clone()])),
+        }
+    }
+    let of_column = |(column, mut parts): (String, Vec<Predicate>)| {
+        let condition = if parts.len() == 1 { parts.pop()? } else { Predicate::Or(parts) };
+        Alternative::new(segment, &condition.bind(table).ok()?, &column, wanted.contains(&column))
+    };
+    Some(Pruning { any: by_column.into_iter().map(of_column).collect::<Option<_>>()? })
+}
+
+impl Alternative {
+    fn new(segment: &Segment, bound: &BoundPredicate, column: &str, wanted: bool) -> Option<Self> {
+        let found = segment.column(column)?;
+        let (index, place) = index_of(segment, &found.source)?;
+        let condition = Condition::new(bound, &found.field)?;
+        let filtered = filters(segment, &found.source, |filters| !filters.is_empty());
+        // What an index of level X tells of data is not read where inflating them costs more than to look rows up.
+        let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW.contains(&filter.id)));
+        let cheap = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
+        let told = !wanted && match index.level() {
+            Level::Exact => true,
+            Level::Positions => !filtered && !place.as_ref().map_or(&segment.file, |place| &place.file).is_foreign(),
+            _ => false,
+        };
+        Some(Self { column: column.to_owned(), index, condition, place, cheap, told })
+    }
+
+    /// The elements of the index's dataset that `rows` are.
+    fn selection<'a>(&self, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
+        placed(self.place.as_ref(), rows)
+    }
 }
 
 /// Whether something holds of the filters that a column's values are read through.
@@ -81,9 +128,41 @@ pub(super) fn placed<'a>(place: Option<&Arc<Place>>, rows: &'a Selection) -> Res
 }
 
 impl Pruning {
-    /// The elements of the index's dataset that `rows` are.
-    fn selection<'a>(&self, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
-        placed(self.place.as_ref(), rows)
+    /// The least that an index of it knows.
+    fn level(&self) -> Level {
+        self.any.iter().map(|one| one.index.level()).min().unwrap_or(Level::Zone)
+    }
+
+    /// The set of values that the condition leaves of `column`, where it is of that column alone.
+    pub(super) fn values_of(&self, column: &str) -> Option<&ValueSet> {
+        let [one] = self.any.as_slice() else { return None };
+        one.condition.values().filter(|_| one.column == column)
+    }
+
+    /// At least and at most so many of `rows` pass.
+    fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Bounds> {
+        let mut bounds = Bounds::default();
+        for one in &self.any {
+            let here = one.index.count(&*one.selection(rows)?, &one.condition, cancellation)?;
+            bounds = Bounds { least: bounds.least.max(here.least), most: bounds.most.saturating_add(here.most) };
+        }
+        Ok(Bounds { most: bounds.most.min(rows.element_count()?), ..bounds })
+    }
+
+    /// Which of `rows` pass.
+    fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Known> {
+        let mut known: Option<Known> = None;
+        for one in &self.any {
+            let here = one.index.rows(&*one.selection(rows)?, &one.condition, cancellation)?;
+            known = Some(match known {
+                None => here,
+                Some(known) => {
+                    let hits = known.hits.or(&here.hits);
+                    Known { candidates: known.candidates.or(&here.candidates).and_not(&hits), hits }
+                }
+            });
+        }
+        Ok(known.unwrap_or_default())
     }
 }
 
@@ -92,19 +171,21 @@ impl Part {
     pub(super) fn left(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Left> {
         let counters = self.segment.file.session().counters();
         let (mut rows, mut exact): (Option<RowSet>, bool) = (None, self.all_pruned);
-        let of_rows = selection;
         for pruning in &self.prunings {
-            let selection = &*pruning.selection(of_rows)?;
-            let blocks = pruning.index.blocks(selection, &pruning.condition)?;
-            counters.add_index_blocks(blocks.all, blocks.pruned);
-            if pruning.index.level() >= Level::Keys && pruning.cheap {
-                let bounds = pruning.index.count(selection, &pruning.condition, cancellation)?;
+            for one in &pruning.any {
+                let blocks = one.index.blocks(&*one.selection(selection)?, &one.condition)?;
+                counters.add_index_blocks(blocks.all, blocks.pruned);
+            }
+            // Where everything is told so far, this is not what makes somebody read.
+            let unread = exact && pruning.any.iter().all(|one| one.told);
+            if pruning.level() >= Level::Keys && !unread && pruning.any.iter().all(|one| one.cheap) {
+                let bounds = pruning.count(selection, cancellation)?;
                 if bounds.least > count / DENSE {
                     exact = false;
                     continue;
                 }
             }
-            let Known { hits, candidates } = pruning.index.rows(selection, &pruning.condition, cancellation)?;
+            let Known { hits, candidates } = pruning.rows(selection, cancellation)?;
             exact &= candidates.is_empty();
             let here = if candidates.is_empty() { hits } else { hits.or(&candidates) };
             let both = match rows {
@@ -130,7 +211,7 @@ impl Part {
         }
         let mut bounds = Bounds { least: 0, most: count };
         for pruning in &self.prunings {
-            let here = pruning.index.count(&*pruning.selection(&self.selection)?, &pruning.condition, cancellation)?;
+            let here = pruning.count(&self.selection, cancellation)?;
             bounds.most = bounds.most.min(here.most);
             if self.all_pruned && self.prunings.len() == 1 {
                 bounds.least = here.least;
@@ -145,7 +226,7 @@ impl Part {
             return Ok(None);
         }
         if let [only] = self.prunings.as_slice()
-            && let Some(count) = only.index.count(&*only.selection(&self.selection)?, &only.condition, cancellation)?.exact()
+            && let Some(count) = only.count(&self.selection, cancellation)?.exact()
         {
             return Ok(Some(count));
         }
@@ -154,12 +235,12 @@ impl Part {
 
     /// Numbers of the selected rows that pass, where indexes alone tell.
     pub(super) fn rows_by_index(&self, cancellation: &Cancellation) -> Result<Option<RowSet>> {
-        if !self.all_pruned || self.prunings.iter().any(|pruning| pruning.index.level() < Level::Positions) {
+        if !self.all_pruned || self.prunings.iter().any(|pruning| pruning.level() < Level::Positions) {
             return Ok(None);
         }
         let mut rows: Option<RowSet> = None;
         for pruning in &self.prunings {
-            let known = pruning.index.rows(&*pruning.selection(&self.selection)?, &pruning.condition, cancellation)?;
+            let known = pruning.rows(&self.selection, cancellation)?;
             if !known.candidates.is_empty() {
                 return Ok(None);
             }
@@ -184,23 +265,53 @@ impl Part {
         Ok(told)
     }
 
+    /// `narrowed`, where these columns are to be read.
+    pub(super) fn narrowed(&self, selection: &Selection, rows: &RowSet, columns: &[String]) -> Result<Option<(Selection, RowSet)>> {
+        let mut sources = columns.iter().filter_map(|name| self.segment.column(name));
+        let costly = sources.any(|column| !column.field.data_type().is_primitive() || filters(&self.segment, &column.source, |filters| !filters.is_empty()));
+        narrowed(selection, &self.segment.shape, rows, costly)
+    }
+
     /// For people: which indexes are asked, and what they leave.
     pub(super) fn explain_prunings(&self) -> Result<Vec<String>> {
-        self.prunings.iter().map(|pruning| {
-            let blocks = pruning.index.blocks(&*pruning.selection(&self.selection)?, &pruning.condition)?;
+        let of_column = |one: &Alternative| {
+            let blocks = one.index.blocks(&*one.selection(&self.selection)?, &one.condition)?;
             let left = blocks.all - blocks.pruned;
-            Ok(format!("index {} on {}: {left} of {} blocks left", pruning.index.level().letter(), pruning.column, blocks.all))
-        }).collect()
+            Ok(format!("index {} on {}: {left} of {} blocks left", one.index.level().letter(), one.column, blocks.all))
+        };
+        self.prunings.iter().map(|pruning| Ok(pruning.any.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or "))).collect()
     }
 }
 
+/// Whether reading `rows` one by one costs more than reading all of `count`: they are many, and what lies between them is
+/// not worth leaving out. `below` rows lie at each position. What is `costly` to read is left out, too, where many rows pass
+/// but lie together: chunks of filtered data, and texts.
+fn everywhere(rows: &RowSet, count: u64, below: u64, costly: bool) -> bool {
+    if rows.len() <= count / SPARSE {
+        return false;
+    }
+    if !costly && rows.len() > count / DENSE {
+        return true;
+    }
+    let near = (NEAR / below).max(1) * below;
+    let (mut touched, mut next) = (0, 0);
+    while let Some(row) = rows.iter_from(next).next() {
+        touched += 1;
+        next = (row / near + 1) * near;
+    }
+    touched > count.div_ceil(near) / 2
+}
+
 /// A selection of rows without those positions, along its first dimension of more than one, that have none of
-/// `rows`; and `rows` as they are numbered then. `None` where that leaves more than half.
-pub(super) fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSet) -> Result<Option<(Selection, RowSet)>> {
+/// `rows`; and `rows` as they are numbered then. `None` where that leaves more than half, or saves nothing.
+fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSet, costly: bool) -> Result<Option<(Selection, RowSet)>> {
     let extents = selection.shape();
     let Some(cut) = extents.iter().position(|count| *count > 1) else { return Ok(None) };
     let below: u64 = extents.iter().skip(cut + 1).product::<u64>().max(1);
     let (Some(axis), Some(&positions)) = (selection.axes().get(cut), extents.get(cut)) else { return Ok(None) };
+    if everywhere(rows, extents.iter().product(), below, costly) {
+        return Ok(None);
+    }
     let mut kept: Vec<u64> = Vec::new();
     let mut numbers: Vec<u64> = Vec::new();
     for row in rows.iter() {

@@ -10,7 +10,7 @@ use hyperslab_formats::ObjectId;
 
 use super::chunks;
 use super::plan::Part;
-use super::prune::{Left, narrowed};
+use super::prune::Left;
 use super::segment::Source;
 use super::spread::{Form, spread};
 use super::window::{self, Rows};
@@ -39,7 +39,8 @@ impl Part {
                 let columns = self.wanted.iter().filter_map(|name| told.get(name).cloned()).collect();
                 return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
             }
-            if let Some((selection, fewer)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+            let here = if exact { read.clone() } else { self.columns_read() };
+            if let Some((selection, fewer)) = self.narrowed(&window.selection, &rows, &here)? {
                 window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
                 (window.selection, rows) = (selection, fewer);
             }
@@ -98,7 +99,7 @@ impl Part {
             if exact {
                 return left.iter().map(|row| number(&window.selection, row)).collect();
             }
-            if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &left)? {
+            if let Some((selection, _)) = self.narrowed(&window.selection, &left, needed)? {
                 window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
                 window.selection = selection;
                 plain_window = false;
@@ -132,7 +133,7 @@ impl Part {
                     if exact {
                         return Ok(rows.len());
                     }
-                    if let Some((selection, _)) = narrowed(&window.selection, &self.segment.shape, &rows)? {
+                    if let Some((selection, _)) = self.narrowed(&window.selection, &rows, needed)? {
                         window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
                         window.selection = selection;
                     }

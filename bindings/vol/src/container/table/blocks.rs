@@ -8,12 +8,13 @@ use std::sync::OnceLock;
 use super::Table;
 use super::kernel::{Lane, put_together, take_apart};
 use super::store::{Backing, Batch, Store, parts_of};
-use crate::container::fault::{Fault, Result, fault};
+use crate::container::fault::{Result, fault};
+use crate::container::ranks::one_of_several;
 
 /// How many elements are taken apart at a time: their bytes stay in the processor's cache.
 const BLOCK_ELEMENTS: usize = 32 << 10;
 /// How many bytes one call writes. For more at once the system looks for large pieces of memory, which take it longer
-/// to find than all else takes.
+/// to find than all else takes; for the same reason columns do not begin at multiples of it.
 const WRITTEN_BYTES: usize = 128 << 10;
 /// Interleaved records of this many bytes are worth another thread, each.
 const THREAD_BYTES: usize = 8 << 20;
@@ -86,19 +87,24 @@ impl Table {
 
     /// How many threads shall move `count` elements of `stride` bytes between records and these leaves in a file.
     fn threads_for(&self, parts: &[Part], count: usize, stride: usize) -> usize {
-        let alone = self.ranks.as_ref().is_none_or(|ranks| ranks.size == 1);
-        if parts.len() < 2 || !alone { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
+        if parts.len() < 2 || one_of_several() { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
     }
 
     /// Takes `count` elements from `source`, one every `stride` bytes, into the leaves from element `start` on.
     pub(crate) fn write(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
+        self.put(parts, start, count, source, stride)?;
+        if self.ranks.is_some() {
+            parts.iter().for_each(|part| self.note(part.leaf, start, count as u64));
+        }
+        Ok(())
+    }
+
+    /// As [`Table::write`], of what other processes know or need not know.
+    pub(super) fn put(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
         self.own(None)?;
         self.touched = self.touched.max(start + count as u64);
         let (in_file, in_memory) = self.in_file_and_memory(parts);
-        if !in_memory.is_empty() && self.ranks.is_some() {
-            return Err(Fault::unsupported("values of variable length written to a file that several MPI ranks have open"));
-        }
         for part in &in_memory {
             let lane = self.lane(part);
             let Store::Memory(all) = &mut self.stores[part.leaf] else { continue };

@@ -40,7 +40,8 @@ impl Table {
         // Programs share the first dimension out.
         let lines = space.shape().first().copied().filter(|lines| *lines > 0).unwrap_or(1);
         let starts = match &self.ranks {
-            Some(ranks) if capacity.is_multiple_of(lines) => ranks.shares(lines).into_iter().map(|line| line * (capacity / lines)).collect(),
+            // Columns of variable length are published by one process, behind all else.
+            Some(ranks) if capacity.is_multiple_of(lines) && !self.has_heap() => ranks.shares(lines).into_iter().map(|line| line * (capacity / lines)).collect(),
             _ => vec![0, capacity],
         };
         let mut batches: Vec<Batch> = Vec::new();
@@ -178,13 +179,18 @@ impl Table {
         let to = if zeros { to.min(self.touched) } else { to };
         let width = self.kind.bytes();
         let element = if zeros { vec![0; width] } else { self.fill.clone() };
-        let parts = self.every_part();
+        // Of several processes one fills the file, and each its memory.
+        let (leads, mut parts) = (self.leads(), self.every_part());
+        parts.retain(|part| leads || matches!(self.stores[part.leaf], Store::Memory(_)));
+        if parts.is_empty() {
+            return Ok(());
+        }
         let block = self.block().min(to.saturating_sub(from));
         let many: Vec<u8> = element.iter().copied().cycle().take(width * block as usize).collect();
         let mut at = from;
         while at < to {
             let now = (to - at).min(block);
-            self.write(&parts, at, now as usize, &many, width)?;
+            self.put(&parts, at, now as usize, &many, width)?;
             at += now;
         }
         Ok(())
@@ -195,6 +201,7 @@ impl Table {
         match self.ranks.clone() {
             None => self.change_shape(from, to),
             Some(ranks) => {
+                self.check_lines_stay(from, to)?;
                 // What was written before is there, and what is written after comes after.
                 ranks.agree(self.own(None))?;
                 let outcome = self.change_shape(from, to);
@@ -215,6 +222,7 @@ impl Table {
                 self.touched = self.capacity;
             }
             let old = std::mem::replace(&mut self.count, count);
+            self.forget(count);
             for (leaf, store) in self.leaves.iter().zip(&mut self.stores) {
                 if let Store::Memory(bytes) = store {
                     bytes.resize(leaf.bytes * count.max(old.min(count)) as usize, 0);
@@ -224,7 +232,7 @@ impl Table {
                 self.capacity = count;
                 self.touched = self.touched.min(count);
             }
-            return if self.leads() { self.fill_elements(old, count) } else { Ok(()) };
+            return self.fill_elements(old, count);
         }
         let mut next = Self::create(&self.kind, to, &self.folder, self.ranks.as_ref(), self.fill.clone())?;
         let parts = self.every_part();
@@ -244,6 +252,7 @@ impl Table {
 
     /// A table of its own with the same values.
     pub(crate) fn duplicate(&self, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
+        self.check_known("a copy of")?;
         let mut copy = Self::create(&self.kind, space, folder, ranks, self.fill.clone())?;
         let parts = self.every_part();
         let width = self.kind.bytes();

@@ -4,6 +4,9 @@
 use crate::container::fault::{Result, fault};
 use crate::container::values;
 
+#[cfg(target_arch = "x86_64")]
+use super::vector;
+
 /// Records that are taken member by member: their bytes stay in the processor's nearest cache.
 const NEAR_RECORDS: usize = 512;
 /// Records of this many bytes together go past the caches when they are put together: they would push out all else.
@@ -52,6 +55,15 @@ fn quads(lanes: &[Lane]) -> (Vec<usize>, Vec<usize>) {
     (found, left)
 }
 
+/// The quads in the order of their places in the record; `None` where they leave bytes of it between them.
+#[cfg(target_arch = "x86_64")]
+fn side_by_side(quads: &[usize], lanes: &[Lane], stride: usize) -> Option<Vec<usize>> {
+    let mut ordered = quads.to_vec();
+    ordered.sort_unstable_by_key(|first| lanes[*first].at);
+    let dense = ordered.iter().enumerate().all(|(place, first)| lanes[*first].at == place * 16);
+    (dense && ordered.len() * 16 == stride).then_some(ordered)
+}
+
 /// Takes records apart: `columns[i]` gets the members at `lanes[i]`, one of each record of `stride` bytes.
 pub(super) fn take_apart(records: &[u8], stride: usize, lanes: &[Lane], columns: &mut [&mut [u8]]) -> Result<()> {
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
@@ -79,12 +91,17 @@ pub(super) fn put_together(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8]
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
     #[cfg(target_arch = "x86_64")]
-    if left.is_empty() && quads.len() * 16 == stride && count * stride >= STREAMED_BYTES && records.as_ptr().addr().is_multiple_of(16) {
-        // SAFETY: `records_in` has checked that the records and the columns hold `count`; each record is a multiple
-        // of 16 bytes long, and the first one begins at such.
-        unsafe { vector::together_streamed(columns, &quads, lanes, records, stride, count) };
-        return Ok(());
-    }
+    if left.is_empty() && count * stride >= STREAMED_BYTES && records.as_ptr().addr().is_multiple_of(16)
+        && let Some(quads) = side_by_side(&quads, lanes, stride) {
+            // SAFETY: `records_in` has checked that the records and the columns hold `count`; each record is nothing
+            // but quads, and the first one begins at a multiple of 16 bytes.
+            unsafe {
+                if !vector::together_in_lines(columns, &quads, lanes, records, stride, count) {
+                    vector::together_streamed(columns, &quads, lanes, records, stride, count);
+                }
+            }
+            return Ok(());
+        }
     for near in (0..count).step_by(NEAR_RECORDS) {
         let now = near..count.min(near + NEAR_RECORDS);
         #[cfg(target_arch = "x86_64")]
@@ -99,97 +116,6 @@ pub(super) fn put_together(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8]
     }
     let _ = quads;
     Ok(())
-}
-
-#[cfg(target_arch = "x86_64")]
-mod vector {
-    //! Four members of four records at a time, in registers of 16 bytes, which every x86-64 has.
-
-    use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_sfence, _mm_storeu_ps, _mm_stream_ps, _mm_unpackhi_ps, _mm_unpacklo_ps};
-    use std::ops::Range;
-
-    use super::Lane;
-
-    fn turn([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
-        // SAFETY: these instructions are part of x86-64.
-        unsafe {
-            let (ab_low, cd_low, ab_high, cd_high) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d), _mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
-            [_mm_movelh_ps(ab_low, cd_low), _mm_movehl_ps(cd_low, ab_low), _mm_movelh_ps(ab_high, cd_high), _mm_movehl_ps(cd_high, ab_high)]
-        }
-    }
-
-    /// # Safety
-    /// The records from `at` on and each of the four columns must hold the records of `range`.
-    pub(super) unsafe fn apart(records: &[u8], stride: usize, at: usize, columns: &mut [&mut [u8]], range: Range<usize>) {
-        let [a, b, c, d] = columns else { return };
-        let to = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr(), d.as_mut_ptr()];
-        let mut i = range.start;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let from = records.as_ptr().add(at);
-            while i + 4 <= range.end {
-                let record = |j: usize| _mm_loadu_ps(from.add((i + j) * stride).cast());
-                for (to, four) in to.iter().zip(turn([record(0), record(1), record(2), record(3)])) {
-                    _mm_storeu_ps(to.add(i * 4).cast(), four);
-                }
-                i += 4;
-            }
-            for i in i..range.end {
-                for (j, to) in to.iter().enumerate() {
-                    std::ptr::copy_nonoverlapping(from.add(i * stride + 4 * j), to.add(i * 4), 4);
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    /// As for [`apart`].
-    pub(super) unsafe fn together(columns: &[&[u8]], records: &mut [u8], stride: usize, at: usize, range: Range<usize>) {
-        let [a, b, c, d] = columns else { return };
-        let from = [a.as_ptr(), b.as_ptr(), c.as_ptr(), d.as_ptr()];
-        let mut i = range.start;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let to = records.as_mut_ptr().add(at);
-            while i + 4 <= range.end {
-                for (j, record) in turn(from.map(|from| _mm_loadu_ps(from.add(i * 4).cast()))).into_iter().enumerate() {
-                    _mm_storeu_ps(to.add((i + j) * stride).cast(), record);
-                }
-                i += 4;
-            }
-            for i in i..range.end {
-                for (j, from) in from.iter().enumerate() {
-                    std::ptr::copy_nonoverlapping(from.add(i * 4), to.add(i * stride + 4 * j), 4);
-                }
-            }
-        }
-    }
-
-    /// As [`together`] for records that are nothing but fours of members, each record written once and past the
-    /// caches, so that the memory it goes to is not read first.
-    ///
-    /// # Safety
-    /// As for [`apart`], and every four of a record must begin at a multiple of 16 bytes.
-    pub(super) unsafe fn together_streamed(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) {
-        let whole = count / 4 * 4;
-        // SAFETY: the caller's promise.
-        unsafe {
-            let to = records.as_mut_ptr();
-            for i in (0..whole).step_by(4) {
-                for first in quads {
-                    let four = [0, 1, 2, 3].map(|j| _mm_loadu_ps(columns.get_unchecked(first + j).as_ptr().add(i * 4).cast()));
-                    let at = lanes.get_unchecked(*first).at;
-                    for (j, record) in turn(four).into_iter().enumerate() {
-                        _mm_stream_ps(to.add((i + j) * stride + at).cast(), record);
-                    }
-                }
-            }
-            _mm_sfence();
-            for first in quads {
-                together(&columns[*first..*first + 4], records, stride, lanes[*first].at, whole..count);
-            }
-        }
-    }
 }
 
 fn gather(source: &[u8], stride: usize, width: usize, out: &mut [u8]) {
@@ -262,6 +188,7 @@ mod tests {
             (35, four(7)),
             (32, [four(4), vec![lane(16, 8, 1), lane(24, 8, 8)]].concat()),
             (16, four(4)),
+            (32, [four(8).split_off(4), four(4)].concat()),
             (40, vec![lane(1, 4, 4), lane(5, 4, 1), lane(9, 16, 4), lane(30, 2, 2), lane(25, 3, 1), lane(39, 1, 1)]),
             (4, vec![lane(0, 4, 1)]),
             (12, vec![lane(8, 4, 1), lane(4, 4, 1), lane(0, 4, 1)]),
@@ -275,9 +202,9 @@ mod tests {
                 for (lane, column) in lanes.iter().zip(&columns) {
                     assert!(*column == naive(&records, stride, lane, count), "{lane:?} of {stride}, {count} times");
                 }
-                for shift in [0, 4] {
-                    let mut room = vec![0xa5; records.len() + 32];
-                    let start = room.as_ptr().align_offset(16) + shift;
+                for shift in [0, 4, 16, 32, 48] {
+                    let mut room = vec![0xa5; records.len() + 128];
+                    let start = room.as_ptr().align_offset(64) + shift;
                     let back = &mut room[start..start + records.len()];
                     put_together(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &lanes, back, stride)?;
                     let covered = |i: usize| lanes.iter().any(|lane| (lane.at..lane.at + lane.bytes).contains(&(i % stride)));

@@ -2,9 +2,9 @@
 //! the Arrow file that will be published, written and read by position.
 //!
 //! - [`store`]: memory, or record batches of a file; [`blocks`]: elements between a program's memory and the stores;
-//!   [`kernel`]: records to columns and back
+//!   [`kernel`]: records to columns and back, `vector`: by vector registers
 //! - [`grow`]: room for elements, changes of shape, copies; [`frame`]: the Arrow file around the values;
-//!   [`loaded`]: values that come from elsewhere
+//!   [`loaded`]: values that come from elsewhere; [`written`]: columns that several processes write and one publishes
 
 mod blocks;
 mod frame;
@@ -12,6 +12,9 @@ mod grow;
 mod kernel;
 mod loaded;
 mod store;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+mod written;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +49,8 @@ pub(crate) struct Table {
     fill: Vec<u8>,
     /// Keeps what blob names point at.
     arenas: Vec<Arc<Arena>>,
+    /// Of each leaf in memory what this process has written, where it is one of several.
+    written: Vec<written::Runs>,
     pub(crate) changed: bool,
 }
 
@@ -63,6 +68,7 @@ impl Table {
             kind: kind.clone(),
             stores: leaves.iter().map(|_| Store::Memory(Vec::new())).collect(),
             batches: Vec::new(),
+            written: vec![Vec::new(); leaves.len()],
             columns,
             leaves,
             count: 0,
@@ -84,7 +90,7 @@ impl Table {
         let mut table = Self::empty(kind, folder, ranks, fill);
         let reserved = table.reserve(count, count, space).and_then(|()| {
             table.count = count;
-            if table.leads() { table.fill_elements(0, count) } else { Ok(()) }
+            table.fill_elements(0, count)
         });
         match ranks {
             // Who writes first must not be filled over.

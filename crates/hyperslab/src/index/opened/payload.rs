@@ -55,11 +55,11 @@ impl RowPayload<'_> {
         let pages = range.start / PAGE_BYTES..range.end.div_ceil(PAGE_BYTES);
         if pages.clone().all(|page| self.row.is_marked(first_sum + page)) {
             out.resize(range.len(), 0);
-            return self.segment.file.read_exact_at(span.offset + range.start as u64, out);
+            return self.segment.read_at(span.offset + range.start as u64, out);
         }
         let start = pages.start * PAGE_BYTES;
         out.resize((pages.end * PAGE_BYTES).min(span.length) - start, 0);
-        self.segment.file.read_exact_at(span.offset + start as u64, out)?;
+        self.segment.read_at(span.offset + start as u64, out)?;
         for (page, bytes) in pages.clone().zip(out.chunks(PAGE_BYTES)) {
             if self.row.checksums.get(first_sum + page) != Some(&crc32fast::hash(bytes)) {
                 return Err(self.segment.damaged_part());

@@ -58,8 +58,7 @@ impl Part {
             if dimensions.answer(conjunct, &bound, cancellation)? {
                 continue;
             }
-            let names = conjunct.columns();
-            let known = names.first().filter(|_| names.len() == 1).and_then(|name| pruning(&segment, &bound, name, wanted.contains(name)));
+            let known = pruning(&segment, table, conjunct, wanted);
             all_pruned &= known.is_some();
             prunings.extend(known);
             residual = Some(match residual.take() {

@@ -1,15 +1,17 @@
 //! Parser: words to a predicate, by precedence. Conditions and values are one grammar, so that a
 //! parenthesis may hold either; what does not belong together is refused where it stands.
 
+mod call;
 mod compared;
+mod joined;
 
 use hyperslab_array::{Error, Result};
 
-use compared::{compare, null};
+use joined::{joined, negate, single_or};
 
 use super::constant::folded_step;
 use super::lex::{Word, error_at, words};
-use super::value::{Function, Operator, Step, Value};
+use super::value::{Operator, Step, Value};
 use super::{Comparison, Literal, Predicate};
 
 /// Deepest nesting of parentheses, `not` and signs. JSON of what is nested as deeply can still be read.
@@ -275,82 +277,6 @@ impl Parser<'_> {
         matches!(self.words.get(self.next + ahead), Some((_, Word::Name { text, quoted: false }))
             if ["and", "or", "xor", "andnot", "minus", "in", "between", "is", "like", "not"].iter().any(|word| text.eq_ignore_ascii_case(word)))
     }
-
-    /// A function, whose name comes next: of numbers, or one that makes a condition.
-    fn call(&mut self, name: &str, start: usize) -> Result<Node> {
-        self.next += 1;
-        let mut arguments = Vec::new();
-        if !self.symbol("(") {
-            return Err(self.error("expected `(`"));
-        }
-        loop {
-            let behind = self.next;
-            let argument = self.expression(OR)?;
-            arguments.push(self.value(argument, behind)?);
-            if !self.symbol(",") {
-                break;
-            }
-        }
-        if !self.symbol(")") {
-            return Err(self.error("expected `,` or `)`"));
-        }
-        let number = |text: &str| Value::constant(Literal::Number(text.to_owned()));
-        let lower = name.to_ascii_lowercase();
-        if let ("isnan" | "isinf" | "isfinite" | "isnull" | "exists", [one]) = (lower.as_str(), arguments.as_slice()) {
-            if let Some(place) = one.as_constant().map(|_| start) {
-                return Err(self.error_at_word(place, &format!("{name} of a constant")));
-            }
-            let magnitude = one.clone().then(Step::Function(Function::Abs));
-            return Ok(Node::Condition(match lower.as_str() {
-                "isnan" => compare(one.clone(), Comparison::NotEqual, one.clone()),
-                "isinf" => compare(magnitude, Comparison::Equal, number("inf")),
-                "isfinite" => compare(magnitude, Comparison::Less, number("inf")),
-                _ => negate(null(one), lower == "exists"),
-            }));
-        }
-        let Some(function) = Function::named(name) else {
-            let message = format!("there is no function {name:?} (nearest: {}), which is called", Function::nearest(name));
-            return Err(self.error_at_word(start, &message));
-        };
-        if arguments.len() != function.arity() {
-            let message = format!("{name} takes {} and not {} arguments, called", function.arity(), arguments.len());
-            return Err(self.error_at_word(start, &message));
-        }
-        if function == Function::Pow {
-            return self.step(arguments, Step::Operator(Operator::Power), start).map(Node::Value);
-        }
-        self.step(arguments, Step::Function(function), start).map(Node::Value)
-    }
-}
-
-fn joined(left: Predicate, binary: Binary, right: Predicate) -> Predicate {
-    // What is joined by the same word is one level, however long.
-    match (binary, left) {
-        (Binary::Or, Predicate::Or(parts)) => Predicate::Or(with(parts, right)),
-        (Binary::Or, left) => Predicate::Or(vec![left, right]),
-        (Binary::Xor, Predicate::Xor(parts)) => Predicate::Xor(with(parts, right)),
-        (Binary::Xor, left) => Predicate::Xor(vec![left, right]),
-        (Binary::AndNot, left) => joined(left, Binary::And, negate(right, true)),
-        (_, Predicate::And(parts)) => Predicate::And(with(parts, right)),
-        (_, left) => Predicate::And(vec![left, right]),
-    }
-}
-
-fn with(mut parts: Vec<Predicate>, last: Predicate) -> Vec<Predicate> {
-    parts.push(last);
-    parts
-}
-
-fn single_or(mut parts: Vec<Predicate>, all: fn(Vec<Predicate>) -> Predicate) -> Predicate {
-    match parts.pop() {
-        Some(only) if parts.is_empty() => only,
-        Some(last) => all(with(parts, last)),
-        None => all(parts),
-    }
-}
-
-fn negate(predicate: Predicate, negated: bool) -> Predicate {
-    if negated { Predicate::Not(Box::new(predicate)) } else { predicate }
 }
 
 #[cfg(test)]

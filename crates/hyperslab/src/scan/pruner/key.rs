@@ -104,6 +104,27 @@ impl KeyType {
         }
     }
 
+    /// The bits of the value of a key.
+    pub fn bits(self, key: u64) -> u64 {
+        let sign = 1u64 << (8 * self.width() - 1);
+        match self {
+            Self::Boolean | Self::Unsigned(_) => key,
+            Self::Signed(_) => key ^ sign,
+            Self::Float(_) if key & sign != 0 => key ^ sign,
+            Self::Float(_) => !key & (sign | (sign - 1)),
+        }
+    }
+
+    /// The bits of a NaN; 0 for types that have none.
+    pub fn nan(self) -> u64 {
+        match self {
+            Self::Float(2) => f16::NAN.to_bits().into(),
+            Self::Float(4) => f32::NAN.to_bits().into(),
+            Self::Float(_) => f64::NAN.to_bits(),
+            _ => 0,
+        }
+    }
+
     /// The value of a key that is an integer, exactly (booleans are 0 and 1).
     pub fn integer(self, key: u64) -> i128 {
         match self {

@@ -289,6 +289,10 @@ impl RowSet {
         pieces.into_par_iter().for_each(|(number, chunk, slots)| chunk.write(number, slots));
         rows
     }
+    /// As [`RowSet::to_vec`], in the threads of a session.
+    pub fn numbers(&self, session: &crate::Session) -> hyperslab_array::Result<Vec<u64>> {
+        session.compute(|| Ok(self.to_vec()))
+    }
     /// Whether `row` is one.
     pub fn contains(&self, row: u64) -> bool {
         let place = self.chunks.binary_search_by_key(&(row / ROWS), |(number, _)| *number);

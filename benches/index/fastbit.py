@@ -1,0 +1,57 @@
+"""FastBit beside the index: its partition of the same columns, its index, its answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+from typing import Any
+
+#: Bins of two significant digits, a bitmap each, compressed by words: what FastBit does by itself, and FastQuery asked for.
+INDEX = "<binning precision=2/><encoding equality/>"
+#: Milliseconds for a bitmap of 64 million values, as the issue that asked for this index states them.
+STATED = {1e-6: 0.03, 1e-4: 13.0, 1e-2: 27.0, 0.1: 108.0, 0.5: 360.0}
+
+
+def program() -> pathlib.Path | None:
+    """FastBit with its measuring program, built where it is not yet; `None` where it cannot be built."""
+    folder = pathlib.Path(os.path.expanduser("~/.cache/hyperslab/fastbit6"))
+    made = folder / "fastbit"
+    source = pathlib.Path(__file__).with_name("fastbit.cpp")
+    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+        print("building FastBit (some minutes, once)", flush=True)
+        done = subprocess.run([str(source.with_name("fastbit.sh")), str(folder)], capture_output=True, text=True)
+        if done.returncode != 0:
+            print("FastBit is not built:", done.stderr.strip()[-400:])
+            return None
+    return made
+
+
+def partition(folder: pathlib.Path, columns: dict[str, Any]) -> pathlib.Path:
+    """The columns as FastBit has them."""
+    part = folder / "fastbit"
+    if (part / "-part.txt").exists():
+        return part
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    count = 0
+    for name, values in columns.items():
+        values.astype("<f4", copy=False).tofile(part / name)
+        count = len(values)
+    head = f"BEGIN HEADER\nName = particles\nNumber_of_rows = {count}\nNumber_of_columns = {len(columns)}\nEND HEADER\n"
+    (part / "-part.txt").write_text(head + "".join(f"\nBegin Column\nname = {name}\ndata_type = FLOAT\nEnd Column\n" for name in columns))
+    return part
+
+
+def ask(built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float]) -> dict[str, Any]:
+    """Build and answers; a threshold is the float32 as the shortest text that is the same double."""
+    (part / f"{column}.idx").unlink(missing_ok=True)
+    texts = [repr(threshold) for threshold in thresholds.values()]
+    done = subprocess.run([str(built), str(part), column, other, INDEX, *texts], capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{"):])
+    index = part / f"{column}.idx"
+    found["bytes"] = index.stat().st_size if index.exists() else 0
+    found["answers"] = {f"{selectivity:g}": answer for selectivity, answer in zip(thresholds, found["answers"])}
+    return found

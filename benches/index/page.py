@@ -1,0 +1,159 @@
+"""docs/benchmarks-index.md, of what run.py has measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fastbit
+
+HEAD = """# Benchmarks of indexes
+
+`make bench-index` makes its data (1.3 GB for 64 million particles), measures, and prints this page (`PARTS=queries` measures a
+part again, `benches/index/run.py --page` prints what was measured before). Times are milliseconds, medians of repeated runs in
+one process, after one that is not counted; builds are the best of three, each in a process of its own, and include bringing the
+index to the disk. Queries with the index and without run in turns. The memory scan is numpy's comparison of the column in
+memory on two threads. *Bitmap* is the hits as bits, *values* are those of the condition's own column. Positions, values and
+counts of the tables by level are those of the index itself; of level P, what was looked up in the data for an edge is kept for
+the next question about the same edge, and *first* is with edges that nobody asked for before."""
+
+MEASURED = """FastBit is built here from its published sources (`benches/index/fastbit.sh`; version 1.3.7.4 of 2013, one thread, -O2), with bins of
+two significant digits and a bitmap for each, as FastQuery had it. Its columns are in memory, too, when it is asked."""
+STATED = """FastBit could not be built here: its figures are those of the issue that asked for this index, one thread of the same kind of
+machine."""
+
+
+def table(head: list[str], rows: list[list[Any]]) -> str:
+    def shown(cell: Any) -> str:
+        return "" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else str(cell)
+
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(map(shown, row)) + " |" for row in rows])
+
+
+def keys(found: dict[str, Any], start: str) -> list[tuple[str, Any]]:
+    """Selectivity and what was measured at it, of what begins with `start`."""
+    return [(key.removeprefix(start), value) for key, value in found.items() if key.startswith(start)]
+
+
+def fastbit_of(kept: dict[str, Any], dataset: str, selectivity: str, what: str) -> float | None:
+    measured = kept.get("fastbit")
+    if measured:
+        return float(measured[dataset]["answers"][selectivity][what])
+    return fastbit.STATED[float(selectivity)] if what == "bitmap" else None
+
+
+def build(kept: dict[str, Any]) -> list[str]:
+    rows = [[name, threads, speed, f"{100 * share:.1f}"] for name, threads, speed, share in kept["build"]]
+    size = kept["particles"] * 4
+    for dataset, found in (kept.get("fastbit") or {}).items():
+        rows.append([f"{dataset}, FastBit", 1, size / found["build_ms"], f"{100 * found['bytes'] / (size * 1e6):.1f}"])
+    return ["## Build and size", f"{kept['particles']} million float32, {size} MB a column", table(["build", "threads", "GB/s", "% of the column"], rows)]
+
+
+def answers(kept: dict[str, Any]) -> list[str]:
+    said = []
+    name = "FastBit" if kept.get("fastbit") else "FastBit (issue)"
+    for dataset in ("ordered", "shuffled"):
+        for level in "PX":
+            rows = []
+            for s, found in keys(kept["answers"], f"{dataset} {level} "):
+                theirs = fastbit_of(kept, dataset, s, "bitmap")
+                times = None if theirs is None else f"{theirs / found['bitmap']:.0f}"
+                rows.append([s, found["scan"], theirs, found["bitmap"], times, found["bitmap first"], found["bitmap 1"], found["positions"], found["values"], found["count"]])
+            head = ["selectivity", "memory scan", name, "bitmap 2 threads", "times", "first", "1 thread", "positions", "values", "count"]
+            said += [f"## {dataset}, level {level}, milliseconds", table(head, rows)]
+        quantile, histogram = kept["answers"][f"{dataset} quantile, histogram"]
+        said.append(f"quantile {quantile:.2f} ms, histogram of 64 bins {histogram:.2f} ms")
+    return said
+
+
+def queries(kept: dict[str, Any]) -> list[str]:
+    said, slower = [], []
+    for dataset in ("ordered", "shuffled"):
+        for level in "PX":
+            rows = []
+            for s, found in keys(kept["queries"], f"{dataset} {level} "):
+                rows.append([s, *(milliseconds for pair in found.values() for milliseconds in pair)])
+                slower += [f"{dataset} {level} {s} {what} {ours / scan:.2f}" for what, (ours, scan) in found.items() if ours > 1.1 * scan]
+            head = ["selectivity", *(cell for what in ("count", "positions", "values", "histogram of another array", "histogram") for cell in (what, "scan"))]
+            said += [f"## Queries, level {level}, {dataset}: milliseconds on 2 threads, with the index and by a scan of the same file", table(head, rows)]
+    said.append(f"More than a tenth slower than the scan: {', '.join(slower) or 'nothing'}.")
+    if kept.get("fastbit"):
+        rows = []
+        for dataset in ("ordered", "shuffled"):
+            for s, found in keys(kept["queries"], f"{dataset} P "):
+                row: list[Any] = [f"{dataset} {s}"]
+                for what in ("positions", "values", "histogram"):
+                    theirs, ours = fastbit_of(kept, dataset, s, what), min(found[what][0], kept["queries"][f"{dataset} X {s}"][what][0])
+                    row += [theirs, ours, None if theirs is None else f"{theirs / ours:.0f}"]
+                rows.append(row)
+        head = ["", *(cell for what in ("positions", "values", "histogram of another array") for cell in (f"{what}: FastBit", "query", "times"))]
+        said += ["## Queries beside FastBit: milliseconds, the better of levels P and X", table(head, rows)]
+    return said
+
+
+def aims(kept: dict[str, Any]) -> list[str]:
+    """What was aimed at, and the worst of what was measured for it."""
+    rows: list[list[Any]] = []
+
+    def aim(what: str, asked: float, found: list[float], most: bool = False) -> None:
+        if found:
+            worst = max(found) if most else min(found)
+            rows.append([what, asked, worst, "yes" if (worst <= asked if most else worst >= asked) else "no"])
+
+    measured = [s for s in ("0.0001", "0.01", "0.1", "0.5")]
+    if kept.get("answers"):
+        for dataset in ("ordered", "shuffled"):
+            for level in "PX":
+                times = [(fastbit_of(kept, dataset, s, "bitmap"), kept["answers"][f"{dataset} {level} {s}"]) for s in measured]
+                aim(f"bitmaps, {dataset}, level {level}: times FastBit", 20.0, [theirs / ours["bitmap"] for theirs, ours in times if theirs is not None])
+    if kept.get("queries"):
+        for what in ("positions", "values", "histogram"):
+            for dataset in ("ordered", "shuffled"):
+                times = [(fastbit_of(kept, dataset, s, what), min(kept["queries"][f"{dataset} {level} {s}"][what][0] for level in "PX")) for s in measured]
+                aim(f"{what}{' of another array' if what == 'histogram' else ''}, {dataset}: times FastBit", 10.0, [theirs / ours for theirs, ours in times if theirs is not None])
+        aim("queries: times a scan", 1.1, [ours / scan for found in kept["queries"].values() for ours, scan in found.values()], most=True)
+    if kept.get("build"):
+        speeds = {(name, threads): speed for name, threads, speed, _ in kept["build"]}
+        aim("level P on two threads, shuffled: GB/s", 1.4, [speeds["shuffled P", 2]])
+        aim("level P on two threads, ordered: GB/s", 1.4, [speeds["ordered P", 2]])
+        aim("level P, two threads: times one", 1.9, [speeds[name, 2] / speeds[name, 1] for name in ("shuffled P", "ordered P")])
+    if kept.get("gzip"):
+        aim("gzip at 1e-4: times reading and scanning", 100.0, [kept["gzip"]["h5py"] / kept["gzip"]["index"]])
+    return ["## Aims", "From 1e-4 to 0.5; of several, the worst.", table(["aim", "asked", "measured", "met"], rows)] if rows else []
+
+
+def model(kept: dict[str, Any]) -> list[str]:
+    """56 TB on 10,000 cores, on paper."""
+    if not (kept.get("answers") and kept.get("build")):
+        return []
+    columns = 56e12 / 10_000 / (kept["particles"] * 4e6)
+    bitmap = {(level, s): columns * kept["answers"][f"shuffled {level} {s}"]["bitmap 1"] for level in "PX" for s in ("0.0001", "0.01")}
+    built = 5.6 / next(speed for name, threads, speed, _ in kept["build"] if name == "shuffled P" and threads == 1)
+    return ["## 56 TB on 10,000 cores, on paper",
+            f"ExaHDF5 asked 56 TB with an index in ten seconds. 5.6 GB a core are {columns:.0f} columns of the size above. With the slopes of one "
+            f"thread above (shuffled, level X) a core's bitmaps take {bitmap['X', '0.0001']:.0f} ms at 1e-4 and {bitmap['X', '0.01']:.0f} ms at 1e-2, and with level P "
+            f"{bitmap['P', '0.0001']:.0f} ms at 1e-4. Building P takes {built:.0f} s. This leaves out what reading the index from a cold file system costs, and what it "
+            "costs to bring answers together: it says what the processors need, no more."]
+
+
+def steps(kept: dict[str, Any]) -> list[str]:
+    found = kept["steps"]
+    return ["## Steps", f"100 steps of 262,144 float32 (105 MB): index {found['index']:.0f} ms; count {found['count']:.2f} ms (scan {found['count by a scan']:.1f}), positions {found['positions']:.2f} ms "
+            f"(scan {found['positions by a scan']:.1f}) at 1e-4; 10 steps appended: refreshed in {found['refresh']:.0f} ms, {found['built']} blocks built, {found['kept']} kept"]
+
+
+def gzip(kept: dict[str, Any]) -> list[str]:
+    found = kept["gzip"]
+    return ["## Compressed data", f"gzip, 1e-4: h5py read and numpy {found['h5py']:.0f} ms; positions by the index {found['index']:.2f} ms ({found['h5py'] / found['index']:.0f} times), "
+            f"by a query {found['query']:.2f} ms, values {found['values']:.2f} ms"]
+
+
+def page(kept: dict[str, Any]) -> str:
+    """All of it, as far as parts were measured."""
+    parts = {"build": build, "answers": answers, "queries": queries, "steps": steps, "gzip": gzip}
+    said = [HEAD, MEASURED if kept.get("fastbit") else STATED]
+    if kept.get("machine"):
+        said.append(f"Measured on {kept['machine']}, warm page cache.")
+    said += aims(kept) + [line for name, part in parts.items() if kept.get(name) for line in part(kept)] + model(kept)
+    return "\n\n".join(said)

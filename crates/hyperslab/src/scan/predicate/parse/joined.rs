@@ -1,0 +1,34 @@
+//! Joined: what becomes of two conditions with a word between them.
+
+use super::super::Predicate;
+use super::Binary;
+
+pub(super) fn joined(left: Predicate, binary: Binary, right: Predicate) -> Predicate {
+    // What is joined by the same word is one level, however long.
+    match (binary, left) {
+        (Binary::Or, Predicate::Or(parts)) => Predicate::Or(with(parts, right)),
+        (Binary::Or, left) => Predicate::Or(vec![left, right]),
+        (Binary::Xor, Predicate::Xor(parts)) => Predicate::Xor(with(parts, right)),
+        (Binary::Xor, left) => Predicate::Xor(vec![left, right]),
+        (Binary::AndNot, left) => joined(left, Binary::And, negate(right, true)),
+        (_, Predicate::And(parts)) => Predicate::And(with(parts, right)),
+        (_, left) => Predicate::And(vec![left, right]),
+    }
+}
+
+fn with(mut parts: Vec<Predicate>, last: Predicate) -> Vec<Predicate> {
+    parts.push(last);
+    parts
+}
+
+pub(super) fn single_or(mut parts: Vec<Predicate>, all: fn(Vec<Predicate>) -> Predicate) -> Predicate {
+    match parts.pop() {
+        Some(only) if parts.is_empty() => only,
+        Some(last) => all(with(parts, last)),
+        None => all(parts),
+    }
+}
+
+pub(super) fn negate(predicate: Predicate, negated: bool) -> Predicate {
+    if negated { Predicate::Not(Box::new(predicate)) } else { predicate }
+}
