@@ -17,7 +17,7 @@ STATED = {1e-6: 0.03, 1e-4: 13.0, 1e-2: 27.0, 0.1: 108.0, 0.5: 360.0}
 
 def program() -> pathlib.Path | None:
     """FastBit with its measuring program, built where it is not yet; `None` where it cannot be built."""
-    folder = pathlib.Path(os.path.expanduser("~/.cache/hyperslab/fastbit6"))
+    folder = pathlib.Path(os.path.expanduser("~/.cache/hyperslab/fastbit-2.0.3"))
     made = folder / "fastbit"
     source = pathlib.Path(__file__).with_name("fastbit.cpp")
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
