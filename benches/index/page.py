@@ -16,7 +16,7 @@ memory on two threads. *Bitmap* is the hits as bits, *values* are those of the c
 counts of the tables by level are those of the index itself; of level P, what was looked up in the data for an edge is kept for
 the next question about the same edge, and *first* is with edges that nobody asked for before."""
 
-MEASURED = """FastBit is built here from its published sources (`benches/index/fastbit.sh`; version 1.3.7.4 of 2013, one thread, -O2), with bins of
+MEASURED = """FastBit is built here from its published sources (`benches/index/fastbit.sh`; version 2.0.3, one thread, -O2), with bins of
 two significant digits and a bitmap for each, as FastQuery had it. Its columns are in memory, too, when it is asked."""
 STATED = """FastBit could not be built here: its figures are those of the issue that asked for this index, one thread of the same kind of
 machine."""
