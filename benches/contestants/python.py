@@ -6,13 +6,14 @@ The check is a value of the result, so that a run can see that all contestants r
 
 from __future__ import annotations
 
+import mmap
+import multiprocessing
 import os
 import pathlib
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import shared_memory
 from typing import Any
 
 import numpy as np
@@ -196,37 +197,39 @@ def add_h5py() -> None:
             return float(count)
 
 
-def part_of(arguments: tuple[str, str, int, int]) -> None:
+#: Memory that the processes of `add_h5py_processes` share. It has no name: these programs are killed, and a name would stay.
+shared: list[mmap.mmap] = []
+
+
+def part_of(arguments: tuple[str, int, int]) -> None:
     """One of several processes that read parts of a dataset into shared memory."""
     import h5py
 
-    path, name, start, end = arguments
-    memory = shared_memory.SharedMemory(name)
+    path, start, end = arguments
     with h5py.File(path) as f:
         d = f["x"]
-        out = np.ndarray(d.shape, d.dtype, memory.buf)
+        out = np.ndarray(d.shape, d.dtype, shared[0])
         d.read_direct(out, np.s_[start:end], np.s_[start:end])
-    del out
-    memory.close()
 
 
 def add_h5py_processes() -> None:
     import h5py
 
     pools: dict[int, ProcessPoolExecutor] = {}
-    blocks: list[shared_memory.SharedMemory] = []
 
     @work("h5py-processes", "dataset")
     def dataset(path: str, threads: int) -> float:
         with h5py.File(path) as f:
             shape, dtype, chunk = f["x"].shape, f["x"].dtype, (f["x"].chunks or (1,))[0]
         size = int(np.prod(shape)) * dtype.itemsize
-        if not blocks or blocks[0].size < size:
-            blocks.insert(0, shared_memory.SharedMemory(create=True, size=size))
-        pool = pools.setdefault(threads, ProcessPoolExecutor(threads))
+        if not shared or len(shared[0]) < size:
+            # Processes that were there before do not have it.
+            pools.clear()
+            shared[:] = [mmap.mmap(-1, size)]
+        pool = pools.setdefault(threads, ProcessPoolExecutor(threads, multiprocessing.get_context("fork")))
         cut = -(-shape[0] // threads // chunk) * chunk
-        list(pool.map(part_of, [(path, blocks[0].name, n * cut, min((n + 1) * cut, shape[0])) for n in range(threads)]))
-        return middle(np.ndarray(shape, dtype, blocks[0].buf))
+        list(pool.map(part_of, [(path, n * cut, min((n + 1) * cut, shape[0])) for n in range(threads)]))
+        return middle(np.ndarray(shape, dtype, shared[0]))
 
 
 def add_netcdf4() -> None:
