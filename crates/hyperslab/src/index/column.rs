@@ -375,8 +375,8 @@ impl ColumnIndex for IndexedColumn {
         super::values::values(self, selection, rows, cancellation)
     }
 
-    fn passing(&self, selection: &Selection, condition: &Condition, most: u64, cancellation: &Cancellation) -> Result<Option<crate::scan::pruner::Passing>> {
-        super::passing::passing(self, selection, condition, most, cancellation)
+    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<crate::scan::pruner::Passing>> {
+        super::passing::passing(self, selection, condition, sparse, cancellation)
     }
 
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks> {

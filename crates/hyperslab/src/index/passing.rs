@@ -27,6 +27,9 @@ struct Wanted<'a> {
     count: usize,
 }
 
+/// Ranks of a block, and how many they are.
+type Counted = (Vec<Range<u32>>, usize);
+
 /// Memory of one thread.
 struct Scratch<K> {
     positions: Vec<u8>,
@@ -38,7 +41,7 @@ struct Scratch<K> {
 }
 
 /// See [`crate::scan::pruner::ColumnIndex::passing`].
-pub(super) fn passing(column: &IndexedColumn, selection: &Selection, condition: &Condition, most: u64, cancellation: &Cancellation) -> Result<Option<Passing>> {
+pub(super) fn passing(column: &IndexedColumn, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
     let (Some(key_type), Some(set)) = (column.key_type, condition.values()) else { return Ok(None) };
     if key_type == KeyType::Boolean || !column.table.is_whole(selection) {
         return Ok(None);
@@ -50,7 +53,7 @@ pub(super) fn passing(column: &IndexedColumn, selection: &Selection, condition: 
         return Ok(None);
     }
     let session = column.file.session();
-    let of_blocks = |entries: &[&'_ Entry]| -> Result<Option<Vec<(Vec<Range<u32>>, usize)>>> {
+    let of_blocks = |entries: &[&'_ Entry]| -> Result<Option<Vec<Counted>>> {
         cancellation.check()?;
         let mut scratch = Vec::new();
         entries.iter().map(|entry| ranks(column, entry, set, &mut scratch)).collect()
@@ -60,7 +63,8 @@ pub(super) fn passing(column: &IndexedColumn, selection: &Selection, condition: 
     let wanted = entries.iter().zip(told.into_iter().flatten());
     let wanted: Vec<Wanted<'_>> = wanted.map(|(entry, (ranks, count))| Wanted { entry, ranks, count }).filter(|wanted| wanted.count > 0).collect();
     let count: usize = wanted.iter().map(|wanted| wanted.count).sum();
-    if count as u64 > most {
+    let elements: u64 = wanted.iter().map(|wanted| wanted.entry.place.elements()).sum();
+    if sparse.is_some_and(|share| count as u64 > elements / share.max(1)) {
         return Ok(None);
     }
     let values = Values { column, key_type, cancellation, wanted, count };
@@ -73,7 +77,7 @@ pub(super) fn passing(column: &IndexedColumn, selection: &Selection, condition: 
 }
 
 /// The ranks of a block that pass, and how many they are; `None` where some of its values are no numbers, or not there.
-fn ranks(column: &IndexedColumn, entry: &Entry, set: &ValueSet, scratch: &mut Vec<u8>) -> Result<Option<(Vec<Range<u32>>, usize)>> {
+fn ranks(column: &IndexedColumn, entry: &Entry, set: &ValueSet, scratch: &mut Vec<u8>) -> Result<Option<Counted>> {
     let Some((segment, row)) = column.table.row(entry).filter(|(_, row)| row.level == Level::Exact) else { return Ok(None) };
     if (row.zone.nans > 0 && set.has_nan()) || (row.zone.nulls > 0 && set.has_null()) {
         return Ok(None);

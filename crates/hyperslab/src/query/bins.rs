@@ -14,6 +14,10 @@ pub struct Bins {
     even: Vec<[f64; 2]>,
 }
 
+/// Counts of a bin that take turns.
+const LANES: usize = 4;
+/// Bins up to which they do.
+const FEW_BINS: usize = 1 << 10;
 /// Added to a double from 0 to 2^51 it leaves the nearest whole number in the lowest bits.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
@@ -68,20 +72,34 @@ impl Bins {
     /// Adds values to their bins. `counts` begin with one for values before the first bin and NaN, and end with one for
     /// those behind the last.
     pub fn add(&self, values: impl Iterator<Item = f64>, counts: &mut [u64]) {
-        let mut count = |slot: usize| counts.get_mut(slot).into_iter().for_each(|count| *count += 1);
         if self.even.is_empty() {
+            let mut count = |slot: usize| counts.get_mut(slot).into_iter().for_each(|count| *count += 1);
             values.for_each(|value| count(self.bin(value).map_or(0, |bin| bin + 1)));
             return;
         }
+        if self.even.len() > FEW_BINS {
+            return self.add_even::<1>(values, counts);
+        }
+        let mut all = vec![0u64; (self.even.len() + 2) * LANES];
+        self.add_even::<LANES>(values, &mut all);
+        counts.iter_mut().zip(all.chunks_exact(LANES)).for_each(|(count, lanes)| *count += lanes.iter().sum::<u64>());
+    }
+
+    /// Adds values to bins of one width, which have `LANES` counts each: one value after the other is often in the same
+    /// bin, whose count would have to be written before it is read again.
+    fn add_even<const LANES: usize>(&self, values: impl Iterator<Item = f64>, counts: &mut [u64]) {
         let last = (self.even.len() - 1) as f64;
-        for value in values {
+        for (number, value) in values.enumerate() {
             let guess = (value - self.low) * self.scale - 0.5;
             // NaN is less than nothing.
             let guess = if guess > 0.0 { guess } else { 0.0 };
             let guess = if guess < last { guess } else { last };
             let near = (guess + WHOLE).to_bits() as u32 as usize;
             if let Some([first, end]) = self.even.get(near) {
-                count(near + usize::from(value >= *first) + usize::from(value >= *end));
+                let slot = near + usize::from(value >= *first) + usize::from(value >= *end);
+                if let Some(count) = counts.get_mut(slot * LANES + number % LANES) {
+                    *count += 1;
+                }
             }
         }
     }

@@ -24,7 +24,8 @@ const WORDS_AT_ONCE: usize = 64;
 const PIECES_OF_A_TASK: usize = 8;
 /// Chunks of a dataset, at most, that are located for this.
 const MOST_CHUNKS: u64 = 1 << 16;
-/// One in so many rows: where more pass, values that lie in the file are read from there rather than from an index.
+/// One in so many rows of blocks that have any: where more pass, values that lie in the file are read from there rather than
+/// from an index.
 const DENSE: u64 = 6;
 
 /// A column whose values can be had one by one.
@@ -32,8 +33,8 @@ pub(super) struct Gathered {
     pub data_type: DataType,
     width: usize,
     stored: Option<Stored>,
-    /// Rows up to which the index of its own values is asked, where it is the condition's only column.
-    own: Option<u64>,
+    /// Whether it is the condition's only column, and its index has the values.
+    own: bool,
 }
 
 /// Values of a dataset that lie in the file as they are shown.
@@ -71,15 +72,14 @@ impl Part {
         let data_type = column.field.data_type().clone();
         let Some(width) = data_type.primitive_width().filter(|width| matches!(width, 1 | 2 | 4 | 8)) else { return Ok(None) };
         let stored = Stored::of(&self.segment, &column.source, width)?;
-        let most = if stored.is_some() { self.selection.element_count()? / DENSE } else { u64::MAX };
-        let own = self.has_values_of(name).then_some(most);
-        Ok((stored.is_some() || own.is_some()).then_some(Gathered { data_type, width, stored, own }))
+        let own = self.has_values_of(name);
+        Ok((stored.is_some() || own).then_some(Gathered { data_type, width, stored, own }))
     }
 
     /// Values from the column's own index, or the word that they are to be read; `None` where they can be neither.
     pub(super) fn found(&self, name: &str, column: &Gathered, cancellation: &Cancellation) -> Result<Option<Found>> {
-        if let Some(most) = column.own
-            && let Some(passing) = self.passing_values(name, most, cancellation)?
+        if column.own
+            && let Some(passing) = self.passing_values(name, column.stored.is_some().then_some(DENSE), cancellation)?
         {
             return Ok(Some(Found::Passing(passing)));
         }
@@ -267,7 +267,7 @@ impl Stored {
 /// Puts the values whose bits are set to the front of `out`; how many they are.
 fn compress<const N: usize>(words: &[u64], values: &[[u8; N]], out: &mut [[u8; N]]) -> usize {
     let mut next = 0;
-    for (word, values) in words.iter().zip(values.chunks(64)) {
+    for (word, values) in words.iter().zip(values.chunks(64)).filter(|(word, _)| **word != 0) {
         let count = word.count_ones() as usize;
         let slots = out.get_mut(next..next + count).unwrap_or_default();
         next += count;

@@ -222,10 +222,10 @@ impl Part {
         matches!(self.prunings.as_slice(), [only] if only.exact_on(column).is_some())
     }
 
-    /// The values that pass, where they are no more than `most` and `has_values_of` holds.
-    pub(super) fn passing_values(&self, column: &str, most: u64, cancellation: &Cancellation) -> Result<Option<Passing>> {
+    /// The values that pass, where `has_values_of` holds; see [`ColumnIndex::passing`].
+    pub(super) fn passing_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
         match self.prunings.as_slice() {
-            [only] if let Some(one) = only.exact_on(column) => one.index.passing(&*one.selection(&self.selection)?, &one.condition, most, cancellation),
+            [only] if let Some(one) = only.exact_on(column) => one.index.passing(&*one.selection(&self.selection)?, &one.condition, sparse, cancellation),
             _ => Ok(None),
         }
     }

@@ -16,9 +16,12 @@ use crate::scan::pruner::{Piece, RowSet};
 /// Bytes of values that one thread works on, at least.
 const LEAST_BYTES: usize = 256 << 10;
 
+/// A part, and its wanted columns.
+type Gathering<'a> = (&'a Part, Vec<Gathered>);
+
 impl Plan {
     /// The wanted columns where their values can be had one by one, part by part; `None` where one cannot.
-    fn gatherings(&self) -> Result<Option<Vec<(&Part, Vec<Gathered>)>>> {
+    fn gatherings(&self) -> Result<Option<Vec<Gathering<'_>>>> {
         let names = self.schema.fields();
         if names.is_empty() || self.request.limit.is_some() {
             return Ok(None);

@@ -154,8 +154,8 @@ pub trait ColumnIndex: Send + Sync {
     fn values(&self, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<Option<ArrayRef>>;
 
     /// The values where `condition` holds, in order of the rows, from the index alone; `None` where it does not have them
-    /// all, and where they are more than `most`.
-    fn passing(&self, selection: &Selection, condition: &Condition, most: u64, cancellation: &Cancellation) -> Result<Option<Passing>>;
+    /// all, and where they are more than one in `sparse` of the blocks that have any.
+    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>>;
 
     /// How many blocks the condition leaves, by zones alone: what a planner asks first.
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks>;

@@ -106,6 +106,10 @@ impl Chunk {
             Self::Bits(bits, _) => {
                 let mut next = 0;
                 for word in bits.iter() {
+                    if *word == 0 {
+                        first += 64;
+                        continue;
+                    }
                     let (mut left, count) = (*word, word.count_ones() as usize);
                     let slots = slots.get_mut(next..next + count).unwrap_or_default();
                     if count == 64 {
