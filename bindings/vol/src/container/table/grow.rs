@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 
 use super::Table;
+use super::blocks::WRITTEN_BYTES;
 use super::frame::schema_of;
 use super::store::{Backing, Batch, Store, aside, parts_of};
 use crate::container::fault::{Result, fault};
@@ -20,6 +21,15 @@ use crate::container::unique_name;
 const IN_MEMORY_BYTES: u64 = 256 << 10;
 /// How many bytes elements that are filled or copied have at a time.
 const COPIED_BYTES: usize = 1 << 20;
+
+/// What a column of so many bytes begins at a multiple of: large ones where pieces of them do that are written at once.
+fn alignment(bytes: u64) -> u64 {
+    match bytes {
+        bytes if bytes >= 8 * WRITTEN_BYTES as u64 => WRITTEN_BYTES as u64,
+        bytes if bytes >= WRITTEN_BYTES as u64 => 4096,
+        _ => ALIGNMENT,
+    }
+}
 
 impl Table {
     fn bytes_for(&self, elements: u64) -> Result<u64> {
@@ -55,9 +65,10 @@ impl Table {
             let mut offsets = Vec::with_capacity(self.leaves.len());
             for column in &self.columns {
                 for leaf in &column.leaves {
-                    offsets.push(if column.direct { values_end } else { 0 });
+                    let bytes = leaf.bytes as u64 * (end - first);
+                    offsets.push(if column.direct { values_end.next_multiple_of(alignment(bytes)) } else { 0 });
                     if column.direct {
-                        values_end = (values_end + leaf.bytes as u64 * (end - first)).next_multiple_of(if end - first > 65536 { 4096 } else { ALIGNMENT });
+                        values_end = values_end.next_multiple_of(alignment(bytes)) + bytes;
                     }
                 }
             }
