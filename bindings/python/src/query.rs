@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_array::ffi::to_ffi;
 use arrow_schema::{Field, Schema};
 use hyperslab::query::{Bins, Origin, QueryRequest};
@@ -107,8 +107,14 @@ impl Query {
 
     /// The rows of each step, as Arrow columns of unsigned 64-bit integers.
     fn positions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Column<'py>>> {
-        let positions = self.ask(py, |query, cancellation| query.positions(cancellation))?;
-        positions.into_iter().map(|rows| capsules(py, Arc::new(UInt64Array::from(rows)))).collect()
+        let positions = self.ask(py, |query, cancellation| query.position_arrays(cancellation))?;
+        positions.into_iter().map(|rows| capsules(py, rows)).collect()
+    }
+
+    /// The values of variables at the rows, a column each, where an index tells them without a scan; else `None`.
+    fn values<'py>(&self, py: Python<'py>, variables: Vec<String>) -> PyResult<Option<Vec<Column<'py>>>> {
+        let found = self.ask(py, move |query, cancellation| query.values(&variables, cancellation))?;
+        found.map(|columns| columns.into_iter().map(|values| capsules(py, values)).collect()).transpose()
     }
 
     /// The scan of some columns of the rows.

@@ -7,8 +7,8 @@ use arrow_buffer::Buffer;
 use hyperslab_array::{Error, Result};
 
 /// Memory that a session keeps for its next reads. The first touch of fresh memory costs as much as
-/// reading a gigabyte's values several times over.
-const KEPT_BYTES: usize = 128 << 20;
+/// reading a gigabyte's values several times over. What was used last stays.
+const KEPT_BYTES: usize = 256 << 20;
 /// Less than this the allocator hands out well enough.
 const LEAST_KEPT_BYTES: usize = 256 << 10;
 
@@ -45,7 +45,7 @@ impl Pool {
         let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
         let best = free.iter().enumerate().rev().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
         let number = best.map(|(number, _)| number)?;
-        Some(free.swap_remove(number))
+        Some(free.remove(number))
     }
 
     /// Never waits: a process may have been forked while one of its parent's threads held the lock.
@@ -102,14 +102,22 @@ impl AsRef<[u8]> for Values {
 impl Drop for Values {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
-        if bytes.len() < LEAST_KEPT_BYTES {
+        if bytes.len() < LEAST_KEPT_BYTES || bytes.len() > KEPT_BYTES {
             return;
         }
         let Some(mut free) = self.pool.free() else { return };
-        let kept: usize = free.iter().map(Vec::len).sum();
-        if kept + bytes.len() <= KEPT_BYTES {
-            free.push(bytes);
-        }
+        free.push(bytes);
+        let mut kept: usize = free.iter().map(Vec::len).sum();
+        let excess = free.iter().take_while(|oldest| {
+            let too_much = kept > KEPT_BYTES;
+            kept = kept.saturating_sub(if too_much { oldest.len() } else { 0 });
+            too_much
+        });
+        let excess = excess.count();
+        let dropped: Vec<Vec<u8>> = free.drain(..excess).collect();
+        // Giving memory back takes its time: others need not wait for that.
+        drop(free);
+        drop(dropped);
     }
 }
 
@@ -137,8 +145,12 @@ mod tests {
     #[test]
     fn no_more_is_kept_than_the_limit() -> Result<()> {
         let pool = Arc::new(Pool::default());
-        let taken = (0..20).map(|_| pool.take(8 << 20)).collect::<Result<Vec<_>>>()?;
+        let taken = (0..40).map(|_| pool.take(8 << 20)).collect::<Result<Vec<_>>>()?;
+        let places: Vec<_> = taken.iter().map(|values| values.as_ptr()).collect();
         drop(taken);
+        assert!(places.contains(&pool.take(8 << 20)?.as_ptr()));
+        assert_eq!(Some(&pool.take(8 << 20)?.as_ptr()), places.last(), "what came back last");
+        drop(pool.take(KEPT_BYTES + 1)?);
         let free = pool.free().ok_or_else(|| Error::internal("nobody else has it"))?;
         assert!(free.iter().map(Vec::len).sum::<usize>() <= KEPT_BYTES && !free.is_empty());
         Ok(())

@@ -181,7 +181,11 @@ class Query:
         """The values of variables at these rows: an array for one name, a tuple of arrays for several."""
         if not names:
             raise InvalidInputError("name the variables whose values are wanted", "InvalidInput")
-        table = self.table(list(dict.fromkeys(names)))
+        once = list(dict.fromkeys(names))
+        if (found := self._native.values(once)) is not None:
+            columns = {name: pa.RecordBatch._import_from_c_capsule(*capsules).column(0).to_numpy() for name, capsules in zip(once, found)}
+            return columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
+        table = self.table(once)
         arrays = tuple(_numpy(table.column(name)) for name in names)
         return arrays[0] if len(arrays) == 1 else arrays
 

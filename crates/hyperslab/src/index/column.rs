@@ -151,7 +151,7 @@ impl IndexedColumn {
     }
 
     /// The blocks that a condition's zones leave.
-    fn left<'a>(&'a self, entries: Vec<&'a Entry>, condition: &Condition) -> Vec<&'a Entry> {
+    pub(super) fn left<'a>(&'a self, entries: Vec<&'a Entry>, condition: &Condition) -> Vec<&'a Entry> {
         let set = condition.values();
         let left = |entry: &&Entry| self.table.row(entry).is_none_or(|(_, row)| !matches!(verdict(row, set), Verdict::None));
         entries.into_iter().filter(left).collect()
@@ -373,6 +373,10 @@ impl ColumnIndex for IndexedColumn {
 
     fn values(&self, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
         super::values::values(self, selection, rows, cancellation)
+    }
+
+    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<crate::scan::pruner::Passing>> {
+        super::passing::passing(self, selection, condition, sparse, cancellation)
     }
 
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks> {

@@ -17,6 +17,8 @@ pub(super) trait Key: Copy + Ord + Default + Into<u64> + Send + Sync {
     const WIDTH: usize;
     /// The key of these bits; higher ones are lost.
     fn from_u64(bits: u64) -> Self;
+    /// Writes it in the machine's own form.
+    fn store(self, slot: &mut [u8]);
     /// The memory for keys of this width.
     fn of(keys: &mut Keys) -> &mut Vec<Self>;
 }
@@ -27,6 +29,11 @@ macro_rules! keys {
             const WIDTH: usize = size_of::<$type>();
             fn from_u64(bits: u64) -> Self {
                 bits as $type
+            }
+            fn store(self, slot: &mut [u8]) {
+                if let Some(slot) = slot.first_chunk_mut() {
+                    *slot = self.to_ne_bytes();
+                }
             }
             fn of(keys: &mut Keys) -> &mut Vec<Self> {
                 &mut keys.$buffer

@@ -27,6 +27,7 @@ mod keys;
 mod manifest;
 mod opened;
 mod packed;
+mod passing;
 mod plan;
 mod quantile;
 mod ranked;

@@ -178,6 +178,28 @@ impl Ranked<'_> {
         Ok(())
     }
 
+    /// Calls `visit` with the keys of ranks in order, some at a time. `Exact` only.
+    pub fn keys_of(&self, ranks: std::ops::Range<u32>, scratch: &mut Vec<u8>, mut visit: impl FnMut(&[u64])) -> Result<()> {
+        let (start, end) = (ranks.start as usize, ranks.end as usize);
+        if start >= end {
+            return Ok(());
+        }
+        let all = self.payload.length(Part::Packed);
+        let place = |group: usize| packed::group_range(self.starts, group, all).ok_or_else(cut_short);
+        let (first, last) = (start / GROUP, (end - 1) / GROUP);
+        let base = place(first)?.start;
+        let bytes = self.payload.bytes(Part::Packed, base..place(last)?.end.max(base), scratch)?;
+        let mut keys = [0; GROUP];
+        for group in first..=last {
+            let words = place(group)?;
+            let words = words.start.checked_sub(base).and_then(|start| bytes.get(start..words.end - base)).ok_or_else(cut_short)?;
+            packed::unpack(self.sample(group), words, &mut keys);
+            let here = start.max(group * GROUP) - group * GROUP..end.min((group + 1) * GROUP) - group * GROUP;
+            visit(keys.get(here).unwrap_or_default());
+        }
+        Ok(())
+    }
+
     /// All keys in order. `Exact` only.
     #[cfg(test)]
     pub fn keys(&self, scratch: &mut Vec<u8>) -> Result<Vec<u64>> {
@@ -268,6 +290,11 @@ mod tests {
             }
             if level == Level::Exact {
                 prop_assert_eq!(&ranked.keys(&mut scratch).map_err(fail)?, &numbers);
+                for (start, end) in [(0, numbers.len()), (numbers.len() / 3, numbers.len() / 2), (numbers.len() / 2, numbers.len())] {
+                    let mut found = Vec::new();
+                    ranked.keys_of(start as u32..end as u32, &mut scratch, |keys| found.extend_from_slice(keys)).map_err(fail)?;
+                    prop_assert_eq!(&found, &numbers[start..end]);
+                }
             }
         }
         Ok(())

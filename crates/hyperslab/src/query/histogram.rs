@@ -11,7 +11,7 @@ use super::Bins;
 /// Cells of a histogram at most (1 GiB of counts).
 const MOST_CELLS: usize = 1 << 27;
 /// Cells up to which each window has a histogram of its own; beyond, it lists the cells of its rows.
-const FEW_CELLS: usize = 1 << 15;
+pub(super) const FEW_CELLS: usize = 1 << 15;
 
 /// The bins of all axes.
 pub(super) struct Grid<'a> {
@@ -84,6 +84,29 @@ impl<'a> Grid<'a> {
             }
         })
     }
+}
+
+/// Adds the bytes of values to counts as [`Bins::add`] does; whether their type has bins.
+pub(super) fn add_bytes(bins: &Bins, data_type: &DataType, bytes: &[u8], counts: &mut [u64]) -> bool {
+    macro_rules! add {
+        ($type:ty, $value:ident => $double:expr) => {
+            bins.add(bytes.as_chunks().0.iter().map(|bytes| { let $value = <$type>::from_ne_bytes(*bytes); $double }), counts)
+        };
+    }
+    match data_type {
+        DataType::Int8 => add!(i8, v => f64::from(v)),
+        DataType::Int16 => add!(i16, v => f64::from(v)),
+        DataType::Int32 => add!(i32, v => f64::from(v)),
+        DataType::Int64 => add!(i64, v => v as f64),
+        DataType::UInt8 => add!(u8, v => f64::from(v)),
+        DataType::UInt16 => add!(u16, v => f64::from(v)),
+        DataType::UInt32 => add!(u32, v => f64::from(v)),
+        DataType::UInt64 => add!(u64, v => v as f64),
+        DataType::Float32 => add!(f32, v => f64::from(v)),
+        DataType::Float64 => add!(f64, v => v),
+        _ => return false,
+    }
+    true
 }
 
 impl Totals {

@@ -2,19 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Error, Result};
 
-use super::histogram::{Grid, Totals};
+use super::histogram::{FEW_CELLS, Grid, Totals, add_bytes};
 use super::quantile::{key_type, keys, select_values};
 use super::step::{Step, steps};
 use super::variable::{Names, segment};
 use super::{Bins, OrderStatistics, QueryRequest};
 use crate::scan::predicate::Predicate;
 use crate::scan::pruner::{Bounds, KeyType};
-use crate::scan::{Plan, ScanRequest, Segment, Summary};
+use crate::scan::{ColumnByIndex, Plan, ScanRequest, Segment, Summary};
 use crate::{Cancellation, File, Session};
+
+/// Rows of a block of an index, about.
+const BLOCK_ROWS: u64 = 1 << 16;
+/// So many values are put into bins in the time of one look-up in a block.
+const VALUES_OF_A_LOOK_UP: u64 = 16;
 
 /// A question asked of arrays. Made from metadata alone; cheap to clone.
 #[derive(Clone)]
@@ -140,6 +146,11 @@ impl Query {
         self.plan(&[])?.positions(cancellation)
     }
 
+    /// As [`Query::positions`], in arrays of unsigned 64-bit integers, whose memory is used again.
+    pub fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
+        self.plan(&[])?.position_arrays(cancellation)
+    }
+
     /// Columns of the rows that satisfy the condition: variables, dimensions, what wildcards matched, `_row` and
     /// `_file`. Values are read only where the condition has left rows.
     pub fn table(&self, columns: &[String], batch_rows: usize) -> Result<Plan> {
@@ -157,6 +168,9 @@ impl Query {
     /// How many of the rows that satisfy the condition lie in each bin, row-major over `axes` (a variable and its
     /// bins each). Rows where one of the variables is null or NaN are in no bin.
     pub fn histogram(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Vec<u64>> {
+        if let Some(counts) = self.counts_of_gathered(axes, cancellation)? {
+            return Ok(counts);
+        }
         if let Some(counts) = self.counts_by_index(axes, cancellation)? {
             return Ok(counts);
         }
@@ -231,6 +245,45 @@ impl Query {
             _ => Bounds::default(),
         };
         Ok(Some(below.windows(2).map(between).collect()))
+    }
+
+    /// The values of variables at the rows that satisfy the condition, whole, where an index tells these rows and the
+    /// values can be had one by one: then no batches are read. `None` elsewhere.
+    pub fn values(&self, variables: &[String], cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
+        self.plan(variables)?.gathered(cancellation)
+    }
+
+    /// Counts in bins of one variable whose values can be had one by one, unless its index tells them with less work.
+    fn counts_of_gathered(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
+        let [(variable, bins)] = axes else { return Ok(None) };
+        if bins.count() > FEW_CELLS {
+            return Ok(None);
+        }
+        let plan = self.plan(&[variable.to_owned()])?;
+        if let Some(index) = plan.by_index(variable)?.filter(ColumnByIndex::is_exact) {
+            // Each edge is looked up in each block.
+            let look_ups = plan.row_count()?.div_ceil(BLOCK_ROWS).saturating_mul(bins.edges().len() as u64);
+            if index.numbers(cancellation)?.is_none_or(|numbers| numbers.most > look_ups.saturating_mul(VALUES_OF_A_LOOK_UP)) {
+                return Ok(None);
+            }
+        }
+        let known = AtomicBool::new(true);
+        let counts = plan.fold_gathered(
+            cancellation,
+            || vec![0u64; bins.count() + 2],
+            |counts, data_type, bytes| {
+                if !add_bytes(bins, data_type, bytes, counts) {
+                    known.store(false, Ordering::Relaxed);
+                }
+                Ok(())
+            },
+        )?;
+        let Some(counts) = counts.filter(|_| known.load(Ordering::Relaxed)) else { return Ok(None) };
+        let mut totals = vec![0; bins.count()];
+        for counts in counts {
+            totals.iter_mut().zip(counts.iter().skip(1)).for_each(|(total, count)| *total += count);
+        }
+        Ok(Some(totals))
     }
 
     /// Counts in bins of one variable, where its index alone tells them.

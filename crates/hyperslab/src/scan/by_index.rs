@@ -9,7 +9,7 @@ use hyperslab_array::{Result, Selection};
 use super::Plan;
 use super::plan::Part;
 use super::prune::{index_of, placed};
-use super::pruner::{Bounds, ColumnIndex, KeyRange, KeyType, ValueSet};
+use super::pruner::{Bounds, ColumnIndex, KeyRange, KeyType, Level, ValueSet};
 use crate::Cancellation;
 
 /// Intervals of a condition's values, at most, for which an index is asked one by one.
@@ -119,6 +119,11 @@ impl OnePart {
 impl ColumnByIndex {
     pub fn key_type(&self) -> KeyType {
         self.key_type
+    }
+
+    /// Whether all of it tells counts exactly, as far as its levels say.
+    pub fn is_exact(&self) -> bool {
+        self.parts.iter().all(|part| part.index.level() >= Level::Exact)
     }
 
     /// How many values pass that are neither null nor NaN.

@@ -4,6 +4,7 @@ mod aggregate;
 mod batches;
 mod by_index;
 mod chunks;
+mod gather;
 mod narrow;
 mod pipeline;
 mod plan;
@@ -25,6 +26,7 @@ pub(crate) use wildcard::{column_names, file_column_names, matched_file};
 
 pub use aggregate::{Extremes, Number, Rule, Summary};
 pub use batches::Batches;
+pub(crate) use by_index::ColumnByIndex;
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};
 pub use split::{Split, SplitPolicy};

@@ -11,7 +11,7 @@ use hyperslab_formats::FilterDescription;
 
 use super::plan::Part;
 use super::predicate::{BoundPredicate, Predicate};
-use super::pruner::{Bounds, ColumnIndex, Condition, Known, Level, RowSet, ValueSet};
+use super::pruner::{Bounds, ColumnIndex, Condition, Known, Level, Passing, RowSet, ValueSet};
 use super::segment::{Place, Segment, Source};
 use crate::Cancellation;
 
@@ -139,6 +139,12 @@ impl Pruning {
         one.condition.values().filter(|_| one.column == column)
     }
 
+    /// The index of the column that the condition is of, where it is of `column` alone and the index has its values.
+    fn exact_on(&self, column: &str) -> Option<&Alternative> {
+        let [one] = self.any.as_slice() else { return None };
+        (one.column == column && one.index.level() == Level::Exact).then_some(one)
+    }
+
     /// At least and at most so many of `rows` pass.
     fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Bounds> {
         let mut bounds = Bounds::default();
@@ -201,6 +207,36 @@ impl Part {
             Some(rows) if rows.len() < count || exact => Left::Rows { rows, exact },
             _ => Left::All,
         })
+    }
+
+    /// Whether indexes tell all of what passes in a whole segment, with less work than reading columns.
+    pub(super) fn is_told(&self) -> bool {
+        self.residual.is_some()
+            && self.all_pruned
+            && self.selection.shape() == self.segment.shape
+            && matches!(self.prunings.as_slice(), [only] if only.level() >= Level::Positions)
+    }
+
+    /// Whether the condition is of this column alone, and its index has the values.
+    pub(super) fn has_values_of(&self, column: &str) -> bool {
+        matches!(self.prunings.as_slice(), [only] if only.exact_on(column).is_some())
+    }
+
+    /// The values that pass, where `has_values_of` holds; see [`ColumnIndex::passing`].
+    pub(super) fn passing_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
+        match self.prunings.as_slice() {
+            [only] if let Some(one) = only.exact_on(column) => one.index.passing(&*one.selection(&self.selection)?, &one.condition, sparse, cancellation),
+            _ => Ok(None),
+        }
+    }
+
+    /// Counts the blocks of indexes that are asked, and those that they leave out.
+    pub(super) fn count_blocks(&self) -> Result<()> {
+        for one in self.prunings.iter().flat_map(|pruning| &pruning.any) {
+            let blocks = one.index.blocks(&*one.selection(&self.selection)?, &one.condition)?;
+            self.segment.file.session().counters().add_index_blocks(blocks.all, blocks.pruned);
+        }
+        Ok(())
     }
 
     /// At least and at most so many rows pass, by indexes alone.

@@ -2,6 +2,7 @@
 
 mod columns;
 mod cut;
+mod gathering;
 mod part;
 mod passing;
 
@@ -151,6 +152,11 @@ impl Plan {
             count.left = count.left.saturating_add(left);
         }
         Ok(count)
+    }
+
+    /// How many rows the predicate's hyperslabs leave.
+    pub(crate) fn row_count(&self) -> Result<u64> {
+        self.parts.iter().try_fold(0u64, |rows, part| Ok(rows.saturating_add(part.selection.element_count()?)))
     }
 
     /// The most rows that were asked for.

@@ -17,7 +17,7 @@ mod value_set;
 pub use condition::Condition;
 pub use key::KeyType;
 pub use row_set::RowSet;
-pub(crate) use row_set::{FEW, WORDS};
+pub(crate) use row_set::{FEW, Piece, PieceRows, ROWS, WORDS};
 pub use value_set::ValueSet;
 
 use std::sync::Arc;
@@ -27,6 +27,7 @@ use hyperslab_array::{Result, Selection};
 use hyperslab_formats::ObjectId;
 
 use crate::columns::Column;
+use crate::values::Values;
 use crate::{Cancellation, File};
 
 /// Finds the index of a dataset. The session has one and hands it to scans.
@@ -111,6 +112,13 @@ pub struct Blocks {
     pub pruned: u64,
 }
 
+/// Values in the machine's own form, none of them null.
+pub struct Passing {
+    pub(crate) bytes: Values,
+    /// How many.
+    pub count: usize,
+}
+
 /// What is known of one dataset's values. Selections are of the dataset's shape.
 pub trait ColumnIndex: Send + Sync {
     /// How much it knows at most; blocks may know less (damaged ones nothing).
@@ -144,6 +152,10 @@ pub trait ColumnIndex: Send + Sync {
 
     /// The values of the rows, in order of the rows; `None` where the index has none (only `Exact` has).
     fn values(&self, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<Option<ArrayRef>>;
+
+    /// The values where `condition` holds, in order of the rows, from the index alone; `None` where it does not have them
+    /// all, and where they are more than one in `sparse` of the blocks that have any.
+    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>>;
 
     /// How many blocks the condition leaves, by zones alone: what a planner asks first.
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks>;

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 /// Words of the bits of a chunk of rows.
 pub(crate) const WORDS: usize = 1024;
 /// Rows of a chunk.
-const ROWS: u64 = 1 << 16;
+pub(crate) const ROWS: u64 = 1 << 16;
 /// Rows of a chunk, at most, that are listed rather than marked.
 pub(crate) const FEW: usize = 512;
 
@@ -98,22 +98,32 @@ impl Chunk {
         }
     }
     /// As `iter`, into as many slots.
-    fn write(&self, number: u64, slots: &mut [u64]) {
+    fn write<T>(&self, number: u64, slots: &mut [T], of: impl Fn(u64) -> T) {
+        let mut first = number * ROWS;
         match self {
+            Self::All => slots.iter_mut().zip(first..).for_each(|(slot, row)| *slot = of(row)),
+            Self::Few(rows) => slots.iter_mut().zip(rows).for_each(|(slot, row)| *slot = of(first + u64::from(*row))),
             Self::Bits(bits, _) => {
-                let (mut first, mut slots) = (number * ROWS, slots.iter_mut());
+                let mut next = 0;
                 for word in bits.iter() {
-                    let mut left = *word;
-                    while left != 0 {
-                        if let Some(slot) = slots.next() {
-                            *slot = first + u64::from(left.trailing_zeros());
-                        }
-                        left &= left - 1;
+                    if *word == 0 {
+                        first += 64;
+                        continue;
                     }
+                    let (mut left, count) = (*word, word.count_ones() as usize);
+                    let slots = slots.get_mut(next..next + count).unwrap_or_default();
+                    if count == 64 {
+                        slots.iter_mut().zip(first..).for_each(|(slot, row)| *slot = of(row));
+                    } else {
+                        for slot in slots {
+                            *slot = of(first + u64::from(left.trailing_zeros()));
+                            left &= left.wrapping_sub(1);
+                        }
+                    }
+                    next += count;
                     first += 64;
                 }
             }
-            _ => slots.iter_mut().zip(self.iter(number, 0)).for_each(|(slot, row)| *slot = row),
         }
     }
 }
@@ -128,6 +138,23 @@ fn ones(bits: &[u64; WORDS], from: usize) -> impl Iterator<Item = u16> + '_ {
             Some(number * 64 + bit)
         })
     })
+}
+
+/// Rows among 65,536 that follow each other.
+pub(crate) struct Piece<'a> {
+    /// Number of the first of the 65,536.
+    pub first: u64,
+    /// How many of them are in the set; at least one.
+    pub count: usize,
+    pub rows: PieceRows<'a>,
+}
+
+/// Which rows of a piece.
+pub(crate) enum PieceRows<'a> {
+    All,
+    /// Rising.
+    Few(&'a [u16]),
+    Bits(&'a [u64; WORDS]),
 }
 
 /// A set of row numbers.
@@ -277,17 +304,42 @@ impl RowSet {
         let begin = self.chunks.partition_point(|(number, _)| *number < first / ROWS);
         self.chunks.iter().skip(begin).flat_map(move |(number, chunk)| chunk.iter(*number, first))
     }
+    /// The rows, 65,536 at a time, rising.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        self.chunks.iter().map(|(number, chunk)| {
+            let rows = match chunk {
+                Chunk::All => PieceRows::All,
+                Chunk::Few(rows) => PieceRows::Few(rows),
+                Chunk::Bits(bits, _) => PieceRows::Bits(bits),
+            };
+            Piece { first: number * ROWS, count: chunk.len(), rows }
+        })
+    }
     /// All rows, rising; in the threads of the pool that it is called in.
     pub fn to_vec(&self) -> Vec<u64> {
         let mut rows = vec![0; usize::try_from(self.len()).unwrap_or(usize::MAX)];
-        let (mut pieces, mut rest) = (Vec::with_capacity(self.chunks.len()), rows.as_mut_slice());
+        self.write(&mut rows, |row| row);
+        rows
+    }
+    /// As [`RowSet::to_vec`], in memory that is used again: eight bytes a row, in the machine's own form.
+    pub(crate) fn to_values(&self, session: &crate::Session) -> hyperslab_array::Result<crate::values::Values> {
+        let length = usize::try_from(self.len()).ok().and_then(|count| count.checked_mul(8));
+        let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("rows beyond memory"))?)?;
+        session.compute(|| {
+            self.write(rows.as_chunks_mut::<8>().0, u64::to_ne_bytes);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+    /// All rows, rising, into as many slots.
+    fn write<T: Send>(&self, rows: &mut [T], of: impl Fn(u64) -> T + Sync) {
+        let (mut pieces, mut rest) = (Vec::with_capacity(self.chunks.len()), rows);
         for (number, chunk) in &self.chunks {
             let Some((mine, others)) = std::mem::take(&mut rest).split_at_mut_checked(chunk.len()) else { break };
             rest = others;
             pieces.push((*number, chunk, mine));
         }
-        pieces.into_par_iter().for_each(|(number, chunk, slots)| chunk.write(number, slots));
-        rows
+        pieces.into_par_iter().for_each(|(number, chunk, slots)| chunk.write(number, slots, &of));
     }
     /// As [`RowSet::to_vec`], in the threads of a session.
     pub fn numbers(&self, session: &crate::Session) -> hyperslab_array::Result<Vec<u64>> {

@@ -1,0 +1,126 @@
+//! The wanted columns at the rows that pass, whole, where indexes tell these rows.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt64Array, make_array};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use hyperslab_array::{Error, Result};
+use rayon::prelude::*;
+
+use super::{Part, Plan};
+use crate::Cancellation;
+use crate::scan::gather::{Found, Gathered};
+use crate::scan::pruner::{Piece, RowSet};
+
+/// Bytes of values that one thread works on, at least.
+const LEAST_BYTES: usize = 256 << 10;
+
+/// A part, and its wanted columns.
+type Gathering<'a> = (&'a Part, Vec<Gathered>);
+
+impl Plan {
+    /// The wanted columns where their values can be had one by one, part by part; `None` where one cannot.
+    fn gatherings(&self) -> Result<Option<Vec<Gathering<'_>>>> {
+        let names = self.schema.fields();
+        if names.is_empty() || self.request.limit.is_some() {
+            return Ok(None);
+        }
+        self.parts()
+            .map(|part| {
+                let columns = names.iter().map(|field| part.gathered(field.name())).collect::<Result<Option<Vec<Gathered>>>>()?;
+                Ok(columns.map(|columns| (part, columns)))
+            })
+            .collect()
+    }
+
+    /// The wanted columns, where indexes tell which rows pass and the values of these can be had one by one.
+    pub(crate) fn gathered(&self, cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
+        let Some(gatherings) = self.gatherings()? else { return Ok(None) };
+        let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.schema.fields().len()];
+        for (part, gathered) in gatherings {
+            let mut rows: Option<RowSet> = None;
+            part.count_blocks()?;
+            for ((field, column), arrays) in self.schema.fields().iter().zip(gathered).zip(&mut columns) {
+                let values = match part.found(field.name(), &column, cancellation)? {
+                    Some(Found::Passing(values)) => values,
+                    Some(Found::Stored) => {
+                        let told = match rows.take() {
+                            Some(rows) => rows,
+                            None => match part.rows_by_index(cancellation)? {
+                                Some(rows) => rows,
+                                None => return Ok(None),
+                            },
+                        };
+                        let pieces: Vec<Piece<'_>> = told.pieces().collect();
+                        let values = column.values(&pieces, &self.session, cancellation)?;
+                        drop(pieces);
+                        rows = Some(told);
+                        values
+                    }
+                    None => return Ok(None),
+                };
+                arrays.push(column.array(values)?);
+            }
+        }
+        let whole = |arrays: Vec<ArrayRef>| {
+            if let [one] = arrays.as_slice() {
+                return Ok(one.clone());
+            }
+            let arrays: Vec<&dyn arrow_array::Array> = arrays.iter().map(AsRef::as_ref).collect();
+            arrow_select::concat::concat(&arrays).map_err(|error| Error::internal(error.to_string()))
+        };
+        columns.into_iter().map(whole).collect::<Result<Vec<ArrayRef>>>().map(Some)
+    }
+
+    /// As `positions`, in arrays.
+    pub(crate) fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
+        let told = self.parts().map(|part| if part.is_told() { part.rows_by_index(cancellation) } else { Ok(None) });
+        let Some(told) = told.collect::<Result<Option<Vec<RowSet>>>>()? else {
+            let positions = self.positions(cancellation)?;
+            return Ok(positions.into_iter().map(|rows| Arc::new(UInt64Array::from(rows)) as ArrayRef).collect());
+        };
+        let array = |rows: RowSet| {
+            let count = usize::try_from(rows.len()).map_err(|_| Error::limit_exceeded("rows beyond memory"))?;
+            let data = ArrayData::builder(DataType::UInt64).len(count).add_buffer(rows.to_values(&self.session)?.into_buffer()).align_buffers(true);
+            Ok(make_array(data.build().map_err(|error| Error::internal(error.to_string()))?))
+        };
+        told.into_iter().map(array).collect()
+    }
+
+    /// What `work` makes of the bytes of the only wanted column's values, in tasks whose results are returned; `None` as
+    /// in `gathered`.
+    pub(crate) fn fold_gathered<T: Send>(
+        &self,
+        cancellation: &Cancellation,
+        new: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, &DataType, &[u8]) -> Result<()> + Sync,
+    ) -> Result<Option<Vec<T>>> {
+        let fields = self.schema.fields();
+        let [field] = &**fields else { return Ok(None) };
+        let Some(gatherings) = self.gatherings()? else { return Ok(None) };
+        let mut found = Vec::new();
+        for (part, columns) in gatherings {
+            let Some(column) = columns.first() else { return Ok(None) };
+            part.count_blocks()?;
+            match part.found(field.name(), column, cancellation)? {
+                Some(Found::Passing(values)) => {
+                    let share = values.bytes.len().div_ceil(self.session.thread_count()?.max(1)).next_multiple_of(8).max(LEAST_BYTES);
+                    let of_share = |bytes: &[u8]| {
+                        let mut sum = new();
+                        work(&mut sum, &column.data_type, bytes)?;
+                        Ok(sum)
+                    };
+                    found.extend(self.session.compute(|| values.bytes.par_chunks(share).map(of_share).collect::<Result<Vec<T>>>())?);
+                }
+                Some(Found::Stored) => {
+                    let Some(rows) = part.rows_by_index(cancellation)? else { return Ok(None) };
+                    let pieces: Vec<Piece<'_>> = rows.pieces().collect();
+                    found.extend(column.fold(&pieces, &self.session, cancellation, &new, &work)?);
+                }
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(found))
+    }
+}
