@@ -167,8 +167,10 @@ impl Stored {
         if chunks > MOST_CHUNKS {
             return Ok(None);
         }
-        let located = file.array_file().locate(*id, &hyperslab_array::Selection::all(shape))?.chunks;
-        let Some(mut found) = located.iter().map(|chunk| Run::of(chunk, shape)).collect::<Option<Vec<Run>>>() else { return Ok(None) };
+        // What is damaged, or being changed, is read the usual way, which says so or waits.
+        let Ok(located) = file.array_file().locate(*id, &hyperslab_array::Selection::all(shape)) else { return Ok(None) };
+        let runs = located.chunks.iter().map(|chunk| Run::of(chunk, shape, width as u64));
+        let Some(mut found) = runs.collect::<Option<Vec<Run>>>() else { return Ok(None) };
         found.sort_unstable_by_key(|run| run.first);
         let (mut runs, mut next): (Vec<Run>, u64) = (Vec::with_capacity(found.len()), 0);
         for run in found {
@@ -290,9 +292,12 @@ fn compress<const N: usize>(words: &[u64], values: &[[u8; N]], out: &mut [[u8; N
 }
 
 impl Run {
-    /// A chunk's elements as one run; `None` where they are none, or not stored.
-    fn of(chunk: &ChunkLocation, shape: &[u64]) -> Option<Self> {
-        let ChunkSource::Stored { offset, .. } = chunk.source else { return None };
+    /// A chunk's elements, of `width` bytes each, as one run; `None` where they are none, not stored, or not all there.
+    fn of(chunk: &ChunkLocation, shape: &[u64], width: u64) -> Option<Self> {
+        let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
+        if chunk.shape.iter().try_fold(width, |bytes, extent| bytes.checked_mul(*extent)) != Some(length) {
+            return None;
+        }
         let (mut first, mut count, mut stride) = (0u64, 1u64, 1u64);
         let (mut whole, mut single) = (true, true);
         for ((origin, extent), all) in chunk.origin.iter().zip(&chunk.shape).zip(shape).rev() {
@@ -319,8 +324,10 @@ mod tests {
     #[test]
     fn a_chunk_is_a_run_where_its_elements_follow_each_other() {
         let stored = |origin: &[u64], extents: &[u64], shape: &[u64]| {
-            let source = ChunkSource::Stored { offset: 100, length: 0, filter_mask: 0 };
-            Run::of(&ChunkLocation { origin: origin.to_vec(), shape: extents.to_vec(), source }, shape).map(|run| (run.first, run.count))
+            let source = ChunkSource::Stored { offset: 100, length: 4 * extents.iter().product::<u64>(), filter_mask: 0 };
+            let run = |width| Run::of(&ChunkLocation { origin: origin.to_vec(), shape: extents.to_vec(), source: source.clone() }, shape, width);
+            assert!(run(8).is_none(), "a chunk that is too short");
+            run(4).map(|run| (run.first, run.count))
         };
         assert_eq!(stored(&[8], &[4], &[10]), Some((8, 2)));
         assert_eq!(stored(&[8, 0], &[4, 5], &[10, 5]), Some((40, 10)));
