@@ -90,7 +90,7 @@ impl File {
     }
 
     /// Where the file lies that this one calls `name`; `Unsupported` where the policy forbids it.
-    fn neighbour_path(&self, name: &str) -> Result<PathBuf> {
+    pub(crate) fn neighbour_path(&self, name: &str) -> Result<PathBuf> {
         let target = Path::new(name);
         let folder = self.path().parent().unwrap_or(Path::new(""));
         let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

@@ -15,7 +15,7 @@ from .arrays import of_arrays
 from .errors import InvalidInputError, MissingFileError
 from .file import File, FileSet, _natural, open as open_files, session
 from .objects import Dataset
-from .table import _batches, _check_count
+from .table import Split, _batches, _check_count
 
 Bins = Union[int, str, Sequence[float], "np.ndarray[Any, Any]"]
 
@@ -163,6 +163,18 @@ class Query:
         _check_count("batch_rows", batch_rows)
         plan = self._native.table(self._native.names() if columns is None else list(columns), batch_rows)
         return pa.RecordBatchReader.from_batches(pa.schema(plan), _batches(plan.read()))
+
+    def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None,
+               batch_rows: int = 65536) -> list[Split]:
+        """`table` as units of reading for other threads, processes or machines: `count` of them, or of about `target_bytes`
+        each. In their order they give its rows in their order; rows that wildcards or indexes leave out have none. Arrays
+        that this process holds are refused: others do not find them."""
+        _check_count("count", count)
+        _check_count("target_bytes", target_bytes)
+        _check_count("batch_rows", batch_rows)
+        plan = self._native.table(self._native.names() if columns is None else list(columns), batch_rows)
+        schema = pa.schema(plan)
+        return [Split(data, schema) for data in plan.split(count, target_bytes)]
 
     def _head(self, columns: Sequence[str] | None, rows: int) -> pa.Table:
         """The first rows of a table; what is behind them is not read."""

@@ -31,12 +31,15 @@ class Split:
     def __bytes__(self) -> bytes:
         return self._data
 
-    def read(self) -> pa.Table:
-        """Its rows."""
+    def batches(self, threads: int | None = None) -> pa.RecordBatchReader:
+        """Its record batches, one after the other; `threads` decode, one a core by default."""
         from .file import session
 
-        reader = session().read_split(self._data)
-        return pa.Table.from_batches(list(_batches(reader)), schema=self.schema)
+        return pa.RecordBatchReader.from_batches(self.schema, _batches(session(threads).read_split(self._data)))
+
+    def read(self, threads: int | None = None) -> pa.Table:
+        """Its rows."""
+        return self.batches(threads).read_all()
 
 
 class Table:

@@ -106,7 +106,7 @@ impl Query {
             batch_rows,
             ..ScanRequest::new(self.request.group.clone())
         };
-        Plan::of_segments(&self.session, segments, &request, &Cancellation::new()).map(Plan::without_splits)
+        Plan::of_segments(&self.session, segments, &request, &Cancellation::new())
     }
 
     /// The steps, in order.

@@ -5,15 +5,13 @@
 use std::sync::Arc;
 
 use hyperslab_array::{Axis, Error, Result};
-use hyperslab_formats::{Content, Dataset, Format, ObjectId};
-use arrow_array::StringArray;
+use hyperslab_formats::{Content, ObjectId};
 use arrow_schema::{DataType, Field};
 
 use super::QueryRequest;
 use super::step::Step;
 use super::subarray::{Subarray, parted};
-use crate::columns::{Column, Decoding};
-use crate::scan::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source};
+use crate::scan::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
 use crate::{File, Found};
 
 /// A name with the array that it stands for.
@@ -120,12 +118,10 @@ impl Table<'_> {
         for variable in variables {
             columns.push(self.column(variable, &file)?);
         }
-        columns.push(SegmentColumn { field: Arc::new(Field::new(ROW, DataType::Int64, false)), source: Source::Row });
-        let opened = Arc::new(StringArray::from(vec![self.step.file.name()]));
-        columns.push(SegmentColumn { field: Arc::new(Field::new(FILE, DataType::Utf8, false)), source: Source::Constant(opened) });
+        columns.extend(metadata_columns(&self.step.file));
         let chunk_shape = first.chunk_shape()?;
-        let (opened, path) = (self.step.file.name(), self.step.path.clone());
-        Ok(Segment { file, opened, path, shape, chunk_shape, columns, coordinate_parts })
+        let (opened, path) = (self.step.file.clone(), self.step.path.clone());
+        Ok(Segment { file, opened, path, shape, chunk_shape, columns, coordinate_parts, named: true })
     }
 
     /// Whether the step is a dataset, whose own columns are the names.
@@ -285,7 +281,7 @@ impl Table<'_> {
                     return Ok(SegmentColumn { field: Arc::new(Field::new(name, DataType::Int64, false)), source: Source::Index { axis } });
                 };
                 let object = file.object(scale)?;
-                let column = self.arrow_column(name, file, object, values)?;
+                let column = array_column(name, file, object, values, self.request.decode)?;
                 let count = variable.shape.get(axis).copied().unwrap_or(0);
                 parts.push((scale, Axis::Range { start, count, step }));
                 if parts.iter().any(|(other, part)| *other == scale && *part != Axis::Range { start, count, step }) {
@@ -300,7 +296,7 @@ impl Table<'_> {
     fn column(&self, variable: &Variable, file: &File) -> Result<SegmentColumn> {
         let (dataset, here) = (variable.found.dataset()?, &variable.found.file);
         let object = here.object(variable.found.object)?;
-        let column = self.arrow_column(&variable.name, here, object, dataset)?;
+        let column = array_column(&variable.name, here, object, dataset, self.request.decode)?;
         let id = variable.found.object;
         let source = if variable.whole && here == file {
             Source::Variable { dataset: id, column: column.clone(), per_row: None }
@@ -309,19 +305,6 @@ impl Table<'_> {
             Source::Placed { dataset: id, column: column.clone(), place: Arc::new(place) }
         };
         Ok(SegmentColumn { field: column.field().clone(), source })
-    }
-
-    fn arrow_column(&self, name: &str, file: &File, object: &hyperslab_formats::Object, dataset: &Dataset) -> Result<Column> {
-        if let Some(error) = object.attributes_error.as_ref().filter(|_| self.request.decode) {
-            return Err(error.clone());
-        }
-        let decoding = match (self.request.decode, file.format()) {
-            (false, _) => Decoding::Raw,
-            (true, Format::Hdf5) => Decoding::Attributes,
-            (true, Format::Netcdf3 | Format::Netcdf4) => Decoding::Netcdf,
-        };
-        let datatype = if self.request.decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
-        Column::new(name, &datatype, &object.attributes, decoding).map_err(|error| error.at_object(&object.path))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Scan: request, plan, split, read. Metadata only until `read`.
 
 mod aggregate;
+mod arrays;
 mod batches;
 mod by_index;
 mod chunks;
@@ -16,11 +17,12 @@ mod rows;
 mod segment;
 mod split;
 mod spread;
+mod stamp;
 mod table;
 mod wildcard;
 mod window;
 
-pub(crate) use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, capture_column};
+pub(crate) use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
 pub(crate) use table::{expand, natural};
 pub(crate) use wildcard::{column_names, file_column_names, matched_file};
 

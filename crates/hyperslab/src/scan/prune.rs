@@ -13,6 +13,7 @@ use super::plan::Part;
 use super::predicate::{BoundPredicate, Predicate};
 use super::pruner::{Bounds, ColumnIndex, Condition, Known, Level, Passing, RowSet, ValueSet};
 use super::segment::{Place, Segment, Source};
+use super::window::{self, Rows};
 use crate::Cancellation;
 
 /// One in so many rows: where more pass, testing values that are read anyway costs less than looking rows up.
@@ -237,6 +238,22 @@ impl Part {
             self.segment.file.session().counters().add_index_blocks(blocks.all, blocks.pruned);
         }
         Ok(())
+    }
+
+    /// Whether the zones of an index alone tell that none of the rows, which are a box, passes.
+    pub(super) fn is_pruned(&self, rows: Rows) -> Result<bool> {
+        let selection = window::select(&self.selection, rows);
+        for pruning in &self.prunings {
+            let mut left = pruning.any.is_empty();
+            for one in &pruning.any {
+                let blocks = one.index.blocks(&*one.selection(&selection)?, &one.condition)?;
+                left |= blocks.all == 0 || blocks.pruned < blocks.all;
+            }
+            if !left {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// At least and at most so many rows pass, by indexes alone.

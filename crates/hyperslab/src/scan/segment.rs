@@ -41,7 +41,8 @@ pub(crate) struct Place {
 }
 
 /// What a dimension of a dataset is to the rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum PlacedDimension {
     /// The same index for all rows.
     Fixed(u64),
@@ -91,8 +92,8 @@ pub(crate) struct SegmentColumn {
 pub(crate) struct Segment {
     /// The file that holds the object (another one behind an external link).
     pub file: File,
-    /// Path of the file that was asked for.
-    pub opened: String,
+    /// The file that was asked for.
+    pub opened: File,
     /// Path of the object as it was asked for.
     pub path: String,
     /// Extents of the dimensions that make rows.
@@ -103,6 +104,8 @@ pub(crate) struct Segment {
     pub columns: Vec<SegmentColumn>,
     /// Coordinate datasets of which the rows are only a part.
     pub coordinate_parts: Vec<(ObjectId, Axis)>,
+    /// Whether its columns are arrays that were named one by one, so that path and layout do not tell them.
+    pub named: bool,
 }
 
 pub(crate) const ROW: &str = "_row";
@@ -139,12 +142,7 @@ impl Segment {
             })
             .collect();
         columns.extend(built.columns);
-        columns.push(SegmentColumn { field: Arc::new(Field::new(ROW, DataType::Int64, false)), source: Source::Row });
-        let name = Arc::new(StringArray::from(vec![file.name()]));
-        columns.push(SegmentColumn {
-            field: Arc::new(Field::new(FILE, DataType::Utf8, false)),
-            source: Source::Constant(name),
-        });
+        columns.extend(metadata_columns(file));
         let mut names = BTreeSet::new();
         if let Some(twice) = columns.iter().find(|c| !names.insert(c.field.name().clone())) {
             return Err(Error::unsupported(format!(
@@ -156,12 +154,13 @@ impl Segment {
         }
         Ok(Self {
             file: found.file,
-            opened: file.name(),
+            opened: file.clone(),
             path: path.to_owned(),
             shape: built.shape,
             chunk_shape: built.chunk_shape,
             columns,
             coordinate_parts: Vec::new(),
+            named: false,
         })
     }
 
@@ -364,11 +363,7 @@ impl Builder<'_> {
     }
 
     fn decoding(&self) -> Decoding {
-        match (self.decode, self.found.file.format()) {
-            (false, _) => Decoding::Raw,
-            (true, Format::Hdf5) => Decoding::Attributes,
-            (true, Format::Netcdf3 | Format::Netcdf4) => Decoding::Netcdf,
-        }
+        decoding(&self.found.file, self.decode)
     }
 
     /// The datatype as the columns show it: references undecoded are their bytes.
@@ -418,6 +413,33 @@ impl Builder<'_> {
             });
         }
         Ok(columns)
+    }
+}
+
+/// How the elements of one dataset become the column `name`.
+pub(crate) fn array_column(name: &str, file: &File, object: &Object, dataset: &Dataset, decode: bool) -> Result<Column> {
+    if let Some(error) = object.attributes_error.as_ref().filter(|_| decode) {
+        return Err(error.clone());
+    }
+    let datatype = if decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
+    Column::new(name, &datatype, &object.attributes, decoding(file, decode)).map_err(|error| error.at_object(&object.path))
+}
+
+/// The columns that every segment has: row number and name of the file that was asked for.
+pub(crate) fn metadata_columns(opened: &File) -> [SegmentColumn; 2] {
+    let name = Arc::new(StringArray::from(vec![opened.name()]));
+    [
+        SegmentColumn { field: Arc::new(Field::new(ROW, DataType::Int64, false)), source: Source::Row },
+        SegmentColumn { field: Arc::new(Field::new(FILE, DataType::Utf8, false)), source: Source::Constant(name) },
+    ]
+}
+
+/// What conventions decode a file's values.
+fn decoding(file: &File, decode: bool) -> Decoding {
+    match (decode, file.format()) {
+        (false, _) => Decoding::Raw,
+        (true, Format::Hdf5) => Decoding::Attributes,
+        (true, Format::Netcdf3 | Format::Netcdf4) => Decoding::Netcdf,
     }
 }
 

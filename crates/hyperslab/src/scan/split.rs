@@ -1,13 +1,17 @@
 //! Split: a unit of reading, as plain data that goes to another thread, process or machine.
 
-use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::sync::Arc;
 
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
+use arrow_schema::Schema;
 use hyperslab_array::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
+use super::arrays::Arrays;
 use super::plan::Part;
 use super::predicate::Predicate;
+use super::segment::Segment;
+use super::stamp::{Stamp, files_of, stamps_of};
 use super::window::Rows;
 use super::{Batches, Layout, Plan, ScanRequest};
 use crate::{Cancellation, Session};
@@ -22,29 +26,36 @@ pub struct SplitPolicy {
 }
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-/// A unit of reading: one interval of rows of one object. Self-sufficient: the reader opens the
-/// file and reads what the plan decided, it does not decide anew.
+/// A unit of reading: one interval of rows of one object, or of one step of a query. Self-sufficient: the reader
+/// opens the files and reads what the plan decided, it does not decide anew.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Split {
     version: u32,
-    file: String,
-    /// Length of the file when it was planned: another length is another file.
-    file_bytes: u64,
-    /// When the file was changed last, where the file system tells: later is another file, too.
-    #[serde(default)]
-    modified_nanoseconds: Option<u64>,
-    path: String,
-    layout: Option<Layout>,
+    /// Every file that is read, as it was when it was planned; the one that was asked for first.
+    files: Vec<Stamp>,
+    object: Object,
     decode: bool,
     columns: Vec<String>,
+    /// Those of them that can be null, in this object or in others of the table.
+    nullable: Vec<String>,
     /// What wildcards matched, by column.
     captures: Vec<(String, Capture)>,
     predicate: Option<Predicate>,
     rows: Rows,
     limit: Option<u64>,
     batch_rows: usize,
+}
+
+/// What the rows are of.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Object {
+    /// A dataset or a group, whose columns its layout tells.
+    Table { path: String, layout: Option<Layout> },
+    /// Arrays beside each other: a step of a query.
+    Arrays(Arrays),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -54,34 +65,32 @@ enum Capture {
 }
 
 impl Split {
-    pub(super) fn new(part: &Part, rows: Rows, request: &ScanRequest) -> Result<Self> {
+    /// All selected rows of a part of a plan; [`Split::of_rows`] makes splits of some of them.
+    pub(super) fn new(part: &Part, schema: &Schema, request: &ScanRequest) -> Result<Self> {
         let segment = &part.segment;
-        let mut captures = Vec::new();
-        for (name, value) in segment.captures() {
-            let capture = if let Some(n) = value.as_any().downcast_ref::<arrow_array::Int64Array>() {
-                Capture::Integer(n.value(0))
-            } else if let Some(text) = value.as_any().downcast_ref::<arrow_array::StringArray>() {
-                Capture::Text(text.value(0).to_owned())
-            } else {
-                return Err(Error::internal("a wildcard column of another type"));
-            };
-            captures.push((name, capture));
-        }
+        let object = match segment.named {
+            true => Object::Arrays(Arrays::of(segment, &files_of(segment))?),
+            false => Object::Table { path: segment.path.clone(), layout: request.layout },
+        };
+        let captures = segment.captures().into_iter().map(|(name, value)| Ok((name, Capture::of(&value)?)));
         Ok(Self {
             version: VERSION,
-            file: segment.opened.clone(),
-            file_bytes: segment.file.array_file().storage().len(),
-            modified_nanoseconds: modified_nanoseconds(segment.file.path()),
-            path: segment.path.clone(),
-            layout: request.layout,
+            files: stamps_of(segment)?,
+            object,
             decode: request.decode,
             columns: part.wanted.clone(),
-            captures,
+            nullable: schema.fields().iter().filter(|field| field.is_nullable()).map(|field| field.name().clone()).collect(),
+            captures: captures.collect::<Result<_>>()?,
             predicate: request.predicate.clone(),
-            rows,
+            rows: Rows { start: 0, end: part.selection.element_count()? },
             limit: request.limit,
             batch_rows: request.batch_rows,
         })
+    }
+
+    /// The same of other rows.
+    pub(super) fn of_rows(&self, rows: Rows) -> Self {
+        Self { rows, ..self.clone() }
     }
 
     /// Versioned bytes (JSON, so that a person can read a log).
@@ -105,9 +114,9 @@ impl Split {
         serde_json::from_slice(bytes).map_err(bad)
     }
 
-    /// The file it reads.
+    /// The file that was asked for.
     pub fn file(&self) -> &str {
-        &self.file
+        self.files.first().map_or("", |file| file.path.as_str())
     }
 
     /// Rows before any predicate that is left to test: half-open interval of the plan's row numbers.
@@ -115,49 +124,55 @@ impl Split {
         self.rows.start..self.rows.end
     }
 
-    /// Reads the split's batches. `Conflict` when the file is not the one that was planned.
+    /// Reads the split's batches. `Conflict` when a file is not the one that was planned.
     pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
-        let file = session.open(&self.file)?;
+        let mut opened = self.files.iter().map(|stamp| {
+            let file = session.open(&stamp.path)?;
+            stamp.check(&file).map(|()| file)
+        });
+        let captures: Vec<(String, ArrayRef)> = self.captures.iter().map(|(name, capture)| (name.clone(), capture.value())).collect();
+        let segment = match &self.object {
+            Object::Table { path, layout } => {
+                // Further files are behind links, and found there.
+                let file = opened.next().ok_or_else(|| Error::invalid_input("these bytes are no split: no file"))??;
+                Segment::new(&file, path, *layout, self.decode, &captures)?
+            }
+            Object::Arrays(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
+        };
+        let now = stamps_of(&segment)?;
+        if now != self.files {
+            let message = "a file that its arrays lie in is another one than when this split was planned: plan again";
+            let differs = self.files.iter().find(|planned| !now.contains(planned)).or(self.files.first());
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(differs.map_or("", |stamp| stamp.path.as_str())));
+        }
         let request = ScanRequest {
-            path: self.path.clone(),
-            file_pattern: None,
-            text_captures: Vec::new(),
-            layout: self.layout,
             columns: Some(self.columns.clone()),
             predicate: self.predicate.clone(),
             limit: self.limit,
             batch_rows: self.batch_rows,
             decode: self.decode,
+            ..ScanRequest::new(segment.path.clone())
         };
-        let captures: Vec<(String, arrow_array::ArrayRef)> = self
-            .captures
-            .iter()
-            .map(|(name, capture)| {
-                let value: arrow_array::ArrayRef = match capture {
-                    Capture::Integer(n) => std::sync::Arc::new(arrow_array::Int64Array::from(vec![*n])),
-                    Capture::Text(text) => std::sync::Arc::new(arrow_array::StringArray::from(vec![text.as_str()])),
-                };
-                (name.clone(), value)
-            })
-            .collect();
-        let plan = Plan::of_one(&file, &request, &captures)?;
-        let conflict = |what: String| {
-            let message = format!("the file had {what} when this split was planned; it has changed: plan again");
-            Err(Error::new(ErrorKind::Conflict, message).in_file(&self.file))
-        };
-        let now = plan.first_file().ok_or_else(|| Error::internal("a split without an object"))?;
-        if now.array_file().storage().len() != self.file_bytes {
-            return conflict(format!("{} bytes", self.file_bytes));
-        }
-        if self.modified_nanoseconds.is_some_and(|planned| modified_nanoseconds(now.path()) != Some(planned)) {
-            return conflict("another time of change".to_owned());
-        }
-        plan.read_rows(self.rows, cancellation)
+        let plan = Plan::of_segments(session, vec![segment], &request, cancellation)?;
+        plan.with_nullable(&self.nullable).read_rows(self.rows, cancellation)
     }
 }
 
-/// When the file at `path` was changed last, since 1970.
-fn modified_nanoseconds(path: &Path) -> Option<u64> {
-    let modified = std::fs::metadata(path).ok()?.modified().ok()?;
-    u64::try_from(modified.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
+impl Capture {
+    fn of(value: &ArrayRef) -> Result<Self> {
+        if let Some(n) = value.as_any().downcast_ref::<Int64Array>().filter(|n| n.len() == 1) {
+            Ok(Self::Integer(n.value(0)))
+        } else if let Some(text) = value.as_any().downcast_ref::<StringArray>().filter(|text| text.len() == 1) {
+            Ok(Self::Text(text.value(0).to_owned()))
+        } else {
+            Err(Error::internal("a wildcard column of another type"))
+        }
+    }
+
+    fn value(&self) -> ArrayRef {
+        match self {
+            Self::Integer(n) => Arc::new(Int64Array::from(vec![*n])),
+            Self::Text(text) => Arc::new(StringArray::from(vec![text.as_str()])),
+        }
+    }
 }

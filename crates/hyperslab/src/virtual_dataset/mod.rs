@@ -10,6 +10,8 @@ mod numeric;
 mod part;
 mod regular;
 
+use std::collections::BTreeSet;
+
 use hyperslab_array::{Datatype, Error, FloatFormat, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_formats::{Dataset, ObjectId, collect_heap_references};
 
@@ -78,6 +80,12 @@ pub(crate) fn sources(file: &File, description: &Dataset, selection: &Selection,
         }
     }
     Ok(())
+}
+
+/// The names of the files that the elements come from, each once; nothing is opened but what tells how many there are.
+pub(crate) fn source_names(file: &File, description: &Dataset) -> Result<BTreeSet<String>> {
+    let parts = description.virtual_mappings.iter().map(|mapping| parts(file, mapping, description.dataspace.shape()));
+    Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(|part| part.file).collect())
 }
 
 /// What makes values of a source those of the virtual dataset; `None` where they are so already.

@@ -9,11 +9,9 @@ use crate::scan::{Split, SplitPolicy};
 impl Plan {
     /// Cuts the scan into units of reading that begin and end at chunk borders where the shape
     /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
-    /// no predicate is left to test; otherwise each split keeps to it alone.
+    /// no predicate is left to test; otherwise each split keeps to it alone. Where indexes tell that none of the rows
+    /// pass, there are no splits. `Unsupported` for arrays that are in no file.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
-        if !self.told {
-            return Err(Error::unsupported("splits of a query: give its condition to `table`, or ask in parts"));
-        }
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
@@ -33,26 +31,31 @@ impl Plan {
                         "the rows are more than {MOST_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
                     )));
                 }
-                cuts.push((number, rows, rows.count().saturating_mul(row_bytes)));
-            }
-        }
-        let mut groups: Vec<(usize, Rows, u64)> = Vec::new();
-        for (number, rows, bytes) in cuts {
-            match groups.last_mut() {
-                Some(last) if last.0 == number && last.1.end == rows.start && last.2 + bytes <= target + target / 8 => {
-                    last.1.end = rows.end;
-                    last.2 += bytes;
+                if !part.is_pruned(rows)? {
+                    cuts.push((number, rows, row_bytes));
                 }
-                _ => groups.push((number, rows, bytes)),
             }
         }
-        groups
-            .into_iter()
-            .map(|(number, rows, _)| {
-                let part = self.parts.get(number).ok_or_else(|| Error::internal("no such part"))?;
-                Split::new(part, rows, &self.request)
-            })
-            .collect()
+        let mut groups: Vec<(usize, Rows)> = Vec::new();
+        for (number, rows, row_bytes) in cuts {
+            // Rows between that indexes leave out come with the others: to read them costs little.
+            let with = |last: &Rows| (rows.end - last.start).saturating_mul(row_bytes);
+            match groups.last_mut() {
+                Some((part, last)) if *part == number && with(last) <= target.saturating_add(target / 8) => last.end = rows.end,
+                _ => groups.push((number, rows)),
+            }
+        }
+        let mut splits: Vec<Split> = Vec::with_capacity(groups.len());
+        let mut whole: Option<(usize, Split)> = None;
+        for (number, rows) in groups {
+            let of_part = match whole.take().filter(|(part, _)| *part == number) {
+                Some((_, split)) => split,
+                None => Split::new(self.parts.get(number).ok_or_else(|| Error::internal("no such part"))?, &self.schema, &self.request)?,
+            };
+            splits.push(of_part.of_rows(rows));
+            whole = Some((number, of_part));
+        }
+        Ok(splits)
     }
 
     /// Bytes of values that a split aims for.

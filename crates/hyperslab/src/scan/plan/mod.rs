@@ -9,9 +9,8 @@ mod passing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
 use arrow_schema::{Field, Schema, SchemaRef};
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
 
 pub(super) use self::part::Part;
 use super::chunks;
@@ -34,8 +33,6 @@ pub struct Plan {
     request: Arc<ScanRequest>,
     parts: Arc<Vec<Arc<Part>>>,
     session: Session,
-    /// Whether the request says all there is to say, so that another process can plan the same.
-    told: bool,
 }
 
 /// How much a plan will read, before any limit.
@@ -77,13 +74,7 @@ impl Plan {
         Self::of_segments(first.session(), segments(files, request)?, request, cancellation)
     }
 
-    /// The plan of one object without wildcards, with the columns that wildcards gave it before.
-    pub(super) fn of_one(file: &File, request: &ScanRequest, captures: &[(String, ArrayRef)]) -> Result<Self> {
-        let segment = Segment::new(file, &request.path, request.layout, request.decode, captures)?;
-        Self::of_segments(file.session(), vec![segment], request, &Cancellation::new())
-    }
-
-    /// The plan of segments that somebody else made: queries.
+    /// The plan of segments that somebody else made: queries and splits.
     pub(crate) fn of_segments(
         session: &Session,
         segments: Vec<Segment>,
@@ -110,18 +101,14 @@ impl Plan {
             request: Arc::new(request.clone()),
             parts: Arc::new(parts),
             session: session.clone(),
-            told: true,
         })
     }
 
-    /// A plan of segments that the request does not tell.
-    pub(crate) fn without_splits(self) -> Self {
-        Self { told: false, ..self }
-    }
-
-    /// The file that holds the first object.
-    pub(super) fn first_file(&self) -> Option<&File> {
-        self.parts.first().map(|part| &part.segment.file)
+    /// The plan with columns that can be null because they can elsewhere in their table.
+    pub(super) fn with_nullable(self, names: &[String]) -> Self {
+        let field = |field: &Arc<Field>| field.as_ref().clone().with_nullable(field.is_nullable() || names.contains(field.name()));
+        let fields: Vec<Field> = self.schema.fields().iter().map(field).collect();
+        Self { schema: Arc::new(Schema::new(fields)), ..self }
     }
 
     /// Schema of the batches.
@@ -236,6 +223,10 @@ impl Plan {
         let [part] = self.parts.as_slice() else {
             return Err(Error::internal("a split is of one object"));
         };
+        if rows.start > rows.end || rows.end > part.selection.element_count()? {
+            let message = "there are fewer rows than when this split was planned: plan again";
+            return Err(Error::new(ErrorKind::Conflict, message).at_object(&part.segment.path).in_file(part.segment.opened.name()));
+        }
         let windows = part.windows(&part.columns_read())?;
         // The windows of a whole scan, clipped; what is left of one need not be a box, the pipeline sees to that.
         let mine = windows
