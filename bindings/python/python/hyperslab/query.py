@@ -51,17 +51,38 @@ def query(files: Any, group: Any = "/", text: str | None = None, *, rows: str | 
     are arrays in it, or paths. `variables` gives names to arrays elsewhere: a `Dataset`, `"other.h5:/path[0:10]"`, or any
     array. `rows` names the array whose elements are asked for, where `text` does not say so. Without `text` the answer is
     every row. Nothing is read but metadata (and coordinates that `text` speaks of)."""
-    natives, pattern, captures = _files(files, threads)
-    where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
     bound = [(name, *_origin(name, value, threads)) for name, value in (variables or {}).items()]
-    native = _native.Query(natives, where, text, rows=rows, variables=bound, file_pattern=pattern, file_captures=captures, decode=decode)
+    return _of(_files(files, threads), group, text, rows, bound, decode)
+
+
+_Files = tuple[list[_native.File], Union[str, None], list[tuple[str, list[str]]]]
+
+
+def _of(files: _Files, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], decode: bool) -> Query:
+    natives, pattern, captures = files
+    where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
+    native = _native.Query(natives, where, text, rows=rows, variables=variables, file_pattern=pattern, file_captures=captures, decode=decode)
     return Query(native, text)
 
 
-def _files(files: Any, threads: int | None) -> tuple[list[_native.File], str | None, list[tuple[str, list[str]]]]:
+def query_of_absolute_paths(files: Any, group: Any, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool) -> Query:
+    """As `query`, with all files opened by absolute paths: what processes in other folders read."""
+    natives, pattern, captures = _files(files, None)
+    if not _holds_arrays(files):
+        natives = session().open([os.path.abspath(native.path) for native in natives])
+        pattern = None if pattern is None else os.path.abspath(pattern)
+    bound = []
+    for name, value in (variables or {}).items():
+        file, path = _origin(name, value, None)
+        named = isinstance(value, (Dataset, str))
+        bound.append((name, session().open([os.path.abspath(file.path)])[0] if named else file, path))
+    return _of((natives, pattern, captures), group, text, rows, bound, decode)
+
+
+def _files(files: Any, threads: int | None) -> _Files:
     if isinstance(files, File):
         return files._natives, files._pattern, []
-    if isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet")):
+    if _holds_arrays(files):
         return [of_arrays(session(threads), files)], None, []
     if isinstance(files, str) and files.startswith("re:"):
         files = re.compile(files[3:])
@@ -69,6 +90,11 @@ def _files(files: Any, threads: int | None) -> tuple[list[_native.File], str | N
         return _matching(files, threads)
     opened = open_files(files, threads=threads)
     return opened._natives, opened._pattern if isinstance(opened, FileSet) else None, []
+
+
+def _holds_arrays(files: Any) -> bool:
+    """Whether they are arrays, and not paths of files with arrays."""
+    return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet"))
 
 
 def _matching(pattern: re.Pattern[str], threads: int | None) -> tuple[list[_native.File], None, list[tuple[str, list[str]]]]:

@@ -1,18 +1,25 @@
-"""Spark: sessions that read `hdf5` and `netcdf`, and indexes that are built by tasks. pyspark is imported only when a
-session is wanted."""
+"""Spark: sessions that read `hdf5` and `netcdf`, indexes that are built by tasks, and queries whose rows are read by
+tasks. pyspark is imported only when a session is wanted."""
 
 from __future__ import annotations
 
 import os
 import pathlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .errors import InvalidInputError, NotFoundError
-from .indexing import Indexed, index_commit, index_task, plan_index
+import pyarrow as pa
 
-__all__ = ["configure", "index", "jar", "session"]
+from .errors import InvalidInputError, NotFoundError, UnsupportedError
+from .indexing import Indexed, index_commit, index_task, plan_index
+from .query import Query, query_of_absolute_paths
+from .table import Split
+
+__all__ = ["configure", "index", "jar", "query", "session"]
+
+#: Bytes of values that a task reads, at least and at most, where it is not said how many tasks there shall be.
+TASK_BYTES = 4 << 20, 64 << 20
 
 
 def jar() -> pathlib.Path:
@@ -73,3 +80,92 @@ def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | No
     # Spark runs tasks side by side, so each has one thread.
     fragments = context.parallelize(parts, len(parts)).map(lambda part: index_task(bytes(part), threads=1)).collect()
     return index_commit(fragments)
+
+
+def query(spark: Any, files: Any, group: Any = "/", text: str | None = None, *, columns: Sequence[str] | None = None, rows: str | None = None,
+          variables: Mapping[str, Any] | None = None, decode: bool = True, tasks: int | None = None) -> Any:
+    """What `hyperslab.query(files, group, text, …).table(columns)` gives, as a DataFrame: the same rows in the same order.
+
+    It is planned here and now, from metadata; its rows are read when Spark wants them, in about `tasks` tasks (by default one
+    a core, if each then has 4 to 64 MiB of values). Files must be where every executor finds them, with this package. Types
+    are those of the reader `hdf5`; a column that has none is refused by name."""
+    asked = query_of_absolute_paths(files, group, text, rows, variables, decode)
+    splits = _splits(spark, asked, columns, tasks)
+    schema = pa.schema(asked.batches(columns).schema)
+    if not schema.names:
+        raise InvalidInputError("a DataFrame without columns: name some", "InvalidInput")
+    shown = pa.schema([pa.field(field.name, _arrow_type(field.name, field.type)) for field in schema])
+    plain = [bytes(split) for split in splits]
+    numbers = spark.range(0, len(plain), 1, max(len(plain), 1))
+    return numbers.mapInArrow(_reader(plain, schema, shown), _struct_type(shown))
+
+
+def _splits(spark: Any, asked: Query, columns: Sequence[str] | None, tasks: int | None) -> list[Split]:
+    if tasks is not None and tasks < 1:
+        raise InvalidInputError(f"tasks is {tasks}: give 1 or more", "InvalidInput")
+    if tasks is not None:
+        return asked.splits(columns, count=tasks)
+    least, most = TASK_BYTES
+    large = asked.splits(columns, target_bytes=most)
+    cores = _cores(spark)
+    if len(large) >= cores:
+        return large
+    small = asked.splits(columns, target_bytes=least)
+    return small if len(small) <= cores else asked.splits(columns, count=cores)
+
+
+def _cores(spark: Any) -> int:
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        return os.cpu_count() or 1  # a client does not hear how many there are
+    return int(spark.sparkContext.defaultParallelism)
+
+
+def _reader(splits: list[bytes], schema: pa.Schema, shown: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with the numbers of its splits."""
+
+    def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                # Spark runs tasks side by side, so each has one thread.
+                for rows in Split(splits[number], schema).batches(threads=1):
+                    yield pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in zip(rows.columns, shown)], schema=shown)
+
+    return read
+
+
+def _arrow_type(name: str, kind: pa.DataType) -> pa.DataType:
+    """The type that Spark takes for this one: there are no unsigned integers, half floats, or dictionaries."""
+    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0), pa.float16(): pa.float32(),
+             pa.dictionary(pa.int32(), pa.string()): pa.string()}
+    same = {pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string(), pa.binary(), pa.timestamp("us")}
+    if kind in wider:
+        return wider[kind]
+    if kind in same:
+        return kind
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(_arrow_type(name, kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _arrow_type(name, field.type)) for field in kind])
+    raise UnsupportedError(f"column {name}: Arrow type {kind} in Spark", "Unsupported")
+
+
+def _struct_type(schema: Iterable[pa.Field]) -> Any:
+    """The same columns as Spark's own type."""
+    from pyspark.sql import types
+
+    plain = {pa.bool_(): types.BooleanType, pa.int8(): types.ByteType, pa.int16(): types.ShortType, pa.int32(): types.IntegerType,
+             pa.int64(): types.LongType, pa.float32(): types.FloatType, pa.float64(): types.DoubleType, pa.string(): types.StringType,
+             pa.binary(): types.BinaryType, pa.timestamp("us"): types.TimestampNTZType}
+
+    def of(kind: pa.DataType) -> Any:
+        if pa.types.is_decimal(kind):
+            return types.DecimalType(kind.precision, kind.scale)
+        if pa.types.is_list(kind):
+            return types.ArrayType(of(kind.value_type))
+        if pa.types.is_struct(kind):
+            return _struct_type(kind)
+        return plain[kind]()
+
+    return types.StructType([types.StructField(field.name, of(field.type)) for field in schema])
