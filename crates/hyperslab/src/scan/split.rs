@@ -126,6 +126,9 @@ impl Split {
 
     /// Reads the split's batches. `Conflict` when a file is not the one that was planned.
     pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
+        if self.batch_rows == 0 {
+            return Err(Error::invalid_input("these bytes are no split: batches without rows"));
+        }
         let mut opened = self.files.iter().map(|stamp| {
             let file = session.open(&stamp.path)?;
             stamp.check(&file).map(|()| file)
