@@ -190,9 +190,10 @@ GATHERED    := $(HOME)/.cache/hyperslab/conformance/files
 hostile: setup ## COUNT=100000 damaged files, for SECONDS=... at most, compared with h5py
 	HYPERSLAB_POISON=1 $(BIN)/python testing/hostile/run.py --count $(COUNT) $(if $(wildcard $(GATHERED)),--gathered $(GATHERED)) $(if $(filter file,$(origin SECONDS)),,--seconds $(SECONDS))
 
-# PARTS=build,fastbit,answers,queries,steps,gzip measures some; what was measured is kept, and printed each time.
-bench-index: setup ## value indexes: build, size, answers, beside FastBit (a quarter of an hour)
-	$(BIN)/python benches/index/run.py $(if $(PARTS),--parts $(PARTS))
+# PARTS=build,fastbit,answers,queries,steps,gzip,spark measures some; what was measured is kept, and printed each time.
+# Spark is measured where `make test-spark-4` has been.
+bench-index: setup ## value indexes: build, size, answers, beside FastBit and in Spark (twenty minutes)
+	HYPERSLAB_SPARK_PYTHON=$(SPARK_VENVS)/spark4/bin/python HYPERSLAB_SPARK_JAR=$(SPARK_JAR) $(BIN)/python benches/index/run.py $(if $(PARTS),--parts $(PARTS))
 
 # One thread each; --only, --rounds and --mebibytes in ARGUMENTS.
 bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plugin

@@ -149,9 +149,26 @@ def gzip(kept: dict[str, Any]) -> list[str]:
             f"by a query {found['query']:.2f} ms, values {found['values']:.2f} ms"]
 
 
+def spark(kept: dict[str, Any]) -> list[str]:
+    found = kept["spark"]
+    head = ["", "by tasks", "in one process"]
+    said = [f"## Spark {found['version']}, local[2]",
+            "Level P from nothing: `hs.spark.index` beside `hs.index`. Answers: count, and rows (`_row` and the value) to where nobody keeps them, "
+            "of the reader `hdf5` and of `hs.spark.query`, which is planned anew each time; with the index and with its sidecar moved away, "
+            "in turns; and the same query in this process, with the index. Medians, milliseconds.",
+            table(head, [[{"particles": f"{kept['particles']} million, shuffled", "steps": "100 steps"}[name], made["spark"], made["here"]] for name, made in found["build"].items()])]
+    names = ("count", "rows", "query count", "query rows")
+    head = ["", "hits", *(cell for name in names for cell in (name, "scan")), "here: count", "table"]
+    for name, title in (("particles", f"{kept['particles']} million, shuffled"), ("steps", "100 steps of 262,144")):
+        rows = [[s, one["hits"], *(one[f"{what}{by}"] for what in names for by in ("", " scan")), one["here count"], one["here rows"]]
+                for s, one in keys(found, f"{name} ")]
+        said += [f"### {title}", table(head, rows)]
+    return said
+
+
 def page(kept: dict[str, Any]) -> str:
     """All of it, as far as parts were measured."""
-    parts = {"build": build, "answers": answers, "queries": queries, "steps": steps, "gzip": gzip}
+    parts = {"build": build, "answers": answers, "queries": queries, "steps": steps, "gzip": gzip, "spark": spark}
     said = [HEAD, MEASURED if kept.get("fastbit") else STATED]
     if kept.get("machine"):
         said.append(f"Measured on {kept['machine']}, warm page cache.")

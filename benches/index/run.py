@@ -1,4 +1,4 @@
-"""Value indexes measured: build, size, and answers beside a scan in memory, a scan through the file, h5py, and FastBit.
+"""Value indexes measured: build, size, and answers beside a scan in memory, a scan through the file, h5py, FastBit, and in Spark.
 
     python benches/index/run.py [FOLDER] [--particles 64] [--parts build,fastbit,…] [--page]
 
@@ -108,6 +108,16 @@ def index_of(path: pathlib.Path, dataset: str, threads: int) -> _native.ColumnIn
     return found
 
 
+def write_steps(path: pathlib.Path, steps: range, rng: np.random.Generator) -> None:
+    """Time steps in a file, which is a new one where they are the first."""
+    if steps.start == 0:
+        path.unlink(missing_ok=True)
+        shutil.rmtree(sidecar(path), ignore_errors=True)
+    with h5py.File(path, "a") as f:
+        for n in steps:
+            f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
+
+
 class Bench:
     """One set of data, and what has been measured on it."""
 
@@ -199,18 +209,12 @@ class Bench:
     def steps(self) -> Any:
         """One hundred time steps under a wildcard, and ten that are appended."""
         path, rng = self.folder / "steps.h5", np.random.default_rng(7)
-        path.unlink(missing_ok=True)
-        shutil.rmtree(sidecar(path), ignore_errors=True)
-        with h5py.File(path, "w") as f:
-            for n in range(100):
-                f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
+        write_steps(path, range(100), rng)
         found: dict[str, float] = {"index": timed(lambda: hs.index(path, "/Step#*/energy", "P"))}
         q = hs.query(path, "/Step#*", "energy > 9.2", threads=2)
         found["count"], found["count by a scan"] = with_and_without(path, q.count)
         found["positions"], found["positions by a scan"] = with_and_without(path, q.positions)
-        with h5py.File(path, "r+") as f:
-            for n in range(100, 110):
-                f[f"Step#{n}/energy"] = rng.exponential(size=262_144).astype("f4")
+        write_steps(path, range(100, 110), rng)
         start = time.perf_counter()
         plan = hs.plan_index(path, "/Step#*/energy", "P")
         done = hs.index_commit([hs.index_task(task) for task in plan.tasks(1)])
@@ -235,13 +239,32 @@ class Bench:
                 "query": best(q.positions), "values": best(lambda: q.values("gzip"))}
 
 
+    def spark(self) -> Any:
+        """Builds and answers in Spark, or nothing where it cannot be had."""
+        python, jar = os.environ.get("HYPERSLAB_SPARK_PYTHON", ""), os.environ.get("HYPERSLAB_SPARK_JAR", "")
+        for what, path in (("a Python with pyspark (HYPERSLAB_SPARK_PYTHON)", python), ("the jar (HYPERSLAB_SPARK_JAR)", jar)):
+            if not os.path.isfile(path):
+                print(f"*** NOT MEASURED: Spark. {what} is not there; `make test-spark-4` makes both. ***")
+                return None
+        shutil.rmtree(sidecar(self.path), ignore_errors=True)
+        path = self.folder / "spark steps.h5"
+        write_steps(path, range(100), np.random.default_rng(7))
+        # The values of steps are exponential.
+        thresholds = {f"{s:g}": {"particles": self.thresholds[s], "steps": -float(np.log(s))} for s in (1e-4, 1e-2, 0.1)}
+        package = str(pathlib.Path(hs.__file__).parent.parent)
+        command = [python, str(pathlib.Path(__file__).with_name("with_spark.py")), str(self.path), str(path), json.dumps(thresholds), "5"]
+        out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, "PYTHONPATH": package})
+        path.unlink()
+        return json.loads(out.stdout.splitlines()[-1])
+
+
 def machine() -> str:
     """The processor, and the day."""
     names = [line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     return f"{names[0] if names else 'an unknown processor'}, {os.cpu_count()} cores, on {time.strftime('%Y-%m-%d')}"
 
 
-PARTS = ["build", "fastbit", "answers", "queries", "steps", "gzip"]
+PARTS = ["build", "fastbit", "answers", "queries", "steps", "gzip", "spark"]
 
 
 def main() -> None:

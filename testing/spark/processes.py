@@ -168,12 +168,15 @@ def connect(folder: pathlib.Path) -> None:
 
     path, total = write(folder)
     os.chdir(folder)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark = (SparkSession.builder.remote("local[2]").config("spark.jars", str(hs.spark.jar()))
              .config("spark.ui.enabled", "false").getOrCreate())
     assert type(spark).__module__ == "pyspark.sql.connect.session"
     frame = spark.read.format("hdf5").option("dataset", "/x").load(path)
     assert frame.groupBy().sum("x").collect()[0][0] == total
     assert frame.where("x = 5").count() == sum(row.x == 5 for row in frame.collect())
+    asked = hs.spark.query(spark, path, "/", "x > 990", columns=["_row", "x"], tasks=5)
+    assert [tuple(row) for row in asked.collect()] == [tuple(row.values()) for row in hs.query(path, "/", "x > 990").table(["_row", "x"]).to_pylist()]
     spark.stop()
 
 
