@@ -252,7 +252,7 @@ class Bench:
         # The values of steps are exponential.
         thresholds = {f"{s:g}": {"particles": self.thresholds[s], "steps": -float(np.log(s))} for s in (1e-4, 1e-2, 0.1)}
         package = str(pathlib.Path(hs.__file__).parent.parent)
-        command = [python, str(pathlib.Path(__file__).with_name("with_spark.py")), str(self.path), str(path), json.dumps(thresholds), "5"]
+        command = [python, str(pathlib.Path(__file__).with_name("with_spark.py")), str(self.path), str(path), json.dumps(thresholds), "3"]
         out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, "PYTHONPATH": package})
         path.unlink()
         return json.loads(out.stdout.splitlines()[-1])

@@ -56,8 +56,7 @@ def test_a_query_is_a_frame_of_its_rows_in_their_order(spark: Any, run: pathlib.
     assert frame.count() == len(wanted) and frame.where("Step = 10").count() == sum(row[1] == 10 for row in wanted)
     assert {row["Step"]: row["n"] for row in frame.groupBy("Step").agg({"*": "count"}).toDF("Step", "n").collect()} == {step: sum(row[1] == step for row in wanted) for step in STEPS}
     if tasks is not None:
-        # Two splits do not share a step.
-        assert max(tasks // 2, 6) <= frame.rdd.getNumPartitions() <= tasks + 6
+        assert max(tasks // 2, 1) <= frame.rdd.getNumPartitions() <= tasks
 
 
 def test_parts_of_arrays_and_arrays_of_other_files(spark: Any, run: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

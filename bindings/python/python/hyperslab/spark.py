@@ -74,11 +74,13 @@ def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | No
         files = [os.path.abspath(os.fspath(one)) for one in named]
     plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew)
     context = spark.sparkContext
-    parts = plan.tasks(tasks or 4 * context.defaultParallelism)
+    wanted = tasks or 4 * context.defaultParallelism
+    parts = plan.tasks(wanted)
     if not parts:
         return index_commit([])
-    # Spark runs tasks side by side, so each has one thread.
-    fragments = context.parallelize(parts, len(parts)).map(lambda part: index_task(bytes(part), threads=1)).collect()
+    # Each array has parts of its own, but a task costs more than to build a small one. Spark runs tasks side by side, so
+    # each has one thread.
+    fragments = context.parallelize(parts, min(wanted, len(parts))).map(lambda part: index_task(bytes(part), threads=1)).collect()
     return index_commit(fragments)
 
 
@@ -90,28 +92,43 @@ def query(spark: Any, files: Any, group: Any = "/", text: str | None = None, *, 
     a core, if each then has 4 to 64 MiB of values). Files must be where every executor finds them, with this package. Types
     are those of the reader `hdf5`; a column that has none is refused by name."""
     asked = query_of_absolute_paths(files, group, text, rows, variables, decode)
-    splits = _splits(spark, asked, columns, tasks)
     schema = pa.schema(asked.batches(columns).schema)
     if not schema.names:
         raise InvalidInputError("a DataFrame without columns: name some", "InvalidInput")
     shown = pa.schema([pa.field(field.name, _arrow_type(field.name, field.type)) for field in schema])
-    plain = [bytes(split) for split in splits]
-    numbers = spark.range(0, len(plain), 1, max(len(plain), 1))
-    return numbers.mapInArrow(_reader(plain, schema, shown), _struct_type(shown))
-
-
-def _splits(spark: Any, asked: Query, columns: Sequence[str] | None, tasks: int | None) -> list[Split]:
     if tasks is not None and tasks < 1:
         raise InvalidInputError(f"tasks is {tasks}: give 1 or more", "InvalidInput")
-    if tasks is not None:
-        return asked.splits(columns, count=tasks)
+    splits = asked.splits(columns, count=tasks, target_bytes=TASK_BYTES[1])
+    wanted = tasks or _tasks(_cores(spark), sum(split.rows for split in splits), asked, schema)
+    if tasks is None and len(splits) < 2 * wanted:
+        splits = asked.splits(columns, count=wanted)
+    packed = _packed(splits, wanted)
+    numbers = spark.range(0, len(packed), 1, max(len(packed), 1))
+    return numbers.mapInArrow(_reader(packed, schema, shown), _struct_type(shown))
+
+
+def _tasks(cores: int, rows: int, asked: Query, schema: pa.Schema) -> int:
+    """As many as have work: one a core, more where each would have too much, fewer where it would have next to nothing."""
+    widths = {name: 8 for name in asked._native.names()}
+    widths.update({field.name: field.type.bit_width // 8 if pa.types.is_primitive(field.type) else 16 for field in schema})
     least, most = TASK_BYTES
-    large = asked.splits(columns, target_bytes=most)
-    cores = _cores(spark)
-    if len(large) >= cores:
-        return large
-    small = asked.splits(columns, target_bytes=least)
-    return small if len(small) <= cores else asked.splits(columns, count=cores)
+    value_bytes = rows * sum(widths.values())
+    return max(-(-value_bytes // most), min(cores, -(-value_bytes // least)), 1)
+
+
+def _packed(splits: list[Split], tasks: int) -> list[list[bytes]]:
+    """Splits beside each other in groups of about as many rows, for a task costs some milliseconds of its own."""
+    whole = max(sum(split.rows for split in splits), 1)
+    packed: list[list[bytes]] = []
+    group, done = -1, 0
+    for split in splits:
+        middle = done + split.rows // 2
+        if (of := middle * tasks // whole) != group:
+            packed.append([])
+            group = of
+        packed[-1].append(bytes(split))
+        done += split.rows
+    return packed
 
 
 def _cores(spark: Any) -> int:
@@ -120,14 +137,14 @@ def _cores(spark: Any) -> int:
     return int(spark.sparkContext.defaultParallelism)
 
 
-def _reader(splits: list[bytes], schema: pa.Schema, shown: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with the numbers of its splits."""
+def _reader(packed: list[list[bytes]], schema: pa.Schema, shown: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does with the numbers of its groups of splits."""
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
-            for number in batch.column(0).to_pylist():
+            for data in (data for number in batch.column(0).to_pylist() for data in packed[number]):
                 # Spark runs tasks side by side, so each has one thread.
-                for rows in Split(splits[number], schema).batches(threads=1):
+                for rows in Split(data, schema).batches(threads=1):
                     yield pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in zip(rows.columns, shown)], schema=shown)
 
     return read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +31,12 @@ class Split:
 
     def __bytes__(self) -> bytes:
         return self._data
+
+    @property
+    def rows(self) -> int:
+        """How many rows it looks at; conditions that have to be tested leave fewer."""
+        rows = json.loads(self._data)["rows"]
+        return int(rows["end"]) - int(rows["start"])
 
     def batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Its record batches, one after the other; `threads` decode, one a core by default."""
