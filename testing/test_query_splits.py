@@ -239,6 +239,21 @@ def test_a_file_that_was_replaced_since_it_was_opened_is_a_conflict(tmp_path: pa
             split.read()
 
 
+def test_what_lies_beside_columns_that_nobody_wants_does_not_matter(tmp_path: pathlib.Path) -> None:
+    write(tmp_path / "source.h5", [1, 2, 3])
+    write(tmp_path / "a.h5", [1, 2, 3])
+    with h5py.File(tmp_path / "a.h5", "r+") as f:
+        layout = h5py.VirtualLayout((3,), "f8")
+        layout[:] = h5py.VirtualSource("source.h5", "x", (3,))
+        f.create_virtual_dataset("virtual", layout)
+    split, = hs.open(tmp_path / "a.h5").table("/", columns=["x"]).splits()
+    both, = hs.open(tmp_path / "a.h5").table("/").splits()
+    write(tmp_path / "source.h5", [1, 2, 3, 4])
+    assert split.read()["x"].to_pylist() == [1, 2, 3]
+    with pytest.raises(hs.ConflictError, match="plan again"):
+        both.read()
+
+
 # What is refused.
 
 

@@ -75,7 +75,7 @@ impl Split {
         let captures = segment.captures().into_iter().map(|(name, value)| Ok((name, Capture::of(&value)?)));
         Ok(Self {
             version: VERSION,
-            files: stamps_of(segment)?,
+            files: stamps_of(part)?,
             object,
             decode: request.decode,
             columns: part.wanted.clone(),
@@ -142,12 +142,6 @@ impl Split {
             }
             Object::Arrays(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
         };
-        let now = stamps_of(&segment)?;
-        if now != self.files {
-            let message = "a file that its arrays lie in is another one than when this split was planned: plan again";
-            let differs = self.files.iter().find(|planned| !now.contains(planned)).or(self.files.first());
-            return Err(Error::new(ErrorKind::Conflict, message).in_file(differs.map_or("", |stamp| stamp.path.as_str())));
-        }
         let request = ScanRequest {
             columns: Some(self.columns.clone()),
             predicate: self.predicate.clone(),
@@ -157,6 +151,12 @@ impl Split {
             ..ScanRequest::new(segment.path.clone())
         };
         let plan = Plan::of_segments(session, vec![segment], &request, cancellation)?;
+        let now = plan.parts().next().map(stamps_of).transpose()?.unwrap_or_default();
+        if now != self.files {
+            let message = "a file that its arrays lie in is another one than when this split was planned: plan again";
+            let differs = self.files.iter().find(|planned| !now.contains(planned)).or(self.files.first());
+            return Err(Error::new(ErrorKind::Conflict, message).in_file(differs.map_or("", |stamp| stamp.path.as_str())));
+        }
         plan.with_nullable(&self.nullable).read_rows(self.rows, cancellation)
     }
 }

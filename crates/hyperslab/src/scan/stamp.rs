@@ -8,6 +8,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::ObjectId;
 use serde::{Deserialize, Serialize};
 
+use super::plan::Part;
 use super::segment::{Segment, Source};
 use crate::{File, virtual_dataset};
 
@@ -73,9 +74,10 @@ pub(super) fn files_of(segment: &Segment) -> Vec<File> {
     files
 }
 
-/// The stamps of `files_of` a segment. `Unsupported` for arrays that are in no file; `Conflict` where two variables are
-/// of one path, but of different files.
-pub(super) fn stamps_of(segment: &Segment) -> Result<Vec<Stamp>> {
+/// The stamps of `files_of` a part's segment, with what lies beside them of the columns that are read. `Unsupported` for
+/// arrays that are in no file; `Conflict` where two variables are of one path, but of different files.
+pub(super) fn stamps_of(part: &Part) -> Result<Vec<Stamp>> {
+    let (segment, columns_read) = (&part.segment, part.columns_read());
     let mut read: Vec<(File, Vec<ObjectId>)> = files_of(segment).into_iter().map(|file| (file, Vec::new())).collect();
     for column in &segment.columns {
         let (file, dataset) = match &column.source {
@@ -96,7 +98,9 @@ pub(super) fn stamps_of(segment: &Segment) -> Result<Vec<Stamp>> {
                 return Err(Error::new(ErrorKind::Conflict, "the file has changed while the split was planned").in_file(file.name()));
             }
         }
-        datasets.push(dataset);
+        if columns_read.contains(column.field.name()) {
+            datasets.push(dataset);
+        }
     }
     if let Some((file, _)) = read.iter().find(|(file, _)| file.is_foreign()) {
         return Err(Error::unsupported(format!("splits of {}: arrays that this process holds, which others do not find", file.name())));
