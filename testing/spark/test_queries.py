@@ -54,7 +54,8 @@ def test_a_query_is_a_frame_of_its_rows_in_their_order(spark: Any, run: pathlib.
     table = hs.query(str(run / "run*.h5"), "/Step#*", "energy > 0.5 && -1 < x").table(columns)
     assert [tuple(row.values()) for row in table.to_pylist()] == wanted
     assert frame.count() == len(wanted) and frame.where("Step = 10").count() == sum(row[1] == 10 for row in wanted)
-    assert {row["Step"]: row["n"] for row in frame.groupBy("Step").agg({"*": "count"}).toDF("Step", "n").collect()} == {step: sum(row[1] == step for row in wanted) for step in STEPS}
+    counts = frame.groupBy("Step").count().collect()
+    assert {row["Step"]: row["count"] for row in counts} == {step: sum(row[1] == step for row in wanted) for step in STEPS}
     if tasks is not None:
         assert max(tasks // 2, 1) <= frame.rdd.getNumPartitions() <= tasks
 

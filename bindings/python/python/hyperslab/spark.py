@@ -66,7 +66,7 @@ def session(master: str = "local[*]", **config: Any) -> Any:
 
 def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | None = None, *, tasks: int | None = None, decode: bool = True,
           together: bool = False, anew: bool = False) -> Indexed:
-    """Builds value indexes as `hyperslab.index` does, a Spark task for each subarray: about `tasks` of them, by default
+    """Builds value indexes as `hyperslab.index` does, subarray by subarray, in `tasks` Spark tasks at most, by default
     four a core. Files must be where every executor finds them, with this package. Nothing is visible before all is built."""
     named = [files] if isinstance(files, (str, os.PathLike)) else files
     if isinstance(named, list):
