@@ -9,11 +9,13 @@ use crate::scan::{Split, SplitPolicy};
 impl Plan {
     /// Cuts the scan into units of reading that begin and end at chunk borders where the shape
     /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
-    /// no predicate is left to test; otherwise each split keeps to it alone. Where indexes tell that none of the rows
-    /// pass, there are no splits. `Unsupported` for arrays that are in no file.
+    /// no predicate is left to test; otherwise each split keeps to it alone. Rows of which indexes tell
+    /// that none passes are in no split, but where these are all: then there is one. `Unsupported` for
+    /// arrays that are in no file.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
+        let mut pruned = None;
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
         for (number, part) in self.parts.iter().enumerate() {
             let columns = part.columns_read();
@@ -33,8 +35,14 @@ impl Plan {
                 }
                 if !part.is_pruned(rows)? {
                     cuts.push((number, rows, row_bytes));
+                } else if pruned.is_none() {
+                    pruned = Some((number, rows, row_bytes));
                 }
             }
+        }
+        if cuts.is_empty() {
+            // Whether there is an index or not: who joins what splits give has something to join.
+            cuts.extend(pruned);
         }
         let mut groups: Vec<(usize, Rows)> = Vec::new();
         for (number, rows, row_bytes) in cuts {
