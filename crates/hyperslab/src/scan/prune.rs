@@ -278,6 +278,7 @@ impl Part {
         if !self.all_pruned || self.prunings.is_empty() {
             return Ok(None);
         }
+        self.count_blocks()?;
         if let [only] = self.prunings.as_slice()
             && let Some(count) = only.count(&self.selection, cancellation)?.exact()
         {

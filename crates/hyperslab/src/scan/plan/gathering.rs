@@ -75,7 +75,13 @@ impl Plan {
 
     /// As `positions`, in arrays.
     pub(crate) fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
-        let told = self.parts().map(|part| if part.is_told() { part.rows_by_index(cancellation) } else { Ok(None) });
+        let told = self.parts().map(|part| {
+            if !part.is_told() {
+                return Ok(None);
+            }
+            part.count_blocks()?;
+            part.rows_by_index(cancellation)
+        });
         let Some(told) = told.collect::<Result<Option<Vec<RowSet>>>>()? else {
             let positions = self.positions(cancellation)?;
             return Ok(positions.into_iter().map(|rows| Arc::new(UInt64Array::from(rows)) as ArrayRef).collect());
