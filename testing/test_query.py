@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import h5py
+import netCDF4
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -197,6 +198,20 @@ def test_texts_enums_and_records(tmp_path: pathlib.Path) -> None:
     assert positions("/", "kind = 'fluid'") == [1, 2]
     assert positions("/records", "e + n > 4 and n > 0") == [1]
     assert positions("/group", "records.e > x + 1 && records.n < 3") == [0, 2]
+
+
+def test_a_netcdf_dimension_without_values_is_its_index(tmp_path: pathlib.Path) -> None:
+    path, values = tmp_path / "plain.nc", np.arange(99).reshape(9, 11)
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("x", 9)
+        d.createDimension("y", 11)
+        d.createVariable("v", "f4", ("x", "y"))[:] = values
+    q = hs.query(path, "/", "v > 50 && y < 3")
+    assert q.positions().tolist() == np.flatnonzero((values > 50) & (np.arange(11) < 3)).tolist()
+    table = q.table(columns=["x", "v", "y"])
+    assert table["x"].to_pylist() == [5, 5, 6, 6, 6, 7, 7, 7, 8, 8, 8] and set(table["y"].to_pylist()) == {0, 1, 2}
+    with pytest.raises(hs.NotFoundError, match="no array 'x'"):
+        hs.query(path, "/", "x < 3")  # nothing says of which rows
 
 
 def test_dimensions_and_coordinates_are_conditions() -> None:

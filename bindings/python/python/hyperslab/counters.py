@@ -25,7 +25,9 @@ class Counters(NamedTuple):
 
     def since(self, before: Counters) -> Counters:
         """What was done after `before` was taken."""
-        return Counters(*(now - then for now, then in zip(self, before)))
+        return Counters(
+            self.bytes_read - before.bytes_read, self.chunks_decoded - before.chunks_decoded, self.chunks_skipped - before.chunks_skipped,
+            self.decode_seconds - before.decode_seconds, self.index_blocks - before.index_blocks, self.index_blocks_pruned - before.index_blocks_pruned)
 
 
 def counters() -> Counters:

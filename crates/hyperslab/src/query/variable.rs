@@ -223,7 +223,9 @@ impl Table<'_> {
         let below = tree.objects.iter().enumerate().filter(|(_, object)| {
             matches!(object.content, Content::Dataset(_)) && object.path.starts_with(&prefix) && object.path.ends_with(&suffix)
         });
-        let below: Vec<(usize, &str)> = below.map(|(number, object)| (number, object.path.as_str())).collect();
+        // A dimension of netCDF-4 without values is a dataset that no path leads to.
+        let is_linked = |number: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(number));
+        let below: Vec<(usize, &str)> = below.map(|(number, object)| (number, object.path.as_str())).filter(|(number, path)| is_linked(*number, path)).collect();
         match below.as_slice() {
             [] => Ok(None),
             [(number, _)] => Ok(Some((Found { file: self.step.file.clone(), object: ObjectId(*number) }, None))),
