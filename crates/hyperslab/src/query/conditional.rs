@@ -7,7 +7,7 @@ use super::counts::Counts;
 use super::histogram::{FEW_CELLS, Grid, Totals, is_countable};
 use super::{Bins, Query};
 use crate::Cancellation;
-use crate::scan::ColumnByIndex;
+use crate::scan::{ColumnByIndex, Plan};
 use crate::scan::pruner::{Bounds, KeyType};
 
 /// Rows of a block of an index, about.
@@ -105,8 +105,12 @@ impl Query {
         let bins: Vec<Bins> = axes.iter().map(|(_, bins)| bins.clone()).collect();
         let grid = Grid::new(&bins, weights.is_some())?;
         let names: Vec<String> = axes.iter().map(|(name, _)| name.clone()).chain(weights.map(str::to_owned)).collect();
+        let plan = self.each_once(&names)?;
         let mut totals = grid.empty();
-        self.each_once(&names)?.for_batches(
+        if self.add_gathered(&plan, &grid, &names, &mut totals, cancellation)? {
+            return Ok(totals);
+        }
+        plan.for_batches(
             cancellation,
             |batch| {
                 let mut part = grid.part();
@@ -119,6 +123,27 @@ impl Query {
             },
         )?;
         Ok(totals)
+    }
+
+    /// Adds what the windows have, without batches, where the values of all columns can be had one by one; whether they can.
+    fn add_gathered(&self, plan: &Plan, grid: &Grid<'_>, names: &[String], totals: &mut Totals, cancellation: &Cancellation) -> Result<bool> {
+        let schema = plan.schema();
+        if schema.fields().iter().any(|field| !is_countable(field.data_type())) {
+            return Ok(false);
+        }
+        let places = names.iter().map(|name| schema.index_of(name).map_err(|e| Error::internal(e.to_string()))).collect::<Result<Vec<usize>>>()?;
+        plan.for_gathered(
+            cancellation,
+            || grid.part(),
+            |part, rows, columns| {
+                let columns: Vec<_> = places.iter().filter_map(|place| columns.get(*place).copied()).collect();
+                grid.add_rows(part, rows, &columns)
+            },
+            |part| {
+                totals.add(part);
+                Ok(())
+            },
+        )
     }
 }
 

@@ -94,7 +94,8 @@ impl<'a> Grid<'a> {
             for (bins, column) in self.bins.iter().zip(axes) {
                 let (mut rest, all) = (&mut *cells, bins.count() as u32);
                 let known = bins.slots(column.0, slice(*column, first, count)?, &mut |slots| {
-                    let (mine, others) = std::mem::take(&mut rest).split_at_mut(slots.len().min(rest.len()));
+                    let some = slots.len().min(rest.len());
+                    let (mine, others) = std::mem::take(&mut rest).split_at_mut(some);
                     for (cell, slot) in mine.iter_mut().zip(slots) {
                         let bin = slot.wrapping_sub(1);
                         *cell = if bin < all && *cell != NONE { cell.wrapping_mul(all).wrapping_add(bin) } else { NONE };
@@ -208,4 +209,84 @@ fn plain(array: &ArrayRef) -> Result<ArrayData> {
     }
     let cast = arrow_cast::cast(array, &DataType::Float64).map_err(|e| Error::internal(e.to_string()))?;
     Ok(cast.to_data())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float32Array, Float64Array, Int16Array};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Outcome = std::result::Result<(), TestCaseError>;
+
+    /// Rows put into cells, and their weights added up, one after the other.
+    fn naive(bins: &[Bins], rows: &[(f32, i16, Option<f64>)], all: &mut [(u64, f64)]) {
+        for (x, y, z) in rows {
+            let (Some(z), [a, b]) = (z, bins) else { continue };
+            if let (Some(x), Some(y)) = (a.bin(f64::from(*x)), b.bin(f64::from(*y))) {
+                all[x * b.count() + y].0 += 1;
+                all[x * b.count() + y].1 += z;
+            }
+        }
+    }
+
+    fn same(bins: &[Bins], rows: &[(f32, i16, Option<f64>)], cut: usize) -> Outcome {
+        let failed = |error: Error| TestCaseError::fail(error.to_string());
+        let cells = bins.iter().map(Bins::count).product();
+        let (mut sums, mut wanted) = (vec![0.0; cells], vec![(0u64, 0.0f64); cells]);
+        let mut counts = vec![0u64; cells];
+        for weighted in [false, true] {
+            let grid = Grid::new(bins, weighted).map_err(failed)?;
+            let mut totals = grid.empty();
+            for rows in [&rows[..cut], &rows[cut..]] {
+                let columns: Vec<ArrayRef> = vec![
+                    Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.0))),
+                    Arc::new(Int16Array::from_iter_values(rows.iter().map(|row| row.1))),
+                    Arc::new(rows.iter().map(|row| row.2).collect::<Float64Array>()),
+                ];
+                let batch = RecordBatch::try_from_iter(["x", "y", "z"].into_iter().zip(columns)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+                let mut part = grid.part();
+                grid.add_batch(&mut part, &batch).map_err(failed)?;
+                totals.add(part);
+            }
+            match totals {
+                Totals::Counts(found) => counts = found,
+                Totals::Sums(found) => sums = found,
+            }
+        }
+        // A window is added up before it is added, or row by row where cells are many.
+        for rows in [&rows[..cut], &rows[cut..]] {
+            let mut here = if cells <= FEW_CELLS { vec![(0, 0.0); cells] } else { std::mem::take(&mut wanted) };
+            naive(bins, rows, &mut here);
+            if cells <= FEW_CELLS {
+                wanted.iter_mut().zip(here).for_each(|(all, here)| *all = (all.0 + here.0, all.1 + here.1));
+            } else {
+                wanted = here;
+            }
+        }
+        prop_assert_eq!(counts, wanted.iter().map(|cell| cell.0).collect::<Vec<_>>());
+        prop_assert_eq!(sums, wanted.iter().map(|cell| cell.1).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn rows_are_counted_and_weighed_in_their_cells(
+            rows in proptest::collection::vec((prop_oneof![-2f32..8.0, Just(f32::NAN), Just(6.0)], -5i16..70, proptest::option::weighted(0.9, -1e3f64..1e3)), 0..200),
+            times in prop_oneof![Just(1usize), Just(50)],
+            cut in 0usize..200,
+            bins in prop_oneof![Just((64, 64)), Just((1, 7)), Just((400, 300))],
+        ) {
+            let edges = |count: u32, high: f64| (0..=count).map(|n| f64::from(n) * (high / f64::from(count))).collect::<Vec<f64>>();
+            let bins = [Bins::new(edges(bins.0, 6.0)), Bins::new(edges(bins.1, 64.0))];
+            let bins = bins.into_iter().collect::<Result<Vec<Bins>>>().map_err(|error| TestCaseError::fail(error.to_string()))?;
+            // More than are computed together.
+            let rows: Vec<_> = rows.iter().copied().cycle().take(rows.len() * times).collect();
+            same(&bins, &rows, cut.min(rows.len()))?;
+        }
+    }
 }

@@ -16,7 +16,9 @@ mod rows;
 mod segment;
 mod split;
 mod spread;
+mod stored;
 mod table;
+mod told;
 mod wildcard;
 mod window;
 

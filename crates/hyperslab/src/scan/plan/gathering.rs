@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{Part, Plan};
 use crate::Cancellation;
-use crate::scan::gather::{Found, Gathered};
+use crate::scan::gather::{Abreast, Found, Gathered};
 use crate::scan::pruner::{Piece, RowSet};
 
 /// Bytes of values that one thread works on, at least.
@@ -47,7 +47,7 @@ impl Plan {
                     Some(Found::Stored) => {
                         let told = match rows.take() {
                             Some(rows) => rows,
-                            None => match part.rows_by_index(cancellation)? {
+                            None => match part.told(cancellation)? {
                                 Some(rows) => rows,
                                 None => return Ok(None),
                             },
@@ -75,7 +75,7 @@ impl Plan {
 
     /// As `positions`, in arrays.
     pub(crate) fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
-        let told = self.parts().map(|part| if part.is_told() { part.rows_by_index(cancellation) } else { Ok(None) });
+        let told = self.parts().map(|part| if part.is_told() { part.told(cancellation) } else { Ok(None) });
         let Some(told) = told.collect::<Result<Option<Vec<RowSet>>>>()? else {
             let positions = self.positions(cancellation)?;
             return Ok(positions.into_iter().map(|rows| Arc::new(UInt64Array::from(rows)) as ArrayRef).collect());
@@ -114,7 +114,7 @@ impl Plan {
                     found.extend(self.session.compute(|| values.bytes.par_chunks(share).map(of_share).collect::<Result<Vec<T>>>())?);
                 }
                 Some(Found::Stored) => {
-                    let Some(rows) = part.rows_by_index(cancellation)? else { return Ok(None) };
+                    let Some(rows) = part.told(cancellation)? else { return Ok(None) };
                     let pieces: Vec<Piece<'_>> = rows.pieces().collect();
                     found.extend(column.fold(&pieces, &self.session, cancellation, &new, &work)?);
                 }
@@ -122,5 +122,46 @@ impl Plan {
             }
         }
         Ok(Some(found))
+    }
+
+    /// What `work` makes of the bytes of the wanted columns' values in each window that has rows, a piece of these after the
+    /// other, handed to `take` in row order, as `for_batches` does; whether it could, as `gathered`.
+    pub(crate) fn for_gathered<T: Send>(
+        &self,
+        cancellation: &Cancellation,
+        new: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, usize, &[(&DataType, &[u8])]) -> Result<()> + Sync,
+        mut take: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<bool> {
+        let Some(gatherings) = self.gatherings()?.filter(|parts| parts.iter().all(|(_, columns)| columns.iter().all(Gathered::is_stored))) else {
+            return Ok(false);
+        };
+        let mut told = Vec::with_capacity(gatherings.len());
+        for (part, columns) in &gatherings {
+            part.count_blocks()?;
+            let Some(rows) = part.told(cancellation)? else { return Ok(false) };
+            told.push((part.windows(&part.columns_read())?, columns, rows));
+        }
+        let windows = told.iter().flat_map(|(windows, columns, rows)| windows.clone().map(move |window| (columns, rows.within(&(window.start..window.end)))));
+        let mut windows = windows.filter(|(_, rows)| !rows.is_empty());
+        let of_window = |(columns, rows): &(&&Vec<Gathered>, RowSet)| {
+            let (mut sum, mut abreast) = (new(), Abreast::new(columns, &self.session)?);
+            for piece in rows.pieces() {
+                cancellation.check()?;
+                work(&mut sum, piece.count, &abreast.take(&piece)?)?;
+            }
+            Ok(sum)
+        };
+        self.session.compute(|| {
+            let several = self.session.thread_count()?.saturating_mul(4).max(1);
+            loop {
+                let next: Vec<_> = windows.by_ref().take(several).collect();
+                if next.is_empty() {
+                    return Ok(true);
+                }
+                let made: Vec<Result<T>> = next.par_iter().map(of_window).collect();
+                made.into_iter().try_for_each(|made| take(made?))?;
+            }
+        })
     }
 }
