@@ -265,3 +265,28 @@ def test_a_file_that_is_open_elsewhere_keeps_its_end(run: pathlib.Path) -> None:
         with pytest.raises(hs.Error, match="open elsewhere"):
             hs.index(run, "/y", embedded=True)
     assert hs.query(run, "/", "y > 3").count() == (columns()["y"] > 3).sum()
+
+
+FULL = """
+import resource, signal, sys, os, hyperslab as hs
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+limit = os.stat(sys.argv[1]).st_size + int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    hs.index(sys.argv[1], "/y", embedded=True)
+except hs.IoError as error:
+    print(error.kind)
+"""
+
+
+@pytest.mark.parametrize("room", [0, 1_000, 200_000])
+def test_a_file_that_has_no_room_for_its_index_is_as_it_was(run: pathlib.Path, room: int) -> None:
+    before, stamp = run.read_bytes(), run.stat()
+    done = subprocess.run([sys.executable, "-c", FULL, str(run), str(room)], capture_output=True, text=True)
+    assert done.stdout == "Io\n", done
+    assert run.read_bytes() == before and run.stat().st_mtime_ns == stamp.st_mtime_ns
+    # It stays beside the file, and is of use there.
+    q = hs.query(run, "/", "y > 3")
+    assert q.count() == (columns()["y"] > 3).sum() and "index X on y" in q.explain()
+    hs.index(run, "/y", embedded=True)
+    assert run.stat().st_size > stamp.st_size and "index X on y" in hs.query(run, "/", "y > 3").explain()

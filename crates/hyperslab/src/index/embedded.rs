@@ -130,6 +130,7 @@ fn restore(file: &File, stamp: Stamp) -> Result<()> {
 }
 
 /// Moves the sidecar of the HDF5 file at `path` to the end of the file. `NotFound` where it has no index that is valid.
+/// Where that fails, on a full disk say, the file is as it was, and so is the sidecar.
 pub fn embed(path: &Path) -> Result<()> {
     let inner = || {
         let folder = manifest::own(path);
@@ -138,36 +139,46 @@ pub fn embed(path: &Path) -> Result<()> {
         let lock = FolderLock::take(&folder)?;
         let sidecar = Manifest::read(&folder)?;
         let valid = sidecar.files_called(name).find(|file| file.stamp == before);
-        let mut indexed: IndexedFile = valid.cloned().ok_or_else(|| Error::not_found("the file has no index that is valid"))?;
-        let mut at = before.bytes;
-        for segment in indexed.columns.iter_mut().flat_map(|column| &mut column.segments) {
-            at = at.next_multiple_of(ALIGNED);
-            let from = File::open(folder.join(&segment.name))?;
-            copy(&from, 0, &file, at, segment.bytes)?;
-            segment.name = format!("@{at}");
-            at += segment.bytes;
+        let indexed: IndexedFile = valid.cloned().ok_or_else(|| Error::not_found("the file has no index that is valid"))?;
+        if let Err(error) = append(&file, before, indexed, &folder) {
+            file.set_len(before.bytes)?;
+            restore(&file, before)?;
+            return Err(error);
         }
-        // The length of the manifest does not depend on the stamp but by its digits: until it fits.
-        indexed.stamp.bytes = at;
-        let mut manifest = Manifest { files: vec![indexed], ..Manifest::empty() };
-        let bytes = loop {
-            let bytes = manifest.encode()?;
-            let length = at + bytes.len() as u64 + TRAILER as u64;
-            match manifest.files.first_mut().filter(|file| file.stamp.bytes != length) {
-                Some(file) => file.stamp.bytes = length,
-                None => break bytes,
-            }
-        };
-        file.write_all_at(&bytes, at)?;
-        file.sync_all()?;
-        let tail = Tail { base: before.bytes, manifest: at, manifest_bytes: bytes.len() as u64 };
-        file.write_all_at(&tail.encode(), at + bytes.len() as u64)?;
         restore(&file, before)?;
         std::fs::remove_dir_all(&folder)?;
         drop(lock);
         Ok(())
     };
     inner().map_err(|error: Error| error.in_file(path.display().to_string()))
+}
+
+/// Writes the segments of `folder`, the manifest and the trailer behind the end of the file.
+fn append(file: &File, before: Stamp, mut indexed: IndexedFile, folder: &Path) -> Result<()> {
+    let mut at = before.bytes;
+    for segment in indexed.columns.iter_mut().flat_map(|column| &mut column.segments) {
+        at = at.next_multiple_of(ALIGNED);
+        let from = File::open(folder.join(&segment.name))?;
+        copy(&from, 0, file, at, segment.bytes)?;
+        segment.name = format!("@{at}");
+        at += segment.bytes;
+    }
+    // The length of the manifest does not depend on the stamp but by its digits: until it fits.
+    indexed.stamp.bytes = at;
+    let mut manifest = Manifest { files: vec![indexed], ..Manifest::empty() };
+    let bytes = loop {
+        let bytes = manifest.encode()?;
+        let length = at + bytes.len() as u64 + TRAILER as u64;
+        match manifest.files.first_mut().filter(|file| file.stamp.bytes != length) {
+            Some(file) => file.stamp.bytes = length,
+            None => break bytes,
+        }
+    };
+    file.write_all_at(&bytes, at)?;
+    file.sync_all()?;
+    let tail = Tail { base: before.bytes, manifest: at, manifest_bytes: bytes.len() as u64 };
+    file.write_all_at(&tail.encode(), at + bytes.len() as u64)?;
+    Ok(())
 }
 
 /// Moves the index that the file at `path` ends with to a sidecar, to be brought up to date there, and says whether there

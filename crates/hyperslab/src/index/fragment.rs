@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use arrow_array::{Array, ArrayRef};
 use hyperslab_array::{Error, ErrorKind, Result};
@@ -183,6 +183,20 @@ struct Unit {
     blocks: Vec<BlockBox>,
 }
 
+/// Units of about a batch each; the last ones are smaller, so that all threads end at about the same time.
+fn groups(units: &[Unit], threads: usize) -> Vec<&[Unit]> {
+    let blocks_of_unit = units.first().map_or(1, |unit| unit.blocks.len()).max(1);
+    let batch = (BATCH_BLOCKS / blocks_of_unit).max(1);
+    let (mut groups, mut rest) = (Vec::new(), units);
+    while !rest.is_empty() {
+        let share = rest.len().div_ceil(2 * threads).clamp(batch.div_ceil(8), batch);
+        let (group, others) = rest.split_at(share.min(rest.len()));
+        groups.push(group);
+        rest = others;
+    }
+    groups
+}
+
 /// What became of a unit.
 enum Outcome {
     Built(Vec<Row>),
@@ -211,10 +225,7 @@ impl Build<'_> {
         let name = format!("{}.arrow", unique_name());
         let writer = SegmentWriter::create(&task.folder.join(&name), task.shape.len())?;
         let (built, kept) = (AtomicU64::new(0), AtomicU64::new(0));
-        // A thread builds the units of about a batch, then writes it, while the others build.
-        let blocks_of_unit = units.first().map_or(1, |unit| unit.blocks.len()).max(1);
-        let share = units.len().div_ceil(4 * session.thread_count()?.max(1));
-        let group = (BATCH_BLOCKS / blocks_of_unit).min(share).max(1);
+        let groups = groups(units, session.thread_count()?.max(1));
         // What is written goes to the disk while the rest is built: at the end there is little to wait for.
         let (syncer, (written, more)) = (writer.syncer(), mpsc::channel::<()>());
         let writer = Mutex::new(writer);
@@ -225,10 +236,13 @@ impl Build<'_> {
                 syncer.as_ref().map(std::fs::File::sync_data);
             }
         });
-        let outcome = session.compute(|| {
-            units.par_chunks(group).try_for_each(|units| {
-                let (mut builder, mut rows) = (Builder::default(), Vec::new());
-                for unit in units {
+        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        // Each thread takes the next group, builds it, and writes it while the others build.
+        let of_thread = || {
+            let mut builder = Builder::default();
+            while let Some(units) = groups.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !failed.load(Ordering::Relaxed)) {
+                let mut rows = Vec::new();
+                for unit in *units {
                     match self.unit(&mut builder, unit, &previous)? {
                         Outcome::Built(more) => rows.extend(more),
                         Outcome::Kept(blocks) => {
@@ -237,12 +251,16 @@ impl Build<'_> {
                     }
                 }
                 built.fetch_add(rows.len() as u64, Ordering::Relaxed);
-                rows.chunks(BATCH_BLOCKS).try_for_each(|rows| {
+                for rows in rows.chunks(BATCH_BLOCKS) {
                     let batch = SegmentWriter::batch(task.shape.len(), rows)?;
                     writer.lock().unwrap_or_else(PoisonError::into_inner).write(&batch)?;
-                    written.send(()).map_err(|_| Error::internal("nobody brings the segment to the disk"))
-                })
-            })
+                    written.send(()).map_err(|_| Error::internal("nobody brings the segment to the disk"))?;
+                }
+            }
+            Ok(())
+        };
+        let outcome = session.compute(|| {
+            (0..rayon::current_num_threads()).into_par_iter().try_for_each(|_| of_thread().inspect_err(|_: &Error| failed.store(true, Ordering::Relaxed)))
         });
         drop(written);
         sync.join().map_err(|_| Error::internal("bringing the segment to the disk ended without a result"))?;

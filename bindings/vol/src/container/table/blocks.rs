@@ -56,7 +56,7 @@ fn cut<'a>(mut scratch: &'a mut [u8], lanes: &[Lane], count: usize) -> Vec<&'a m
 }
 
 /// Writes in pieces that end at multiples of `WRITTEN_BYTES` in the file: the system then keeps each in one piece of
-/// memory, which takes half as long to read or to map as many small ones.
+/// memory, which takes two thirds of the time to read or to map that many small ones take.
 fn write_pieces(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
     while !bytes.is_empty() {
         let to_the_border = WRITTEN_BYTES - (at % WRITTEN_BYTES as u64) as usize;

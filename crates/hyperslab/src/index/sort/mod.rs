@@ -1,29 +1,38 @@
 //! Sort: the positions of a block's values in the order of the values.
 //!
-//! Two passes of radix sort put them in the order of the upper bits of the part of the keys that differs, insertion
-//! does the rest: few keys of a block share so many bits. Where many do, radix passes over all bits follow. What is
-//! moved is small, 32 bits in the first pass and 16 in the others, so that all of it stays in the second-level cache.
+//! Two passes of radix sort (`place`) put them in the order of numbers of 22 bits (`near`), insertion does the rest
+//! (`ties`): few keys of a block share a number. Where many do, radix passes over all bits follow.
+
+mod near;
+mod place;
+mod ties;
+
+use near::{BITS, Near, Shares, Spread};
+use place::{BUCKETS, Count, DIGIT_BITS, Digits, MOST_KEYS, Place, Words};
+use ties::Untie;
 
 use super::keys::Key;
 
-/// Bits of one pass, at most.
-const DIGIT_BITS: u32 = 11;
-const BUCKETS: usize = 1 << DIGIT_BITS;
-/// Bits of a place among a block's keys.
-const PLACE_BITS: u32 = 16;
-
 /// Buffers of one thread, used again from block to block.
-#[derive(Default)]
 pub(super) struct Sorter {
-    /// What the second pass sorts by, and the place.
-    words: Vec<u32>,
-    /// Places of keys.
+    near: Vec<u32>,
+    halfway: Words,
+    words: Words,
     places: Vec<u16>,
     spare: Vec<u16>,
+    /// The widest instructions that the processor has, not only those that all have.
+    arch: pulp::Arch,
+}
+
+impl Default for Sorter {
+    fn default() -> Self {
+        let words = || Box::new([0; MOST_KEYS]);
+        Self { near: Vec::new(), halfway: words(), words: words(), places: Vec::new(), spare: Vec::new(), arch: pulp::Arch::new() }
+    }
 }
 
 impl Sorter {
-    /// Appends the positions of `keys` in order of the keys, equal ones in order of their positions, to
+    /// Appends the positions of `keys`, at most 65,536, in order of the keys, equal ones in order of their positions, to
     /// `order`, and of the keys in order each `step`th, from the first on, to `sorted`. Key n belongs to position
     /// `positions[n]`, or n. `least` and `greatest` are the ends of the keys.
     pub fn sort<K: Key>(&mut self, keys: &[K], (least, greatest): (K, K), positions: Option<&[u16]>, order: &mut Vec<u16>, step: usize, sorted: &mut Vec<K>) {
@@ -37,9 +46,9 @@ impl Sorter {
         }
         let least: u64 = least.into();
         let bits = u64::BITS - (Into::<u64>::into(greatest) - least).leading_zeros();
-        let upper = bits.min(2 * DIGIT_BITS);
-        self.by_two_digits(keys, least, bits - upper, upper);
-        if bits > upper && !insert(keys, &mut self.places) {
+        self.place(keys, least, bits);
+        let untied = bits <= BITS || self.arch.dispatch(Untie { keys, words: self.words.get(..keys.len()).unwrap_or_default(), places: &mut self.places });
+        if !untied {
             self.by_digits(keys, least, bits);
         }
         match positions {
@@ -49,36 +58,21 @@ impl Sorter {
         sorted.extend(self.places.iter().step_by(step).map(|place| key(keys, *place)));
     }
 
-    /// Sorts places by `bits` bits of their keys, from `low` on.
-    fn by_two_digits<K: Key>(&mut self, keys: &[K], least: u64, low: u32, bits: u32) {
-        let digit = bits.div_ceil(2).max(1);
-        let mask = (1u64 << digit) - 1;
-        let first = |key: u64| (key & mask) as usize & (BUCKETS - 1);
-        let second = |key: u64| (key >> digit) as usize & (BUCKETS - 1);
-        let keys = || keys.iter().map(|key| (Into::<u64>::into(*key) - least) >> low);
-        let (mut firsts, mut seconds) = ([0u32; BUCKETS], [0u32; BUCKETS]);
-        for key in keys() {
-            firsts[first(key)] += 1;
-            seconds[second(key)] += 1;
+    /// Sorts places by numbers that stand for their keys, of which the greatest has `bits` bits beyond `least`.
+    fn place<K: Key>(&mut self, keys: &[K], least: u64, bits: u32) {
+        let upper = bits.min(BITS);
+        let first = upper.div_ceil(2);
+        let Self { near, halfway, words, places, arch, .. } = self;
+        near.resize(keys.len(), 0);
+        arch.dispatch(Near { keys, least, low: bits - upper, near });
+        let mut digits = Digits::new();
+        arch.dispatch(Count { near, bits: first, digits: &mut digits });
+        if bits > BITS && are_crowded(&digits.seconds, keys.len()) {
+            arch.dispatch(Spread { keys, least, bits, shares: &Shares::of(&digits.seconds), near });
+            arch.dispatch(Count { near, bits: first, digits: &mut digits });
         }
-        into_starts(&mut firsts);
-        into_starts(&mut seconds);
-        self.words.resize(keys().len(), 0);
-        self.places.resize(keys().len(), 0);
-        for (number, key) in keys().enumerate() {
-            let place = &mut firsts[first(key)];
-            if let Some(slot) = self.words.get_mut(*place as usize) {
-                *slot = (second(key) as u32) << PLACE_BITS | number as u32;
-            }
-            *place += 1;
-        }
-        for word in &self.words {
-            let place = &mut seconds[(word >> PLACE_BITS) as usize & (BUCKETS - 1)];
-            if let Some(slot) = self.places.get_mut(*place as usize) {
-                *slot = *word as u16;
-            }
-            *place += 1;
-        }
+        digits.begin();
+        arch.dispatch(Place { near, bits: first, digits: &mut digits, halfway, words, places });
     }
 
     /// Sorts the places by all bits of their keys; those of equal keys stay in their order.
@@ -88,11 +82,16 @@ impl Sorter {
         self.spare.resize(keys.len(), 0);
         for pass in 0..passes {
             let of = |place: u16| ((Into::<u64>::into(key(keys, place)) - least) >> (pass * digit)) as usize & ((1 << digit) - 1) & (BUCKETS - 1);
-            let mut counts = [0u32; BUCKETS];
-            self.places.iter().for_each(|place| counts[of(*place)] += 1);
-            into_starts(&mut counts);
+            let mut starts = [0u32; BUCKETS];
+            self.places.iter().for_each(|place| starts[of(*place)] += 1);
+            let mut next = 0;
+            for start in &mut starts {
+                let here = *start;
+                *start = next;
+                next += here;
+            }
             for place in &self.places {
-                let start = &mut counts[of(*place)];
+                let start = &mut starts[of(*place)];
                 if let Some(slot) = self.spare.get_mut(*start as usize) {
                     *slot = *place;
                 }
@@ -103,48 +102,15 @@ impl Sorter {
     }
 }
 
+/// Whether more than about a quarter of the keys would share a number with another, were those of a bucket spread evenly
+/// over its numbers.
+fn are_crowded(counts: &[u16; BUCKETS], keys: usize) -> bool {
+    let pairs: u64 = counts.iter().map(|count| u64::from(*count) * u64::from(*count)).sum();
+    pairs >> DIGIT_BITS > keys as u64 / 4
+}
+
 fn key<K: Key>(keys: &[K], place: u16) -> K {
     keys.get(usize::from(place)).copied().unwrap_or_default()
-}
-
-/// From how many there are in each bucket to where each begins.
-fn into_starts(counts: &mut [u32; BUCKETS]) {
-    let mut next = 0;
-    for count in counts {
-        let here = *count;
-        *count = next;
-        next += here;
-    }
-}
-
-/// Sorts places that are nearly in the order of their keys, by insertion. `false` if that becomes long; those of equal
-/// keys stay in their order in any case.
-fn insert<K: Key>(keys: &[K], places: &mut [u16]) -> bool {
-    let mut budget = places.len() / 2;
-    let mut greatest = K::default();
-    for end in 0..places.len() {
-        let Some(&place) = places.get(end) else { return true };
-        let here = key(keys, place);
-        if greatest <= here {
-            greatest = here;
-            continue;
-        }
-        let mut to = end;
-        while let Some(before) = to.checked_sub(1).and_then(|before| places.get(before)).copied().filter(|before| key(keys, *before) > here) {
-            if let Some(slot) = places.get_mut(to) {
-                *slot = before;
-            }
-            to -= 1;
-        }
-        if let Some(slot) = places.get_mut(to) {
-            *slot = place;
-        }
-        match budget.checked_sub(end - to) {
-            Some(left) => budget = left,
-            None => return false,
-        }
-    }
-    true
 }
 
 #[cfg(test)]
@@ -184,16 +150,39 @@ mod tests {
             narrow in proptest::collection::vec(any::<u32>(), 0..400),
             small in proptest::collection::vec(any::<u8>(), 0..400),
             nearly in proptest::collection::vec((0u32..40, 0u32..3), 0..400),
+            floats in proptest::collection::vec(prop_oneof![-4f64..4.0, Just(1e20), Just(0.0), Just(-0.0), 1e-300..1e-299], 0..400),
         ) {
             check(&wide)?;
             check(&close)?;
             check(&apart.iter().map(|(high, low)| high << 62 | low).collect::<Vec<u64>>())?;
             check(&narrow)?;
             check(&small)?;
+            // On both sides of zero, with fill values far away: most buckets of the upper bits are empty.
+            check(&floats.iter().map(|value| crate::scan::pruner::key::float64(*value)).collect::<Vec<u64>>())?;
+            check(&floats.iter().map(|value| crate::scan::pruner::key::float32(*value as f32)).collect::<Vec<u32>>())?;
             // Few ties in the upper bits are put right by insertion, many by all digits.
             check(&nearly.iter().map(|(high, low)| high << 24 | low).collect::<Vec<u32>>())?;
             let spread = |(n, (high, low)): (usize, &(u32, u32))| (n as u32).wrapping_mul(2_654_435_761) & !7 | ((high + low) & 7);
             check(&nearly.iter().enumerate().map(spread).collect::<Vec<u32>>())?;
         }
+    }
+
+    /// Blocks as large as they may be, where counts reach their ends.
+    #[test]
+    fn whole_blocks_are_sorted() -> Result<(), TestCaseError> {
+        let mut state = 1u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 20
+        };
+        let mut numbers = |most: u64| (0..MOST_KEYS).map(|_| random() % most).collect::<Vec<u64>>();
+        let (wide, one, few) = (numbers(1 << 44), numbers(2), numbers(700));
+        check(&wide)?;
+        check(&one)?;
+        check(&one.iter().map(|bit| bit << 63).collect::<Vec<u64>>())?;
+        check(&few.iter().map(|number| ((number % 5) << 60) | (number * number)).collect::<Vec<u64>>())?;
+        let normal = |number: &u64| (*number as f64 / f64::from(1 << 22) - 2097152.0 / 1e6).powi(3) / 1e9;
+        check(&wide.iter().map(|number| crate::scan::pruner::key::float64(normal(number))).collect::<Vec<u64>>())?;
+        check(&wide.iter().map(|number| crate::scan::pruner::key::float32(normal(number) as f32)).collect::<Vec<u32>>())
     }
 }
