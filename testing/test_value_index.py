@@ -242,6 +242,31 @@ def test_decoded_values_and_stored_ones_have_indexes_of_their_own(tmp_path: path
     assert rows(path, "x > 299", decode=False).equals(wanted[False]) and rows(path, "x > 299.5").equals(wanted[True])
 
 
+def test_counters_say_what_was_read_and_what_an_index_has_saved(tmp_path: pathlib.Path) -> None:
+    values = np.arange(400_000, dtype="f4")
+    path = make(tmp_path / "x.h5", values, chunks=(65_536,), compression="gzip")
+
+    def cost(work: Any) -> hs.Counters:
+        before = hs.counters()
+        work()
+        return hs.counters().since(before)
+
+    whole = cost(hs.open(path).table("/", where="x >= 300000", columns=["x"]).to_arrow)
+    assert (whole.chunks_decoded, whole.index_blocks) == (7, 0)
+    assert whole.bytes_read == sum(f.id.get_chunk_info(n).size for f in [h5py.File(path)["x"]] for n in range(7))
+    assert whole.decode_seconds > 0
+    hs.index(path, "/x", "X")
+    # Blocks 0 to 3 end before 262,144.
+    q, table = hs.query(path, "/", "x >= 300000"), hs.open(path).table("/", where="x >= 300000", columns=["x"])
+    for ask in (q.count, q.positions, lambda: q.values("x"), lambda: q.histogram("x", 9, range=(0, 1e6)), table.count, table.to_arrow):
+        told = cost(ask)
+        # Some ask the index twice: how many there are, and which.
+        assert told.index_blocks in (7, 14) and told.index_blocks_pruned * 7 == told.index_blocks * 4
+        assert (told.chunks_decoded, told.bytes_read) == (0, 0)
+    # Also what another session reads.
+    assert cost(lambda: hs.open(path, threads=1).table("/", columns=["x"]).to_arrow()).chunks_decoded == 7
+
+
 def test_a_changed_file_has_no_index_until_it_is_refreshed(tmp_path: pathlib.Path) -> None:
     values = np.random.default_rng(2).random(400_000).astype("f4")
     path = make(tmp_path / "x.h5", values, chunks=(65_536,))

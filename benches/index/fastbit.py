@@ -11,6 +11,8 @@ from typing import Any
 
 #: Bins of two significant digits, a bitmap each, compressed by words: what FastBit does by itself, and FastQuery asked for.
 INDEX = "<binning precision=2/><encoding equality/>"
+#: Fewer bins, whose ends have nothing to do with the values.
+FEW_BINS = "<binning nbins=256/><encoding equality/>"
 #: Milliseconds for a bitmap of 64 million values, as the issue that asked for this index states them.
 STATED = {1e-6: 0.03, 1e-4: 13.0, 1e-2: 27.0, 0.1: 108.0, 0.5: 360.0}
 
@@ -45,11 +47,11 @@ def partition(folder: pathlib.Path, columns: dict[str, Any]) -> pathlib.Path:
     return part
 
 
-def ask(built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float]) -> dict[str, Any]:
-    """Build and answers; a threshold is the float32 as the shortest text that is the same double."""
+def ask(built: pathlib.Path, part: pathlib.Path, column: str, other: str, thresholds: dict[float, float], spec: str = INDEX) -> dict[str, Any]:
+    """Build and answers with the index that `spec` asks for; a threshold is the float32 as the shortest text that is the same double."""
     (part / f"{column}.idx").unlink(missing_ok=True)
     texts = [repr(threshold) for threshold in thresholds.values()]
-    done = subprocess.run([str(built), str(part), column, other, INDEX, *texts], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(built), str(part), column, other, spec, *texts], capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{"):])
     index = part / f"{column}.idx"
     found["bytes"] = index.stat().st_size if index.exists() else 0

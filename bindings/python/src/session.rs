@@ -84,3 +84,11 @@ impl Session {
         Ok(Reader::new(batches, cancellation))
     }
 }
+
+/// What the reads of this process have cost: bytes, chunks decoded and skipped, nanoseconds in filters, blocks of indexes
+/// asked and pruned.
+#[pyfunction]
+pub(crate) fn counters() -> [u64; 6] {
+    let sums = hyperslab::Counters::of_process();
+    [sums.bytes_read(), sums.chunks_decoded(), sums.chunks_skipped(), sums.decode_nanoseconds(), sums.index_blocks(), sums.index_blocks_pruned()]
+}

@@ -101,9 +101,14 @@ pub(crate) fn ranks_of(host: &'static Host, fapl: hid_t) -> Result<Option<Arc<Ra
     }
 }
 
+/// Takes notice of whether this process opens a file as one of several; they have nothing to do together.
+pub(crate) fn notice_ranks(host: &'static Host, fapl: hid_t) -> Result<()> {
+    communicator_of(host, fapl).map(drop)
+}
+
 /// The communicator of a file access property list, and which of its processes this one is; none where it is alone,
 /// or where MPI is not asked for.
-pub(crate) fn communicator_of(host: &'static Host, fapl: hid_t) -> Result<Option<(usize, Communicator)>> {
+fn communicator_of(host: &'static Host, fapl: hid_t) -> Result<Option<(usize, Communicator)>> {
     if fapl <= 0 {
         return Ok(None);
     }

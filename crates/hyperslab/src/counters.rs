@@ -3,8 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+/// Those of all sessions together.
+static PROCESS: Counters = Counters::new();
+
 /// Sums over all reads of values (not of metadata) since the session was made.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counters {
     bytes_read: AtomicU64,
     chunks_decoded: AtomicU64,
@@ -15,6 +18,25 @@ pub struct Counters {
 }
 
 impl Counters {
+    pub(crate) const fn new() -> Self {
+        Self {
+            bytes_read: AtomicU64::new(0),
+            chunks_decoded: AtomicU64::new(0),
+            chunks_skipped: AtomicU64::new(0),
+            decode_nanoseconds: AtomicU64::new(0),
+            index_blocks: AtomicU64::new(0),
+            index_blocks_pruned: AtomicU64::new(0),
+        }
+    }
+    /// The sums over all sessions of this process, also of those that have ended.
+    pub fn of_process() -> &'static Self {
+        &PROCESS
+    }
+    /// Adds to one of them, here and for the process.
+    fn add(&self, which: impl Fn(&Self) -> &AtomicU64, count: u64) {
+        which(self).fetch_add(count, Ordering::Relaxed);
+        which(&PROCESS).fetch_add(count, Ordering::Relaxed);
+    }
     /// Bytes of values that were asked of the files' storage.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
@@ -41,18 +63,18 @@ impl Counters {
         self.index_blocks_pruned.load(Ordering::Relaxed)
     }
     pub(crate) fn add_index_blocks(&self, all: u64, pruned: u64) {
-        self.index_blocks.fetch_add(all, Ordering::Relaxed);
-        self.index_blocks_pruned.fetch_add(pruned, Ordering::Relaxed);
+        self.add(|sums| &sums.index_blocks, all);
+        self.add(|sums| &sums.index_blocks_pruned, pruned);
     }
     pub(crate) fn add_bytes_read(&self, bytes: u64) {
-        self.bytes_read.fetch_add(bytes, Ordering::Relaxed);
+        self.add(|sums| &sums.bytes_read, bytes);
     }
     pub(crate) fn add_skipped_chunks(&self, chunks: u64) {
-        self.chunks_skipped.fetch_add(chunks, Ordering::Relaxed);
+        self.add(|sums| &sums.chunks_skipped, chunks);
     }
     pub(crate) fn add_decoded_chunk(&self, since: Instant) {
-        self.chunks_decoded.fetch_add(1, Ordering::Relaxed);
+        self.add(|sums| &sums.chunks_decoded, 1);
         let nanoseconds = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.decode_nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.add(|sums| &sums.decode_nanoseconds, nanoseconds);
     }
 }

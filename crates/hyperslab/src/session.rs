@@ -95,7 +95,7 @@ impl Session {
             paths: options.paths,
             missing_sources: options.missing_sources,
             values: Arc::default(),
-            counters: Counters::default(),
+            counters: Counters::new(),
             indexes: Arc::default(),
         })))
     }

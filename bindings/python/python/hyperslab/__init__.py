@@ -5,6 +5,7 @@ from .errors import (CancelledError, ConflictError, CorruptError, Error, Interna
                      LimitExceededError, NotFoundError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
+from .counters import Counters, counters
 from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, index_remarks, index_task, index_verify, plan_index
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
@@ -18,8 +19,8 @@ from .table import Split, Table
 from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, NewReference, SoftLink, create
 
-__all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Dataset", "Empty", "Error", "ExternalLink",
+__all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Counters", "Dataset", "Empty", "Error", "ExternalLink",
            "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
            "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
-           "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
+           "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
            "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

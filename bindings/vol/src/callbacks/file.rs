@@ -63,8 +63,13 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
         let anchor = Handle::anchor(host);
         let writable = flags & ACC_RDWR != 0;
         let (options, kind_of) = (info::of_plist(host, fapl), |encoded: &[u8]| kind_of(host, anchor, encoded));
-        // Ranks that only read need nothing of each other.
-        let ranks = if writable { crate::mpi::ranks_of(host, fapl)? } else { crate::mpi::communicator_of(host, fapl)?.and(None) };
+        let ranks = if writable {
+            crate::mpi::ranks_of(host, fapl)?
+        } else {
+            // Ranks that only read need nothing of each other, but that they share the cores.
+            crate::mpi::notice_ranks(host, fapl)?;
+            None
+        };
         let container = match ranks {
             Some(ranks) => Container::open_together(Path::new(name), options, &kind_of, ranks)?,
             None => Container::open(Path::new(name), writable, options, &kind_of)?,

@@ -144,7 +144,7 @@ impl IndexedColumn {
             entries.iter().try_for_each(|entry| add(&mut sum, entry, &mut scratch))?;
             Ok(sum)
         };
-        if entries.len() <= BLOCKS_OF_A_TASK {
+        if entries.len() <= 2 * BLOCKS_OF_A_TASK {
             return Ok(vec![task(entries)?]);
         }
         self.file.session().compute(|| entries.par_chunks(BLOCKS_OF_A_TASK).map(task).collect())

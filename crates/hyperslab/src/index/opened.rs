@@ -2,9 +2,10 @@
 
 mod payload;
 
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use arrow_ipc::{Buffer, root_as_footer, root_as_message};
 use hyperslab_array::{Error, Result};
@@ -80,6 +81,22 @@ impl Drop for Directory {
     }
 }
 
+/// A directory that the segment keeps, or one that was read anew since it keeps no more.
+pub(super) enum AnyDirectory<'a> {
+    Kept(&'a Directory),
+    Own(Box<Directory>),
+}
+
+impl Deref for AnyDirectory<'_> {
+    type Target = Directory;
+    fn deref(&self) -> &Directory {
+        match self {
+            Self::Kept(directory) => directory,
+            Self::Own(directory) => directory,
+        }
+    }
+}
+
 /// An open segment.
 pub(super) struct Segment {
     file: LocalFile,
@@ -89,7 +106,7 @@ pub(super) struct Segment {
     pub rows: Vec<StoredRow>,
     /// How many rows are damaged and left out.
     pub damaged: u64,
-    directories: Vec<(Span, Span, OnceLock<Arc<Directory>>)>,
+    directories: Vec<(Span, Span, OnceLock<Directory>)>,
 }
 
 fn bad(what: &str) -> Error {
@@ -253,16 +270,15 @@ impl Segment {
     }
 
     /// Samples and starts of a row's batch.
-    pub fn directory(&self, row: &StoredRow) -> Result<Arc<Directory>> {
+    pub fn directory(&self, row: &StoredRow) -> Result<AnyDirectory<'_>> {
         let (samples, starts, kept) = self.directories.get(row.batch).ok_or_else(|| Error::internal("no such batch"))?;
         if let Some(directory) = kept.get() {
-            return Ok(directory.clone());
+            return Ok(AnyDirectory::Kept(directory));
         }
         let read = |span: &Span| self.bytes(span.offset, span.length as u64, 1 << 32);
         let directory = Directory { base: [samples.offset, starts.offset], bytes: [read(samples)?, read(starts)?] };
         let mine = directory.bytes.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
         let before = KEPT_BYTES.fetch_add(mine, Ordering::Relaxed);
-        let directory = Arc::new(directory);
         // Each row's pages are tested here, once.
         for row in self.rows.iter().filter(|other| other.batch == row.batch) {
             for part in [SAMPLES, STARTS] {
@@ -272,7 +288,7 @@ impl Segment {
                 }
             }
         }
-        Ok(if before + mine <= MOST_KEPT_BYTES { kept.get_or_init(|| directory).clone() } else { directory })
+        Ok(if before + mine <= MOST_KEPT_BYTES { AnyDirectory::Kept(kept.get_or_init(|| directory)) } else { AnyDirectory::Own(Box::new(directory)) })
     }
 
     /// The bitmaps of a row.

@@ -81,14 +81,38 @@ pub(super) struct Ranked<'a> {
     pub edges: Option<&'a Edges>,
 }
 
+/// A sample, whose bytes are little endian.
+fn wide<const WIDTH: usize>(sample: &[u8; WIDTH]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.iter_mut().zip(sample).for_each(|(to, from)| *to = *from);
+    u64::from_le_bytes(bytes)
+}
+
 impl Ranked<'_> {
     /// The sample with this number.
     fn sample(&self, number: usize) -> u64 {
-        let width = self.key_type.width();
-        let bytes = self.samples.get(number * width..(number + 1) * width).unwrap_or_default();
-        let mut wide = [0; 8];
-        wide.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        u64::from_le_bytes(wide)
+        fn of<const WIDTH: usize>(samples: &[u8], number: usize) -> u64 {
+            samples.as_chunks::<WIDTH>().0.get(number).map_or(0, wide)
+        }
+        match self.key_type.width() {
+            1 => of::<1>(self.samples, number),
+            2 => of::<2>(self.samples, number),
+            4 => of::<4>(self.samples, number),
+            _ => of::<8>(self.samples, number),
+        }
+    }
+
+    /// How many samples are below `key`.
+    fn samples_below(&self, key: u64) -> usize {
+        fn of<const WIDTH: usize>(samples: &[u8], key: u64) -> usize {
+            samples.as_chunks::<WIDTH>().0.partition_point(|sample| wide(sample) < key)
+        }
+        match self.key_type.width() {
+            1 => of::<1>(self.samples, key),
+            2 => of::<2>(self.samples, key),
+            4 => of::<4>(self.samples, key),
+            _ => of::<8>(self.samples, key),
+        }
     }
 
     fn groups(&self) -> usize {
@@ -109,16 +133,7 @@ impl Ranked<'_> {
             // The least is below and the greatest is not.
             return Ok(Rank { least: 1, most: zone.numbers - 1 });
         }
-        let (mut low, mut high) = (0, self.groups());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.sample(middle) < key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        let Some(group) = low.checked_sub(1) else { return Ok(exactly(0)) };
+        let Some(group) = self.samples_below(key).checked_sub(1) else { return Ok(exactly(0)) };
         let first = (group * GROUP) as u32;
         let most = zone.numbers.min(first + GROUP as u32);
         if self.level < Level::Exact {

@@ -43,6 +43,9 @@ impl Plan {
             key_type = index.key_type();
             parts.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
         }
+        if key_type.is_some() {
+            self.parts().try_for_each(Part::count_blocks)?;
+        }
         Ok(key_type.map(|key_type| ColumnByIndex { parts, key_type }))
     }
 }

@@ -275,13 +275,15 @@ impl Part {
 
     /// How many of all rows pass, where indexes tell.
     pub(super) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
-        if let [only] = self.prunings.as_slice()
-            && self.all_pruned
-            && let Some(count) = only.count(&self.selection, cancellation)?.exact()
-        {
-            return Ok(Some(count));
+        let exact = match self.prunings.as_slice() {
+            [only] if self.all_pruned => only.count(&self.selection, cancellation)?.exact(),
+            _ => None,
+        };
+        let count = if exact.is_some() { exact } else { self.told(cancellation)?.map(|rows| rows.len()) };
+        if count.is_some() {
+            self.count_blocks()?;
         }
-        Ok(self.told(cancellation)?.map(|rows| rows.len()))
+        Ok(count)
     }
 
     /// The wanted columns, at `rows` of `selection`, that indexes tell with less work than reading: of filtered data.

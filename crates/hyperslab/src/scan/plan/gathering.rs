@@ -40,7 +40,6 @@ impl Plan {
         let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.schema.fields().len()];
         for (part, gathered) in gatherings {
             let mut rows: Option<RowSet> = None;
-            part.count_blocks()?;
             for ((field, column), arrays) in self.schema.fields().iter().zip(gathered).zip(&mut columns) {
                 let values = match part.found(field.name(), &column, cancellation)? {
                     Some(Found::Passing(values)) => values,
@@ -62,6 +61,7 @@ impl Plan {
                 };
                 arrays.push(column.array(values)?);
             }
+            part.count_blocks()?;
         }
         let whole = |arrays: Vec<ArrayRef>| {
             if let [one] = arrays.as_slice() {
@@ -80,6 +80,7 @@ impl Plan {
             let positions = self.positions(cancellation)?;
             return Ok(positions.into_iter().map(|rows| Arc::new(UInt64Array::from(rows)) as ArrayRef).collect());
         };
+        self.parts().try_for_each(Part::count_blocks)?;
         let array = |rows: RowSet| {
             let count = usize::try_from(rows.len()).map_err(|_| Error::limit_exceeded("rows beyond memory"))?;
             let data = ArrayData::builder(DataType::UInt64).len(count).add_buffer(rows.to_values(&self.session)?.into_buffer()).align_buffers(true);
@@ -102,7 +103,6 @@ impl Plan {
         let mut found = Vec::new();
         for (part, columns) in gatherings {
             let Some(column) = columns.first() else { return Ok(None) };
-            part.count_blocks()?;
             match part.found(field.name(), column, cancellation)? {
                 Some(Found::Passing(values)) => {
                     let share = values.bytes.len().div_ceil(self.session.thread_count()?.max(1)).next_multiple_of(8).max(LEAST_BYTES);
@@ -120,6 +120,7 @@ impl Plan {
                 }
                 None => return Ok(None),
             }
+            part.count_blocks()?;
         }
         Ok(Some(found))
     }
@@ -138,8 +139,8 @@ impl Plan {
         };
         let mut told = Vec::with_capacity(gatherings.len());
         for (part, columns) in &gatherings {
-            part.count_blocks()?;
             let Some(rows) = part.told(cancellation)? else { return Ok(false) };
+            part.count_blocks()?;
             told.push((part.windows(&part.columns_read())?, columns, rows));
         }
         let windows = told.iter().flat_map(|(windows, columns, rows)| windows.clone().map(move |window| (columns, rows.within(&(window.start..window.end)))));

@@ -60,6 +60,9 @@ impl Plan {
         let told = self.parts.iter().map(|part| {
             let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
             let rows = if whole { part.told(cancellation)? } else { None };
+            if rows.is_some() {
+                part.count_blocks()?;
+            }
             rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
         });
         let told = told.collect::<Result<Vec<Option<Vec<u64>>>>>()?;
