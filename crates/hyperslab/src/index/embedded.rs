@@ -20,6 +20,8 @@ use super::source::Stamp;
 
 const MAGIC: &[u8; 8] = b"HSLABIDX";
 const TRAILER: usize = 40;
+/// More than the digits of a length and a checksum, but for one each.
+const DIGITS: usize = 32;
 /// Bytes that are copied at a time.
 const COPIED: usize = 1 << 20;
 /// Segments begin at multiples of so many bytes.
@@ -163,22 +165,29 @@ fn append(file: &File, before: Stamp, mut indexed: IndexedFile, folder: &Path) -
         segment.name = format!("@{at}");
         at += segment.bytes;
     }
-    // The length of the manifest does not depend on the stamp but by its digits: until it fits.
-    indexed.stamp.bytes = at;
-    let mut manifest = Manifest { files: vec![indexed], ..Manifest::empty() };
-    let bytes = loop {
-        let bytes = manifest.encode()?;
-        let length = at + bytes.len() as u64 + TRAILER as u64;
-        match manifest.files.first_mut().filter(|file| file.stamp.bytes != length) {
-            Some(file) => file.stamp.bytes = length,
-            None => break bytes,
-        }
-    };
+    let bytes = manifest_at(at, indexed)?;
     file.write_all_at(&bytes, at)?;
     file.sync_all()?;
     let tail = Tail { base: before.bytes, manifest: at, manifest_bytes: bytes.len() as u64 };
     file.write_all_at(&tail.encode(), at + bytes.len() as u64)?;
     Ok(())
+}
+
+/// The bytes of the manifest that begins at `at`, in which the file has the length that it will have behind it.
+fn manifest_at(at: u64, indexed: IndexedFile) -> Result<Vec<u8>> {
+    let mut manifest = Manifest { files: vec![indexed], ..Manifest::empty() };
+    // The file's length is in the manifest, and a checksum of it: both change the manifest's own length. So there is room
+    // for their digits, and blanks at the end.
+    let room = manifest.encode()?.len() + DIGITS;
+    if let Some(file) = manifest.files.first_mut() {
+        file.stamp.bytes = at + room as u64 + TRAILER as u64;
+    }
+    let mut bytes = manifest.encode()?;
+    if bytes.len() > room {
+        return Err(Error::internal("a manifest without room for its numbers"));
+    }
+    bytes.resize(room, b' ');
+    Ok(bytes)
 }
 
 /// Moves the index that the file at `path` ends with to a sidecar, to be brought up to date there, and says whether there
@@ -215,4 +224,22 @@ pub fn extract(path: &Path) -> Result<bool> {
         Ok(true)
     };
     inner().map_err(|error: Error| error.in_file(path.display().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_knows_the_length_of_its_file_wherever_it_begins() -> Result<()> {
+        let stamp = |bytes| Stamp { bytes, modified_nanoseconds: 1 };
+        let powers = (0..20).map(|power| 10u64.saturating_pow(power));
+        for at in (0..3000).chain(powers.flat_map(|power| power.saturating_sub(400)..power)) {
+            let indexed = IndexedFile { name: "run.h5".to_owned(), stamp: stamp(at % 7), columns: Vec::new() };
+            let bytes = manifest_at(at, indexed)?;
+            let found = Manifest::decode(&bytes)?;
+            assert_eq!(found.files.first().map(|file| file.stamp), Some(stamp(at + bytes.len() as u64 + TRAILER as u64)), "at {at}");
+        }
+        Ok(())
+    }
 }

@@ -1,8 +1,7 @@
 //! Histogram: rows counted, or their weights added up, in bins of one or more columns.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
@@ -12,18 +11,24 @@ use super::Bins;
 const MOST_CELLS: usize = 1 << 27;
 /// Cells up to which each window has a histogram of its own; beyond, it lists the cells of its rows.
 pub(super) const FEW_CELLS: usize = 1 << 15;
+/// Rows whose cells are computed together.
+const ROWS_AT_ONCE: usize = 4096;
+/// The cell of a row that is in none.
+const NONE: u32 = u32::MAX;
 
 /// The bins of all axes.
 pub(super) struct Grid<'a> {
     bins: &'a [Bins],
     cells: usize,
+    weighted: bool,
 }
 
-/// What a window adds.
+/// What a window adds. Counts and sums have one cell more, for rows that are in none.
 pub(super) enum Part {
     Counts(Vec<u64>),
     Sums(Vec<f64>),
-    Cells(Vec<u32>, Option<Vec<f64>>),
+    Cells(Vec<u32>),
+    Weights(Vec<(u32, f64)>),
 }
 
 /// Counts of rows, or sums of their weights; row-major over the axes.
@@ -35,78 +40,99 @@ pub(super) enum Totals {
 
 impl<'a> Grid<'a> {
     /// `LimitExceeded` for more cells than a histogram may have.
-    pub fn new(bins: &'a [Bins]) -> Result<Self> {
+    pub fn new(bins: &'a [Bins], weighted: bool) -> Result<Self> {
         let cells = bins.iter().try_fold(1usize, |cells, bins| cells.checked_mul(bins.count()));
         match cells.filter(|cells| *cells <= MOST_CELLS) {
-            Some(cells) if !bins.is_empty() => Ok(Self { bins, cells }),
+            Some(cells) if !bins.is_empty() => Ok(Self { bins, cells, weighted }),
             Some(_) => Err(Error::invalid_input("a histogram has at least one axis")),
             None => Err(Error::limit_exceeded(format!("a histogram of more than {MOST_CELLS} cells: give fewer bins"))),
         }
     }
 
-    pub fn empty(&self, weighted: bool) -> Totals {
-        if weighted { Totals::Sums(vec![0.0; self.cells]) } else { Totals::Counts(vec![0; self.cells]) }
+    pub fn empty(&self) -> Totals {
+        if self.weighted { Totals::Sums(vec![0.0; self.cells]) } else { Totals::Counts(vec![0; self.cells]) }
     }
 
-    /// What the rows of a batch add: its first columns are the axes, one more is the weight. Rows with a null
-    /// are in no bin.
-    pub fn part(&self, batch: &RecordBatch, weighted: bool) -> Result<Part> {
-        let columns = batch.columns().iter().map(doubles).collect::<Result<Vec<_>>>()?;
-        let weights = if weighted { columns.get(self.bins.len()) } else { None };
-        let cells = (0..batch.num_rows()).filter_map(|row| {
-            let mut cell = 0;
-            for (bins, column) in self.bins.iter().zip(&columns) {
-                let value = column.is_valid(row).then(|| column.value(row))?;
-                cell = cell * bins.count() + bins.bin(value)?;
-            }
-            let weight = match weights {
-                Some(weights) => weights.is_valid(row).then(|| weights.value(row))?,
-                None => 1.0,
-            };
-            Some((cell, weight))
-        });
-        let add = |slot: Option<&mut f64>, weight: f64| slot.into_iter().for_each(|sum| *sum += weight);
-        Ok(match (self.cells <= FEW_CELLS, weighted) {
-            (true, false) => {
-                let mut counts = vec![0; self.cells];
-                cells.for_each(|(cell, _)| counts.get_mut(cell).into_iter().for_each(|count| *count += 1));
-                Part::Counts(counts)
-            }
-            (true, true) => {
-                let mut sums = vec![0.0; self.cells];
-                cells.for_each(|(cell, weight)| add(sums.get_mut(cell), weight));
-                Part::Sums(sums)
-            }
-            (false, false) => Part::Cells(cells.map(|(cell, _)| cell as u32).collect(), None),
-            (false, true) => {
-                let (cells, weights) = cells.map(|(cell, weight)| (cell as u32, weight)).unzip();
-                Part::Cells(cells, Some(weights))
+    /// A window without rows.
+    pub fn part(&self) -> Part {
+        match (self.cells <= FEW_CELLS, self.weighted) {
+            (true, false) => Part::Counts(vec![0; self.cells + 1]),
+            (true, true) => Part::Sums(vec![0.0; self.cells + 1]),
+            (false, false) => Part::Cells(Vec::new()),
+            (false, true) => Part::Weights(Vec::new()),
+        }
+    }
+
+    /// Adds the rows of a batch: its first columns are the axes, one more is the weight. Rows with a null are in no bin.
+    pub fn add_batch(&self, part: &mut Part, batch: &RecordBatch) -> Result<()> {
+        let columns = batch.columns().iter().map(plain).collect::<Result<Vec<ArrayData>>>()?;
+        let bytes = columns.iter().map(|column| Ok((column.data_type(), bytes_of(column)?))).collect::<Result<Vec<_>>>()?;
+        let nulls = columns.iter().filter_map(ArrayData::nulls).filter(|nulls| nulls.null_count() > 0).collect::<Vec<_>>();
+        self.add(part, batch.num_rows(), &bytes, |first, cells| {
+            for nulls in &nulls {
+                let valid = nulls.iter().skip(first);
+                cells.iter_mut().zip(valid).filter(|(_, valid)| !valid).for_each(|(cell, _)| *cell = NONE);
             }
         })
     }
-}
 
-/// Adds the bytes of values to counts as [`Bins::add`] does; whether their type has bins.
-pub(super) fn add_bytes(bins: &Bins, data_type: &DataType, bytes: &[u8], counts: &mut [u64]) -> bool {
-    macro_rules! add {
-        ($type:ty, $value:ident => $double:expr) => {
-            bins.add(bytes.as_chunks().0.iter().map(|bytes| { let $value = <$type>::from_ne_bytes(*bytes); $double }), counts)
-        };
+    /// Adds rows, given the bytes of their columns, which are [countable](is_countable): the axes, and perhaps the weight.
+    pub fn add_rows(&self, part: &mut Part, rows: usize, columns: &[(&DataType, &[u8])]) -> Result<()> {
+        self.add(part, rows, columns, |_, _| {})
     }
-    match data_type {
-        DataType::Int8 => add!(i8, v => f64::from(v)),
-        DataType::Int16 => add!(i16, v => f64::from(v)),
-        DataType::Int32 => add!(i32, v => f64::from(v)),
-        DataType::Int64 => add!(i64, v => v as f64),
-        DataType::UInt8 => add!(u8, v => f64::from(v)),
-        DataType::UInt16 => add!(u16, v => f64::from(v)),
-        DataType::UInt32 => add!(u32, v => f64::from(v)),
-        DataType::UInt64 => add!(u64, v => v as f64),
-        DataType::Float32 => add!(f32, v => f64::from(v)),
-        DataType::Float64 => add!(f64, v => v),
-        _ => return false,
+
+    /// Adds rows, some at a time; `strike` has the number of the first of them, and their cells.
+    fn add(&self, part: &mut Part, rows: usize, columns: &[(&DataType, &[u8])], strike: impl Fn(usize, &mut [u32])) -> Result<()> {
+        let (axes, weight) = columns.split_at_checked(self.bins.len()).ok_or_else(|| Error::internal("an axis without values"))?;
+        let weight = weight.first().filter(|_| self.weighted);
+        let (mut cells, mut weights) = (vec![0; ROWS_AT_ONCE.min(rows)], Vec::new());
+        let mut first = 0;
+        while first < rows {
+            let count = ROWS_AT_ONCE.min(rows - first);
+            let cells = cells.get_mut(..count).unwrap_or_default();
+            cells.fill(0);
+            for (bins, column) in self.bins.iter().zip(axes) {
+                let (mut rest, all) = (&mut *cells, bins.count() as u32);
+                let known = bins.slots(column.0, slice(*column, first, count)?, &mut |slots| {
+                    let some = slots.len().min(rest.len());
+                    let (mine, others) = std::mem::take(&mut rest).split_at_mut(some);
+                    for (cell, slot) in mine.iter_mut().zip(slots) {
+                        let bin = slot.wrapping_sub(1);
+                        *cell = if bin < all && *cell != NONE { cell.wrapping_mul(all).wrapping_add(bin) } else { NONE };
+                    }
+                    rest = others;
+                });
+                if !known || !rest.is_empty() {
+                    return Err(Error::internal("values that have no bins"));
+                }
+            }
+            strike(first, cells);
+            if let Some(weight) = weight {
+                weights.clear();
+                if !doubles(weight.0, slice(*weight, first, count)?, &mut weights) || weights.len() != count {
+                    return Err(Error::internal("weights that are no numbers"));
+                }
+            }
+            self.take(part, cells, &weights);
+            first += count;
+        }
+        Ok(())
     }
-    true
+
+    /// Adds rows to their cells.
+    fn take(&self, part: &mut Part, cells: &[u32], weights: &[f64]) {
+        let place = |cell: u32| (cell as usize).min(self.cells);
+        match part {
+            Part::Counts(counts) => cells.iter().for_each(|cell| counts.get_mut(place(*cell)).into_iter().for_each(|count| *count += 1)),
+            Part::Sums(sums) => {
+                for (cell, weight) in cells.iter().zip(weights) {
+                    sums.get_mut(place(*cell)).into_iter().for_each(|sum| *sum += weight);
+                }
+            }
+            Part::Cells(all) => all.extend(cells.iter().filter(|cell| **cell != NONE)),
+            Part::Weights(all) => all.extend(cells.iter().copied().zip(weights.iter().copied()).filter(|(cell, _)| *cell != NONE)),
+        }
+    }
 }
 
 impl Totals {
@@ -115,23 +141,152 @@ impl Totals {
         match (self, part) {
             (Self::Counts(totals), Part::Counts(counts)) => totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count),
             (Self::Sums(totals), Part::Sums(sums)) => totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum),
-            (Self::Counts(totals), Part::Cells(cells, _)) => {
+            (Self::Counts(totals), Part::Cells(cells)) => {
                 cells.iter().for_each(|cell| totals.get_mut(*cell as usize).into_iter().for_each(|total| *total += 1));
             }
-            (Self::Sums(totals), Part::Cells(cells, Some(weights))) => {
-                let rows = cells.iter().zip(weights);
-                rows.for_each(|(cell, weight)| totals.get_mut(*cell as usize).into_iter().for_each(|total| *total += weight));
+            (Self::Sums(totals), Part::Weights(rows)) => {
+                rows.iter().for_each(|(cell, weight)| totals.get_mut(*cell as usize).into_iter().for_each(|total| *total += weight));
             }
             _ => {}
         }
     }
 }
 
-/// A column of numbers as doubles.
-fn doubles(array: &ArrayRef) -> Result<Float64Array> {
+macro_rules! for_numbers {
+    ($data_type:expr, $each:ident) => {
+        match $data_type {
+            DataType::Int8 => $each!(i8, v => f64::from(v)),
+            DataType::Int16 => $each!(i16, v => f64::from(v)),
+            DataType::Int32 => $each!(i32, v => f64::from(v)),
+            DataType::Int64 => $each!(i64, v => v as f64),
+            DataType::UInt8 => $each!(u8, v => f64::from(v)),
+            DataType::UInt16 => $each!(u16, v => f64::from(v)),
+            DataType::UInt32 => $each!(u32, v => f64::from(v)),
+            DataType::UInt64 => $each!(u64, v => v as f64),
+            DataType::Float32 => $each!(f32, v => f64::from(v)),
+            DataType::Float64 => $each!(f64, v => v),
+            _ => return false,
+        }
+    };
+}
+pub(super) use for_numbers;
+
+/// Whether numbers of a type are put into bins as they are.
+pub(super) fn is_countable(data_type: &DataType) -> bool {
+    data_type.is_integer() || matches!(data_type, DataType::Float32 | DataType::Float64)
+}
+
+/// Appends numbers as doubles; whether they are numbers.
+fn doubles(data_type: &DataType, bytes: &[u8], all: &mut Vec<f64>) -> bool {
+    macro_rules! extend {
+        ($type:ty, $value:ident => $double:expr) => {
+            all.extend(bytes.as_chunks().0.iter().map(|bytes| { let $value = <$type>::from_ne_bytes(*bytes); $double }))
+        };
+    }
+    for_numbers!(data_type, extend);
+    true
+}
+
+/// The bytes of some of a column's rows.
+fn slice<'a>((data_type, bytes): (&DataType, &'a [u8]), first: usize, count: usize) -> Result<&'a [u8]> {
+    let width = data_type.primitive_width().unwrap_or(1);
+    bytes.get(first * width..(first + count) * width).ok_or_else(|| Error::internal("rows beyond their values"))
+}
+
+/// The bytes of a column's values.
+fn bytes_of(column: &ArrayData) -> Result<&[u8]> {
+    let all = column.buffers().first().map(|buffer| (column.data_type(), buffer.as_slice()));
+    slice(all.ok_or_else(|| Error::internal("a column without values"))?, column.offset(), column.len())
+}
+
+/// A column of numbers in a type that has bins.
+fn plain(array: &ArrayRef) -> Result<ArrayData> {
+    if is_countable(array.data_type()) {
+        return Ok(array.to_data());
+    }
     if !array.data_type().is_numeric() && *array.data_type() != DataType::Boolean {
         return Err(Error::unsupported(format!("histograms of {}: only integers and floats have bins", array.data_type())));
     }
     let cast = arrow_cast::cast(array, &DataType::Float64).map_err(|e| Error::internal(e.to_string()))?;
-    Ok(cast.as_primitive::<Float64Type>().clone())
+    Ok(cast.to_data())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float32Array, Float64Array, Int16Array};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Outcome = std::result::Result<(), TestCaseError>;
+
+    /// Rows put into cells, and their weights added up, one after the other.
+    fn naive(bins: &[Bins], rows: &[(f32, i16, Option<f64>)], all: &mut [(u64, f64)]) {
+        for (x, y, z) in rows {
+            let (Some(z), [a, b]) = (z, bins) else { continue };
+            if let (Some(x), Some(y)) = (a.bin(f64::from(*x)), b.bin(f64::from(*y))) {
+                all[x * b.count() + y].0 += 1;
+                all[x * b.count() + y].1 += z;
+            }
+        }
+    }
+
+    fn same(bins: &[Bins], rows: &[(f32, i16, Option<f64>)], cut: usize) -> Outcome {
+        let failed = |error: Error| TestCaseError::fail(error.to_string());
+        let cells = bins.iter().map(Bins::count).product();
+        let (mut sums, mut wanted) = (vec![0.0; cells], vec![(0u64, 0.0f64); cells]);
+        let mut counts = vec![0u64; cells];
+        for weighted in [false, true] {
+            let grid = Grid::new(bins, weighted).map_err(failed)?;
+            let mut totals = grid.empty();
+            for rows in [&rows[..cut], &rows[cut..]] {
+                let columns: Vec<ArrayRef> = vec![
+                    Arc::new(Float32Array::from_iter_values(rows.iter().map(|row| row.0))),
+                    Arc::new(Int16Array::from_iter_values(rows.iter().map(|row| row.1))),
+                    Arc::new(rows.iter().map(|row| row.2).collect::<Float64Array>()),
+                ];
+                let batch = RecordBatch::try_from_iter(["x", "y", "z"].into_iter().zip(columns)).map_err(|error| TestCaseError::fail(error.to_string()))?;
+                let mut part = grid.part();
+                grid.add_batch(&mut part, &batch).map_err(failed)?;
+                totals.add(part);
+            }
+            match totals {
+                Totals::Counts(found) => counts = found,
+                Totals::Sums(found) => sums = found,
+            }
+        }
+        // A window is added up before it is added, or row by row where cells are many.
+        for rows in [&rows[..cut], &rows[cut..]] {
+            let mut here = if cells <= FEW_CELLS { vec![(0, 0.0); cells] } else { std::mem::take(&mut wanted) };
+            naive(bins, rows, &mut here);
+            if cells <= FEW_CELLS {
+                wanted.iter_mut().zip(here).for_each(|(all, here)| *all = (all.0 + here.0, all.1 + here.1));
+            } else {
+                wanted = here;
+            }
+        }
+        prop_assert_eq!(counts, wanted.iter().map(|cell| cell.0).collect::<Vec<_>>());
+        prop_assert_eq!(sums, wanted.iter().map(|cell| cell.1).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn rows_are_counted_and_weighed_in_their_cells(
+            rows in proptest::collection::vec((prop_oneof![-2f32..8.0, Just(f32::NAN), Just(6.0)], -5i16..70, proptest::option::weighted(0.9, -1e3f64..1e3)), 0..200),
+            times in prop_oneof![Just(1usize), Just(50)],
+            cut in 0usize..200,
+            bins in prop_oneof![Just((64, 64)), Just((1, 7)), Just((400, 300))],
+        ) {
+            let edges = |count: u32, high: f64| (0..=count).map(|n| f64::from(n) * (high / f64::from(count))).collect::<Vec<f64>>();
+            let bins = [Bins::new(edges(bins.0, 6.0)), Bins::new(edges(bins.1, 64.0))];
+            let bins = bins.into_iter().collect::<Result<Vec<Bins>>>().map_err(|error| TestCaseError::fail(error.to_string()))?;
+            // More than are computed together.
+            let rows: Vec<_> = rows.iter().copied().cycle().take(rows.len() * times).collect();
+            same(&bins, &rows, cut.min(rows.len()))?;
+        }
+    }
 }

@@ -6,6 +6,9 @@
 //! dimensions, windows that follow the chunks, values read only where rows passed, indexes), a query does.
 
 mod bins;
+mod conditional;
+mod counts;
+mod even;
 mod histogram;
 mod quantile;
 mod request;

@@ -18,7 +18,9 @@ mod segment;
 mod split;
 mod spread;
 mod stamp;
+mod stored;
 mod table;
+mod told;
 mod wildcard;
 mod window;
 

@@ -52,9 +52,34 @@ pub(super) enum Left {
     Rows { rows: RowSet, exact: bool },
 }
 
+/// What indexes know of conditions that must all hold, and whether that is all of them. Those of one column are looked up as
+/// one: of `1 < x && x < 2` few values are left, of each alone perhaps half.
+pub(super) fn prunings(segment: &Segment, table: &Schema, conjuncts: &[&Predicate], wanted: &[String]) -> (Vec<Pruning>, bool) {
+    let mut groups: Vec<(Option<String>, Vec<&Predicate>)> = Vec::new();
+    for conjunct in conjuncts {
+        let names = conjunct.columns();
+        let only = names.first().filter(|_| names.len() == 1).cloned();
+        match groups.iter_mut().find(|(name, _)| only.is_some() && *name == only) {
+            Some((_, group)) => group.push(conjunct),
+            None => groups.push((only, vec![conjunct])),
+        }
+    }
+    let mut known: Vec<Option<Pruning>> = Vec::new();
+    for (_, group) in groups {
+        let one = |predicate: &Predicate| pruning(segment, table, predicate, wanted);
+        let together = group.iter().copied().cloned().reduce(Predicate::and).and_then(|all| one(&all));
+        match together {
+            Some(all) => known.push(Some(all)),
+            None => known.extend(group.into_iter().map(one)),
+        }
+    }
+    let all = known.iter().all(Option::is_some);
+    (known.into_iter().flatten().collect(), all)
+}
+
 /// What indexes know of `predicate`, whose columns are those of `table`; `None` where one of its columns has no index, or
 /// where it is more than one condition a column.
-pub(super) fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<Pruning> {
+fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<Pruning> {
     let mut by_column: Vec<(String, Vec<Predicate>)> = Vec::new();
     let alternatives = match predicate {
         Predicate::Or(parts) if predicate.columns().len() > 1 => parts.as_slice(),
@@ -130,7 +155,7 @@ pub(super) fn placed<'a>(place: Option<&Arc<Place>>, rows: &'a Selection) -> Res
 
 impl Pruning {
     /// The least that an index of it knows.
-    fn level(&self) -> Level {
+    pub(super) fn level(&self) -> Level {
         self.any.iter().map(|one| one.index.level()).min().unwrap_or(Level::Zone)
     }
 
@@ -147,7 +172,7 @@ impl Pruning {
     }
 
     /// At least and at most so many of `rows` pass.
-    fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Bounds> {
+    pub(super) fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Bounds> {
         let mut bounds = Bounds::default();
         for one in &self.any {
             let here = one.index.count(&*one.selection(rows)?, &one.condition, cancellation)?;
@@ -157,7 +182,7 @@ impl Pruning {
     }
 
     /// Which of `rows` pass.
-    fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Known> {
+    pub(super) fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Known> {
         let mut known: Option<Known> = None;
         for one in &self.any {
             let here = one.index.rows(&*one.selection(rows)?, &one.condition, cancellation)?;
@@ -210,17 +235,9 @@ impl Part {
         })
     }
 
-    /// Whether indexes tell all of what passes in a whole segment, with less work than reading columns.
-    pub(super) fn is_told(&self) -> bool {
-        self.residual.is_some()
-            && self.all_pruned
-            && self.selection.shape() == self.segment.shape
-            && matches!(self.prunings.as_slice(), [only] if only.level() >= Level::Positions)
-    }
-
     /// Whether the condition is of this column alone, and its index has the values.
     pub(super) fn has_values_of(&self, column: &str) -> bool {
-        matches!(self.prunings.as_slice(), [only] if only.exact_on(column).is_some())
+        self.all_pruned && matches!(self.prunings.as_slice(), [only] if only.exact_on(column).is_some())
     }
 
     /// The values that pass, where `has_values_of` holds; see [`ColumnIndex::passing`].
@@ -273,37 +290,17 @@ impl Part {
         Ok(bounds)
     }
 
-    /// How many of all rows pass, where indexes alone tell.
+    /// How many of all rows pass, where indexes tell.
     pub(super) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
-        if !self.all_pruned || self.prunings.is_empty() {
-            return Ok(None);
+        let exact = match self.prunings.as_slice() {
+            [only] if self.all_pruned => only.count(&self.selection, cancellation)?.exact(),
+            _ => None,
+        };
+        let count = if exact.is_some() { exact } else { self.told(cancellation)?.map(|rows| rows.len()) };
+        if count.is_some() {
+            self.count_blocks()?;
         }
-        self.count_blocks()?;
-        if let [only] = self.prunings.as_slice()
-            && let Some(count) = only.count(&self.selection, cancellation)?.exact()
-        {
-            return Ok(Some(count));
-        }
-        Ok(self.rows_by_index(cancellation)?.map(|rows| rows.len()))
-    }
-
-    /// Numbers of the selected rows that pass, where indexes alone tell.
-    pub(super) fn rows_by_index(&self, cancellation: &Cancellation) -> Result<Option<RowSet>> {
-        if !self.all_pruned || self.prunings.iter().any(|pruning| pruning.level() < Level::Positions) {
-            return Ok(None);
-        }
-        let mut rows: Option<RowSet> = None;
-        for pruning in &self.prunings {
-            let known = pruning.rows(&self.selection, cancellation)?;
-            if !known.candidates.is_empty() {
-                return Ok(None);
-            }
-            rows = Some(match rows {
-                Some(rows) => rows.and(&known.hits),
-                None => known.hits,
-            });
-        }
-        Ok(rows)
+        Ok(count)
     }
 
     /// The wanted columns, at `rows` of `selection`, that indexes tell with less work than reading: of filtered data.

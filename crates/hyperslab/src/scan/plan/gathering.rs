@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{Part, Plan};
 use crate::Cancellation;
-use crate::scan::gather::{Found, Gathered};
+use crate::scan::gather::{Abreast, Found, Gathered};
 use crate::scan::pruner::{Piece, RowSet};
 
 /// Bytes of values that one thread works on, at least.
@@ -40,14 +40,13 @@ impl Plan {
         let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.schema.fields().len()];
         for (part, gathered) in gatherings {
             let mut rows: Option<RowSet> = None;
-            part.count_blocks()?;
             for ((field, column), arrays) in self.schema.fields().iter().zip(gathered).zip(&mut columns) {
                 let values = match part.found(field.name(), &column, cancellation)? {
                     Some(Found::Passing(values)) => values,
                     Some(Found::Stored) => {
                         let told = match rows.take() {
                             Some(rows) => rows,
-                            None => match part.rows_by_index(cancellation)? {
+                            None => match part.told(cancellation)? {
                                 Some(rows) => rows,
                                 None => return Ok(None),
                             },
@@ -62,6 +61,7 @@ impl Plan {
                 };
                 arrays.push(column.array(values)?);
             }
+            part.count_blocks()?;
         }
         let whole = |arrays: Vec<ArrayRef>| {
             if let [one] = arrays.as_slice() {
@@ -75,17 +75,12 @@ impl Plan {
 
     /// As `positions`, in arrays.
     pub(crate) fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
-        let told = self.parts().map(|part| {
-            if !part.is_told() {
-                return Ok(None);
-            }
-            part.count_blocks()?;
-            part.rows_by_index(cancellation)
-        });
+        let told = self.parts().map(|part| if part.is_told() { part.told(cancellation) } else { Ok(None) });
         let Some(told) = told.collect::<Result<Option<Vec<RowSet>>>>()? else {
             let positions = self.positions(cancellation)?;
             return Ok(positions.into_iter().map(|rows| Arc::new(UInt64Array::from(rows)) as ArrayRef).collect());
         };
+        self.parts().try_for_each(Part::count_blocks)?;
         let array = |rows: RowSet| {
             let count = usize::try_from(rows.len()).map_err(|_| Error::limit_exceeded("rows beyond memory"))?;
             let data = ArrayData::builder(DataType::UInt64).len(count).add_buffer(rows.to_values(&self.session)?.into_buffer()).align_buffers(true);
@@ -108,7 +103,6 @@ impl Plan {
         let mut found = Vec::new();
         for (part, columns) in gatherings {
             let Some(column) = columns.first() else { return Ok(None) };
-            part.count_blocks()?;
             match part.found(field.name(), column, cancellation)? {
                 Some(Found::Passing(values)) => {
                     let share = values.bytes.len().div_ceil(self.session.thread_count()?.max(1)).next_multiple_of(8).max(LEAST_BYTES);
@@ -120,13 +114,55 @@ impl Plan {
                     found.extend(self.session.compute(|| values.bytes.par_chunks(share).map(of_share).collect::<Result<Vec<T>>>())?);
                 }
                 Some(Found::Stored) => {
-                    let Some(rows) = part.rows_by_index(cancellation)? else { return Ok(None) };
+                    let Some(rows) = part.told(cancellation)? else { return Ok(None) };
                     let pieces: Vec<Piece<'_>> = rows.pieces().collect();
                     found.extend(column.fold(&pieces, &self.session, cancellation, &new, &work)?);
                 }
                 None => return Ok(None),
             }
+            part.count_blocks()?;
         }
         Ok(Some(found))
+    }
+
+    /// What `work` makes of the bytes of the wanted columns' values in each window that has rows, a piece of these after the
+    /// other, handed to `take` in row order, as `for_batches` does; whether it could, as `gathered`.
+    pub(crate) fn for_gathered<T: Send>(
+        &self,
+        cancellation: &Cancellation,
+        new: impl Fn() -> T + Sync,
+        work: impl Fn(&mut T, usize, &[(&DataType, &[u8])]) -> Result<()> + Sync,
+        mut take: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<bool> {
+        let Some(gatherings) = self.gatherings()?.filter(|parts| parts.iter().all(|(_, columns)| columns.iter().all(Gathered::is_stored))) else {
+            return Ok(false);
+        };
+        let mut told = Vec::with_capacity(gatherings.len());
+        for (part, columns) in &gatherings {
+            let Some(rows) = part.told(cancellation)? else { return Ok(false) };
+            part.count_blocks()?;
+            told.push((part.windows(&part.columns_read())?, columns, rows));
+        }
+        let windows = told.iter().flat_map(|(windows, columns, rows)| windows.clone().map(move |window| (columns, rows.within(&(window.start..window.end)))));
+        let mut windows = windows.filter(|(_, rows)| !rows.is_empty());
+        let of_window = |(columns, rows): &(&&Vec<Gathered>, RowSet)| {
+            let (mut sum, mut abreast) = (new(), Abreast::new(columns, &self.session)?);
+            for piece in rows.pieces() {
+                cancellation.check()?;
+                work(&mut sum, piece.count, &abreast.take(&piece)?)?;
+            }
+            Ok(sum)
+        };
+        self.session.compute(|| {
+            let several = self.session.thread_count()?.saturating_mul(4).max(1);
+            loop {
+                let next: Vec<_> = windows.by_ref().take(several).collect();
+                if next.is_empty() {
+                    return Ok(true);
+                }
+                let made: Vec<Result<T>> = next.par_iter().map(of_window).collect();
+                made.into_iter().try_for_each(|made| take(made?))?;
+            }
+        })
     }
 }

@@ -14,7 +14,7 @@ use crate::Cancellation;
 use crate::scan::narrow;
 use crate::scan::pipeline::Work;
 use crate::scan::predicate::{BoundPredicate, Predicate};
-use crate::scan::prune::{Pruning, pruning};
+use crate::scan::prune::{Pruning, prunings};
 use crate::scan::segment::{Segment, Source};
 use crate::scan::spread::Spreads;
 use crate::scan::window::{self, Rows, WINDOW_BYTES, Windows};
@@ -51,21 +51,20 @@ impl Part {
         static PARTS: AtomicU64 = AtomicU64::new(0);
         let mut dimensions = Dimensions::whole(&segment);
         let mut residual: Option<Predicate> = None;
-        let (mut prunings, mut all_pruned) = (Vec::new(), true);
+        let mut left: Vec<&Predicate> = Vec::new();
         for conjunct in conjuncts {
             // Checks names and types even where the conjunct is then answered here.
             let bound = conjunct.bind(table)?;
             if dimensions.answer(conjunct, &bound, cancellation)? {
                 continue;
             }
-            let known = pruning(&segment, table, conjunct, wanted);
-            all_pruned &= known.is_some();
-            prunings.extend(known);
+            left.push(conjunct);
             residual = Some(match residual.take() {
                 Some(rest) => rest.and(conjunct.clone()),
                 None => conjunct.clone(),
             });
         }
+        let (prunings, mut all_pruned) = prunings(&segment, table, &left, wanted);
         let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
         if empty {
             axes = vec![Axis::range(0, 0); axes.len().max(1)];

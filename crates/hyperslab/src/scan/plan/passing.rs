@@ -59,12 +59,10 @@ impl Plan {
         // Indexes number the rows of the selection: of whole segments these are the rows' own numbers.
         let told = self.parts.iter().map(|part| {
             let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
-            let rows = if whole {
+            let rows = if whole { part.told(cancellation)? } else { None };
+            if rows.is_some() {
                 part.count_blocks()?;
-                part.rows_by_index(cancellation)?
-            } else {
-                None
-            };
+            }
             rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
         });
         let told = told.collect::<Result<Vec<Option<Vec<u64>>>>>()?;

@@ -149,6 +149,17 @@ pub(crate) struct Piece<'a> {
     pub rows: PieceRows<'a>,
 }
 
+impl Piece<'_> {
+    /// The rows, rising.
+    pub fn numbers(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        match self.rows {
+            PieceRows::All => Box::new(self.first..self.first + ROWS),
+            PieceRows::Few(rows) => Box::new(rows.iter().map(|row| self.first + u64::from(*row))),
+            PieceRows::Bits(bits) => Box::new(ones(bits, 0).map(|row| self.first + u64::from(row))),
+        }
+    }
+}
+
 /// Which rows of a piece.
 pub(crate) enum PieceRows<'a> {
     All,
@@ -304,6 +315,20 @@ impl RowSet {
         let begin = self.chunks.partition_point(|(number, _)| *number < first / ROWS);
         self.chunks.iter().skip(begin).flat_map(move |(number, chunk)| chunk.iter(*number, first))
     }
+    /// The rows of a half-open range.
+    pub(crate) fn within(&self, range: &std::ops::Range<u64>) -> Self {
+        let begin = self.chunks.partition_point(|(number, _)| number.saturating_add(1).saturating_mul(ROWS) <= range.start);
+        let here = self.chunks.iter().skip(begin).take_while(|(number, _)| *number * ROWS < range.end);
+        let cut = here.filter_map(|(number, chunk)| {
+            let first = *number * ROWS;
+            if first >= range.start && range.end - first >= ROWS {
+                return Some((*number, chunk.clone()));
+            }
+            let part = Self::range(range.start.max(first)..range.end.min(first + ROWS));
+            Some((*number, chunk.and(part.chunk(*number)?)?))
+        });
+        Self { chunks: cut.collect() }
+    }
     /// The rows, 65,536 at a time, rising.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         self.chunks.iter().map(|(number, chunk)| {
@@ -430,7 +455,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
-        fn sets_are_those_of_the_standard_library(a in rows(), b in rows(), first in 0u64..300_000, bits in proptest::collection::vec(0usize..65_536, 0..900)) {
+        fn sets_are_those_of_the_standard_library(a in rows(), b in rows(), first in 0u64..300_000, last in prop_oneof![0u64..300_000, Just(131_072)], bits in proptest::collection::vec(0usize..65_536, 0..900)) {
             let set = |rows: &BTreeSet<u64>| RowSet::from_sorted(rows.iter().copied()).unwrap_or_default();
             let list = |set: RowSet| set.iter().collect::<Vec<u64>>();
             let (x, y) = (set(&a), set(&b));
@@ -441,6 +466,10 @@ mod tests {
             prop_assert_eq!(list(x.and_not(&y)), a.difference(&b).copied().collect::<Vec<u64>>());
             prop_assert_eq!(x.iter_from(first).collect::<Vec<u64>>(), a.range(first..).copied().collect::<Vec<u64>>());
             prop_assert_eq!(x.contains(first), a.contains(&first));
+            let (low, high) = (first.min(last), first.max(last));
+            let part = x.within(&(low..high));
+            prop_assert_eq!(&part, &x.and(&RowSet::range(low..high)));
+            prop_assert_eq!(part.pieces().flat_map(|piece| piece.numbers().collect::<Vec<u64>>()).collect::<Vec<u64>>(), a.range(low..high).copied().collect::<Vec<u64>>());
             let mask = x.mask(first, 150_000);
             prop_assert_eq!(mask.set_indices().map(|n| first + n as u64).collect::<Vec<u64>>(), a.range(first..first + 150_000).copied().collect::<Vec<u64>>());
             let even = first & !63;
