@@ -146,7 +146,7 @@ class Bench:
         return found
 
     def fastbit(self) -> Any:
-        """FastBit's build and answers, or nothing where it cannot be had."""
+        """FastBit's build and bitmaps by its bins, or nothing where it cannot be had."""
         program = fastbit.program()
         if program is None:
             return None
@@ -158,6 +158,30 @@ class Bench:
                 for s, wanted in self.wanted.items():
                     hits = found[name]["answers"][f"{s:g}"]["hits"]
                     assert hits == wanted, f"FastBit finds {hits} rows of {name} at {s:g}, numpy {wanted}"
+        return found
+
+    def beside(self) -> Any:
+        """FastBit's answers and ours, one after the other, a selectivity at a time: what the machine does besides falls upon
+        both."""
+        program = fastbit.program()
+        if program is None:
+            return None
+        part = fastbit.partition(self.folder, self.columns)
+        found: dict[str, Any] = {}
+        for dataset, other in OTHER.items():
+            fastbit.ask(program, part, dataset, other, {1e-6: self.thresholds[1e-6]})
+            for level in "PX":
+                self.index(dataset, level)
+                index = index_of(self.path, dataset, 2)
+                for s, v in self.thresholds.items():
+                    text = f"{dataset} > {v!r}"
+                    q = hs.query(self.path, "/", text, threads=2)
+                    ours: dict[str, Callable[[], Any]] = {
+                        "bitmap": lambda: index.bitmap(text), "positions": q.positions, "values": lambda: q.values(dataset),
+                        "histogram": lambda: q.histogram(other, 64, range=(0.0, 6.0))}
+                    theirs = fastbit.ask(program, part, dataset, other, {s: v}, anew=False)["answers"][f"{s:g}"]
+                    assert theirs["hits"] == self.wanted[s] == q.count()
+                    found[f"{dataset} {level} {s:g}"] = {what: [theirs[what], best(work)] for what, work in ours.items()}
         return found
 
     def answers(self) -> Any:
@@ -265,7 +289,7 @@ def machine() -> str:
     return f"{names[0] if names else 'an unknown processor'}, {os.cpu_count()} cores, on {time.strftime('%Y-%m-%d')}"
 
 
-PARTS = ["build", "fastbit", "answers", "queries", "steps", "gzip", "spark"]
+PARTS = ["build", "fastbit", "beside", "answers", "queries", "steps", "gzip", "spark"]
 
 
 def main() -> None:
