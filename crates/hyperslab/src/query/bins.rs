@@ -104,9 +104,28 @@ impl Bins {
     }
 
     fn slots_of<const N: usize, T: Float>(&self, even: Option<&Even<T>>, bytes: &[u8], of: impl Fn([u8; N]) -> T, take: &mut impl FnMut(&[u32])) {
-        let (blocks, rest) = bytes.as_chunks::<N>().0.as_chunks::<AT_ONCE>();
+        // With the widest instructions that the processor has, not only those that all have.
+        pulp::Arch::new().dispatch(Slots { bins: self, even, bytes: bytes.as_chunks::<N>().0, of, take });
+    }
+}
+
+/// The slots of numbers, compiled once for each kind of processor.
+struct Slots<'a, const N: usize, T, Of, Take> {
+    bins: &'a Bins,
+    even: Option<&'a Even<T>>,
+    bytes: &'a [[u8; N]],
+    of: Of,
+    take: &'a mut Take,
+}
+
+impl<const N: usize, T: Float, Of: Fn([u8; N]) -> T, Take: FnMut(&[u32])> pulp::NullaryFnOnce for Slots<'_, N, T, Of, Take> {
+    type Output = ();
+    #[inline(always)]
+    fn call(self) {
+        let Self { bins, even, bytes, of, take } = self;
+        let (blocks, rest) = bytes.as_chunks::<AT_ONCE>();
         let (mut numbers, mut slots) = ([T::ZERO; AT_ONCE], [0; AT_ONCE]);
-        let exact = |slots: &mut [u32], numbers: &[T]| slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = self.slot(number.double()) as u32);
+        let exact = |slots: &mut [u32], numbers: &[T]| slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = bins.slot(number.double()) as u32);
         for block in blocks {
             numbers.iter_mut().zip(block).for_each(|(number, bytes)| *number = of(*bytes));
             if !even.is_some_and(|even| even.slots(&numbers, &mut slots)) {

@@ -83,6 +83,7 @@ impl<T: Float> Even<T> {
 
     /// The slots of numbers: 0 before the first bin and for NaN, then one a bin, then one for what is behind them. False
     /// where a number is so near an edge that its slot is to be looked up.
+    #[inline(always)]
     pub fn slots(&self, numbers: &[T; AT_ONCE], slots: &mut [u32; AT_ONCE]) -> bool {
         let mut near = 0;
         // No branches: the compiler makes SIMD of it.

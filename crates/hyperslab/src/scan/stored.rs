@@ -157,6 +157,27 @@ impl Stored {
 
 /// Puts the values whose bits are set to the front of `out`; how many they are.
 fn compress<const N: usize>(words: &[u64], values: &[[u8; N]], out: &mut [[u8; N]]) -> usize {
+    // With the instructions that the processor has, not only those that all have: its own find the next bit sooner.
+    pulp::Arch::new().dispatch(Compress { words, values, out })
+}
+
+/// [`compress`], compiled once for each kind of processor.
+struct Compress<'a, const N: usize> {
+    words: &'a [u64],
+    values: &'a [[u8; N]],
+    out: &'a mut [[u8; N]],
+}
+
+impl<const N: usize> pulp::NullaryFnOnce for Compress<'_, N> {
+    type Output = usize;
+    #[inline(always)]
+    fn call(self) -> usize {
+        compress_one_by_one(self.words, self.values, self.out)
+    }
+}
+
+#[inline(always)]
+fn compress_one_by_one<const N: usize>(words: &[u64], values: &[[u8; N]], out: &mut [[u8; N]]) -> usize {
     let mut next = 0;
     for (word, values) in words.iter().zip(values.chunks(64)).filter(|(word, _)| **word != 0) {
         let count = word.count_ones() as usize;
