@@ -39,7 +39,7 @@ def keys(found: dict[str, Any], start: str) -> list[tuple[str, Any]]:
 def beside(kept: dict[str, Any]) -> list[str]:
     """FastBit's answers and ours, measured in turns."""
     said = ["## Beside FastBit", "Milliseconds, measured in turns, ours on 2 threads: the bitmap by the index itself, the rest by a query. A value of the data is "
-            "read from the file, half a microsecond each where few are wanted and all that lies between them where many are; FastBit has its columns in memory."]
+            "read from the file, by a call of its own where few are wanted and with all that lies between where many are; FastBit has its columns in memory."]
     whats = ("bitmap", "positions", "values", "histogram")
     head = ["", *(cell for what in whats for cell in (f"{what}: FastBit", "ours", "times"))]
     for dataset in ("ordered", "shuffled"):
@@ -68,8 +68,8 @@ def build(kept: dict[str, Any]) -> list[str]:
     for dataset, found in (kept.get("fastbit") or {}).items():
         rows.append([f"{dataset}, FastBit", 1, size / found["build_ms"], f"{100 * found['bytes'] / (size * 1e6):.1f}"])
     return ["## Build and size", f"{kept['particles']} million float32, {size} MB a column", table(["build", "threads", "GB/s", "% of the column"], rows),
-            "Level P writes half as many bytes as it reads into memory of the page cache that is fresh, and what that costs changes by the hour on this "
-            "machine: on two threads 1.07, 1.19, 1.29 and 1.62 GB/s in four runs of one night."]
+            "Level P writes half as many bytes as it reads, into memory of the page cache that is fresh: where a host gives memory when it is first "
+            "touched, what that costs differs from run to run."]
 
 
 def answers(kept: dict[str, Any]) -> list[str]:
