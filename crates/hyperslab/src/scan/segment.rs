@@ -87,6 +87,13 @@ pub(crate) struct SegmentColumn {
     pub source: Source,
 }
 
+impl SegmentColumn {
+    /// Whether it is ours, `_row` or `_file`, and not one that the object has.
+    pub fn is_metadata(&self) -> bool {
+        matches!(self.source, Source::Row) || (matches!(self.source, Source::Constant(_)) && self.field.name() == FILE)
+    }
+}
+
 /// One object as a table.
 #[derive(Clone)]
 pub(crate) struct Segment {
@@ -100,7 +107,7 @@ pub(crate) struct Segment {
     pub shape: Vec<u64>,
     /// Chunk extents along these dimensions, of the first variable.
     pub chunk_shape: Vec<u64>,
-    /// All columns; the last two are `_row` and `_file`.
+    /// All columns; the last are `_row` and `_file`, where the object has none of these names.
     pub columns: Vec<SegmentColumn>,
     /// Coordinate datasets of which the rows are only a part.
     pub coordinate_parts: Vec<(ObjectId, Axis)>,
@@ -142,7 +149,9 @@ impl Segment {
             })
             .collect();
         columns.extend(built.columns);
-        columns.extend(metadata_columns(file));
+        // A column of the file comes before ours of the same name.
+        let ours = metadata_columns(file).into_iter().filter(|ours| columns.iter().all(|column| column.field.name() != ours.field.name()));
+        columns.extend(ours.collect::<Vec<_>>());
         let mut names = BTreeSet::new();
         if let Some(twice) = columns.iter().find(|c| !names.insert(c.field.name().clone())) {
             return Err(Error::unsupported(format!(

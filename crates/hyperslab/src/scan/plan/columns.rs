@@ -4,7 +4,7 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Error, Result};
 
 use crate::scan::ScanRequest;
-use crate::scan::segment::{FILE, ROW, Segment};
+use crate::scan::segment::{Segment, SegmentColumn};
 
 /// The column of the table that a (perhaps dotted) name lies in.
 pub(super) fn top_level(name: &str, table: &Schema) -> String {
@@ -22,10 +22,11 @@ pub(super) fn top_level(name: &str, table: &Schema) -> String {
 }
 
 /// The names that a request asks for, in its order: all but row number and file where it names none.
-pub(super) fn wanted_columns(table: &Schema, request: &ScanRequest) -> Result<Vec<String>> {
+pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &ScanRequest) -> Result<Vec<String>> {
     let all = table.fields().iter().map(|f| f.name().clone());
     let Some(columns) = &request.columns else {
-        return Ok(all.filter(|name| name != ROW && name != FILE).collect());
+        let ours = |name: &str| segments.first().and_then(|segment| segment.column(name)).is_some_and(SegmentColumn::is_metadata);
+        return Ok(all.filter(|name| !ours(name)).collect());
     };
     for name in columns {
         if table.field_with_name(name).is_err() {
