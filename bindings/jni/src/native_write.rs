@@ -56,13 +56,14 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_plan<'local>(
             "append" => WriteMode::Append,
             other => return Err(Error::invalid_input(format!("mode {other:?} is none of create, overwrite, append"))),
         };
-        let plan = WritePlan::new(Path::new(&path), mode, None)?;
+        let mut plan = WritePlan::new(Path::new(&path), mode, None)?;
         if mode == WriteMode::Overwrite && !only.is_null() {
             // The plan remembers what was there, so that the commit finds changes that come after this look.
             refuse_losses(plan.path(), &text(env, &only)?)?;
         }
-        let plan = plan.encode()?;
-        env.byte_array_from_slice(&plan).map_err(at_border)
+        // Columns keep the order that they have in the data frame.
+        plan.track_order();
+        env.byte_array_from_slice(&plan.encode()?).map_err(at_border)
     });
     plan.into_raw()
 }
