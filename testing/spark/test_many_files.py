@@ -147,19 +147,21 @@ def test_a_file_without_the_dataset_has_no_rows(spark: Any, tmp_path: pathlib.Pa
 def test_partition_folders_make_columns(spark: Any, tmp_path: pathlib.Path) -> None:
     """The same folders of Parquet, read by Spark itself, are the judge."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    cells = [("2024", "a b", "1.5", "2024-03-01"), ("2023", "x/y=z%", "2", "2023-12-31"), ("12", None, "-3e2", "2024-02-29")]
-    frame = spark.createDataFrame([(n, *cell) for n, cell in enumerate(cells)], "x bigint, year string, name string, ratio string, day string")
-    frame.write.partitionBy("year", "name", "ratio", "day").parquet(str(theirs))
+    cells = [("2024", "a b", "1.5", "1e3", "2024-03-01", "2024-03-01 00:00:00"), ("2023", "x/y=z%", "2", "99999999999999999999", "2023-12-31", "2024-03-10"),
+             ("12", None, "-2.25", "-5", "2024-02-29", "2023-12-31 23:59:59.5")]
+    names = ["year", "name", "ratio", "big", "day", "moment"]
+    frame = spark.createDataFrame([(n, *cell) for n, cell in enumerate(cells)], "x bigint, " + ", ".join(f"{name} string" for name in names))
+    frame.write.partitionBy(*names).parquet(str(theirs))
     for file in theirs.rglob("*.parquet"):
         value = spark.read.parquet(str(file)).collect()[0].x
         write(ours / file.parent.relative_to(theirs) / "part.h5", [value])
     read = spark.read.format("hdf5").option("dataset", "/x")
-    mine, judge = read.load(str(ours)).select("x", "year", "name", "ratio", "day"), spark.read.parquet(str(theirs))
-    assert mine.dtypes == judge.select("x", "year", "name", "ratio", "day").dtypes
-    assert [kind for _, kind in mine.dtypes] == ["bigint", "int", "string", "double", "date"]
+    mine, judge = read.load(str(ours)).select("x", *names), spark.read.parquet(str(theirs))
+    assert mine.dtypes == judge.select("x", *names).dtypes
+    assert [kind for _, kind in mine.dtypes] == ["bigint", "int", "string", "double", "decimal(20,0)", "date", "timestamp"]
     assert sorted(map(tuple, mine.collect()), key=str) == sorted(map(tuple, judge.select(*mine.columns).collect()), key=str)
     for test in ("year = 2024", "year > 12", "year <> 12 and ratio < 2", "name is null", "name = 'a b' or day = date'2023-12-31'", "not (year in (12, 13))",
-                 "day >= date'2024-01-01'", "name <> 'a b'", "year = 2024 and x = 0", "year = 2024 or x = 1", "year = 7", "name like 'a%'", "year + 1 = 13"):
+                 "day >= date'2024-01-01'", "name <> 'a b'", "year = 2024 and x = 0", "year = 2024 or x = 1", "year = 7", "big > 1000", "ratio <= 1.5D", "moment < timestamp'2024-03-01 00:00:00'", "name like 'a%'", "year + 1 = 13"):
         assert sorted(row.x for row in mine.where(test).collect()) == sorted(row.x for row in judge.where(test).collect()), test
         assert mine.where(test).count() == judge.where(test).count(), test
     assert mine.where("year = 2024").rdd.getNumPartitions() == 1 and "1 of 3 files" in mine.where("year = 2024")._jdf.queryExecution().executedPlan().toString()

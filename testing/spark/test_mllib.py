@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+import hyperslab as hs
 from hyperslab import mllib
 
 SHAPE = (37, 4, 3)
@@ -30,7 +31,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 def values(path: str, dataset: str) -> np.ndarray:
     with h5py.File(path) as f:
         data = f[dataset][...]
-    return data.reshape(len(data), -1)
+    return data.reshape(len(data), int(np.prod(data.shape[1:])))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     for number, rows in ((1, 7), (2, 0), (3, 1), (10, 20), (100, 3)):
         with h5py.File(folder / f"run_{number}.h5", "w") as f:
             data = np.where(rng.random((rows, 3, 2)) < 0.3, 0, rng.standard_normal((rows, 3, 2)))
-            f.create_dataset("x", data=data, chunks=(4, 3, 2))
+            f.create_dataset("x", data=data, chunks=(4, 3, 2), maxshape=(None, 3, 2))
     with h5py.File(folder / "_steps.h5", "w") as f:
         for step in (2, 1, 10):
             f[f"Step#{step}/x"] = rng.standard_normal((step, 2))
@@ -235,7 +236,7 @@ def test_over_connect_it_is_refused_by_name() -> None:
         """What a session of Spark Connect is called."""
 
     Session.__module__ = "pyspark.sql.connect.session"
-    with pytest.raises(Exception, match="Unsupported: MLlib's RDDs over Spark Connect"):
+    with pytest.raises(hs.UnsupportedError, match="MLlib's RDDs over Spark Connect"):
         mllib.h5read_imat(Session(), "a.h5", "/x")
 
 

@@ -4,8 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import io.hyperslab.InvalidInputException;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
-import scala.Product;
 
 /** A path as a user wrote it (a file, glob, folder or list of files), with its dataset if that was named too. */
 final class GivenPath {
@@ -29,12 +29,8 @@ final class GivenPath {
   /** Option {@code paths} for one path, or for a list of paths and {@code {file, dataset}} pairs. */
   static String listOf(Object files) {
     ArrayNode paths = ReadOptions.JSON.createArrayNode();
-    if (files instanceof String || pair(files) != null && !(files instanceof List || files instanceof Object[])) {
-      add(files, paths);
-    } else {
-      for (Object one : items(files)) {
-        add(one, paths);
-      }
+    for (Object one : files instanceof String ? Collections.singletonList(files) : items(files)) {
+      add(one, paths);
     }
     if (paths.isEmpty()) {
       throw new InvalidInputException("no path: the list of files is empty");
@@ -69,8 +65,6 @@ final class GivenPath {
       parts = ((List<?>) one).toArray();
     } else if (one instanceof Object[]) {
       parts = (Object[]) one;
-    } else if (one instanceof Product && ((Product) one).productArity() == 2) {
-      parts = new Object[] {((Product) one).productElement(0), ((Product) one).productElement(1)};
     }
     return parts.length == 2 && parts[0] instanceof String && parts[1] instanceof String
         ? new String[] {(String) parts[0], (String) parts[1]}

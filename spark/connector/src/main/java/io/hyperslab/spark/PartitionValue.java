@@ -23,8 +23,10 @@ final class PartitionValue {
   private static final Pattern INTEGER = Pattern.compile("[+-]?[0-9]+");
   private static final Pattern NUMBER = Pattern.compile("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(NaN|Infinity)");
   private static final Pattern DATE = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}");
-  private static final Pattern TIME = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,6})?");
+  private static final Pattern TIME = Pattern.compile("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9])?");
   private static final int DECIMAL_DIGITS = 38;
+  private static final int LONG_DIGITS = 20;
+  private static final int INTEGER_DIGITS = 10;
 
   private PartitionValue() {}
 
@@ -43,15 +45,26 @@ final class PartitionValue {
       } else if (number.abs().compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) <= 0 || number.equals(BigDecimal.valueOf(Long.MIN_VALUE))) {
         return DataTypes.LongType;
       }
-      return number.precision() <= DECIMAL_DIGITS ? DataTypes.createDecimalType(DECIMAL_DIGITS, 0) : DataTypes.DoubleType;
+      return decimalOrDouble(number);
     } else if (NUMBER.matcher(value).matches()) {
-      return DataTypes.DoubleType;
+      return value.endsWith("N") || value.endsWith("y") ? DataTypes.DoubleType : decimalOrDouble(new BigDecimal(value));
     } else if (DATE.matcher(value).matches() && date(value) != null) {
       return DataTypes.DateType;
     } else if (TIME.matcher(value).matches() && time(value) != null) {
       return DataTypes.TimestampType;
     }
     return DataTypes.StringType;
+  }
+
+  /** To Spark, 1e3 is a decimal and 1.5 a double. */
+  private static DataType decimalOrDouble(BigDecimal number) {
+    int digits = number.scale() <= 0 ? Math.max(1, number.precision() - number.scale()) : Integer.MAX_VALUE;
+    return digits <= DECIMAL_DIGITS ? DataTypes.createDecimalType(digits, 0) : DataTypes.DoubleType;
+  }
+
+  /** Digits of the decimals that hold the values of an integer or decimal type. */
+  private static int digits(DataType type) {
+    return type instanceof DecimalType ? ((DecimalType) type).precision() : type.equals(DataTypes.LongType) ? LONG_DIGITS : INTEGER_DIGITS;
   }
 
   /** The narrowest type that holds the values of both; either may be null. */
@@ -63,6 +76,9 @@ final class PartitionValue {
     if (Math.min(rank(a), rank(b)) < 0) {
       boolean times = (a.equals(DataTypes.DateType) && b.equals(DataTypes.TimestampType)) || (b.equals(DataTypes.DateType) && a.equals(DataTypes.TimestampType));
       return times ? DataTypes.TimestampType : DataTypes.StringType;
+    }
+    if (rank < rank(DataTypes.DoubleType) && (a instanceof DecimalType || b instanceof DecimalType)) {
+      return DataTypes.createDecimalType(Math.max(digits(a), digits(b)), 0);
     }
     // Of the integers, a double holds those of 32 bits.
     boolean loses = rank == rank(DataTypes.DoubleType) && !a.equals(DataTypes.IntegerType) && !b.equals(DataTypes.IntegerType);
@@ -93,7 +109,7 @@ final class PartitionValue {
     } else if (type.equals(DataTypes.LongType)) {
       return Long.parseLong(value);
     } else if (type instanceof DecimalType) {
-      return Decimal.apply(new BigDecimal(value), DECIMAL_DIGITS, 0);
+      return Decimal.apply(new BigDecimal(value).setScale(0), digits(type), 0);
     } else if (type.equals(DataTypes.DoubleType)) {
       return Double.parseDouble(value);
     } else if (type.equals(DataTypes.DateType)) {

@@ -4,9 +4,12 @@ import io.hyperslab.InvalidInputException;
 import io.hyperslab.UnsupportedException;
 import io.hyperslab.spark.ArrayRows;
 import java.io.Serializable;
+import java.util.Collections;
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.mllib.linalg.Vector;
@@ -27,7 +30,7 @@ import scala.Tuple2;
  * files and rows, whatever the partitions.
  *
  * <p>{@code files} is a file, a glob, a folder or a list of files, or a {@code java.util.List} (an array) of these, in
- * which {@code {file, dataset}} pairs may stand. {@code dataset} is null if the files come with their datasets, and
+ * which {@code {file, dataset}} pairs may stand, as arrays or as {@code scala.Tuple2}; one such tuple alone, too. {@code dataset} is null if the files come with their datasets, and
  * {@code partitions} (at most so many) is null to let the sizes decide.
  */
 public final class H5Read {
@@ -50,12 +53,12 @@ public final class H5Read {
 
   /** Spark's name for the type of a dataset's elements. */
   public static String element_type(Object files, String dataset) {
-    return new ArrayRows(files, dataset, null).elementType();
+    return planned(files, dataset, null).elementType();
   }
 
   /** Each element with its number among the elements of all files: {@code (value, key)}. */
   public static JavaRDD<Tuple2<Double, Long>> h5read_point(SparkSession spark, Object files, String dataset, Integer partitions) {
-    ArrayRows rows = new ArrayRows(files, dataset, partitions);
+    ArrayRows rows = planned(files, dataset, partitions);
     return partitions(spark, rows).mapPartitions(parts -> new Points(rows.read(parts.next())));
   }
 
@@ -95,24 +98,39 @@ public final class H5Read {
   }
 
   public static IndexedRowMatrix h5read_imat(SparkSession spark, Object files, String dataset, Integer partitions) {
-    ArrayRows rows = new ArrayRows(files, dataset, partitions);
+    ArrayRows rows = planned(files, dataset, partitions);
     return new IndexedRowMatrix(of(spark, rows, H5Read::indexed).rdd(), rows.rows(), columns(rows));
   }
 
   public static RowMatrix h5read_rowmat(SparkSession spark, Object files, String dataset, Integer partitions) {
-    ArrayRows rows = new ArrayRows(files, dataset, partitions);
+    ArrayRows rows = planned(files, dataset, partitions);
     return new RowMatrix(of(spark, rows, row -> Vectors.dense(row.doubles())).rdd(), rows.rows(), columns(rows));
   }
 
   /** Elements that are not zero, in a matrix of the files' rows and columns. */
   public static CoordinateMatrix h5read_coordmat(SparkSession spark, Object files, String dataset, Integer partitions) {
-    ArrayRows rows = new ArrayRows(files, dataset, partitions);
+    ArrayRows rows = planned(files, dataset, partitions);
     JavaRDD<MatrixEntry> entries = partitions(spark, rows).mapPartitions(parts -> new Entries(rows.read(parts.next())));
     return new CoordinateMatrix(entries.rdd(), rows.rows(), columns(rows));
   }
 
   public static BlockMatrix h5read_blockmat(SparkSession spark, Object files, String dataset, Integer partitions) {
     return h5read_imat(spark, files, dataset, partitions).toBlockMatrix();
+  }
+
+  private static ArrayRows planned(Object files, String dataset, Integer partitions) {
+    Object plain = files;
+    if (files instanceof Tuple2) {
+      plain = Collections.singletonList(pair(files));
+    } else if (files instanceof List) {
+      plain = ((List<?>) files).stream().map(H5Read::pair).collect(Collectors.toList());
+    }
+    return new ArrayRows(plain, dataset, partitions);
+  }
+
+  /** A tuple as an array; what is none stays as it is. */
+  private static Object pair(Object one) {
+    return one instanceof Tuple2 ? new Object[] {((Tuple2<?, ?>) one)._1(), ((Tuple2<?, ?>) one)._2()} : one;
   }
 
   private interface OfRow<T> extends Function<ArrayRows.Row, T>, Serializable {}
@@ -130,7 +148,7 @@ public final class H5Read {
   }
 
   private static <T> JavaRDD<T> rows(SparkSession spark, Object files, String dataset, Integer partitions, OfRow<T> make) {
-    return of(spark, new ArrayRows(files, dataset, partitions), make);
+    return of(spark, planned(files, dataset, partitions), make);
   }
 
   private static <T> JavaRDD<T> of(SparkSession spark, ArrayRows rows, OfRow<T> make) {
