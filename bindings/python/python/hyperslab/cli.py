@@ -230,8 +230,10 @@ def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotate
          columns: Columns = None, where: Where = None, layout: Layout = None, raw: Raw = False, as_json: AsJson = False) -> None:
     """The first rows of a table (JSON: one row a line)."""
     with waiting("reading"):
-        found = _open(file).table(path, where, _split(columns), layout, decode=not raw).head(rows)
+        table = _table(file, path, where, columns, layout, raw)
+        found = table.head(rows)
     _rows(found, as_json)
+    _note_omitted(table, columns)
 
 
 @app.command()
@@ -250,8 +252,19 @@ def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", 
 @app.command()
 def export(file: str, path: str, out: str, where: Where = None, columns: Columns = None, layout: Layout = None, raw: Raw = False) -> None:
     """Writes a table as OUT.parquet, .arrow or .csv, a batch at a time."""
-    table = _open(file).table(path, where, _split(columns), layout, decode=not raw)
+    table = _table(file, path, where, columns, layout, raw)
     _write(out, table.batches(), table.count() if where is None else None)
+    _note_omitted(table, columns)
+
+
+def _table(file: str, path: str, where: Optional[str], columns: Optional[str], layout: Optional[str], raw: bool) -> hs.Table:
+    return _open(file).table(path, where, _split(columns), layout, decode=not raw, omitted="ignore")
+
+
+def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
+    """Says on standard error what is not in the table, unless the columns were chosen."""
+    if table.omitted and columns is None:
+        print(f"hyperslab: not columns: {', '.join(f'{name} {reason}' for name, reason in table.omitted.items())}", file=sys.stderr)
 
 
 def _write(out: str, reader: pa.RecordBatchReader, total: Optional[int]) -> None:
