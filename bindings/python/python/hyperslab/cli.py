@@ -295,7 +295,11 @@ def _maker(out: str) -> Callable[[str, pa.Schema], Any]:
 
 
 @app.command()
-def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None) -> None:
+def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
+         cmap: Annotated[Optional[str], typer.Option(help="A colormap of matplotlib.")] = None,
+         vmin: Annotated[Optional[float], typer.Option(help="The least value shown.")] = None,
+         vmax: Annotated[Optional[float], typer.Option(help="The greatest value shown.")] = None,
+         log: Annotated[bool, typer.Option("--log", help="Scale values by their logarithm.")] = False) -> None:
     """A quick look as a picture: 1-D as a line, N-D as an image of the last two dimensions."""
     found = _single(_open(file), file)[path]
     if not isinstance(found, hs.Dataset):
@@ -305,7 +309,7 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
     except ValueError:
         raise hs.InvalidInputError(f"--index {index}: give whole numbers separated by commas") from None
     with waiting("drawing"):
-        found.plot(out, at)
+        found.plot(out, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log)
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 
