@@ -154,7 +154,7 @@ def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitte
             return f"there is no view {name!r}: {refused[name.lower()]}"
         if name.lower() in names.ambiguous:
             return f"{name!r} may be {_quoted(names.ambiguous[name.lower()])}"
-        near = difflib.get_close_matches(name.lower(), names.paths, 5, 0.65) or list(names.paths)[:5]
+        near = difflib.get_close_matches(name.lower(), names.paths, 3, 0.5) or list(names.paths)[:5]
         return f"there is no view {name!r}" + (f"; nearest: {_quoted([names.paths[one][0] for one in near])}" if near else ": the file has no arrays")
     if missing := re.match(r'Binder Error: (?:Referenced column|.* does not have a column named) "([^"]*)"', text):
         reasons = [reason for name, reason in omitted.items() if name.lower() == missing[1].lower()]
