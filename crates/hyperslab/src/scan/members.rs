@@ -1,6 +1,6 @@
 //! Members: which datasets of a group are columns of its table, and why other members are not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_formats::{Content, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
@@ -262,8 +262,11 @@ fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Mem
     let members: Vec<&Member<'b>> = members.collect();
     let named = members.iter().all(|member| member.dimensions().len() == member.ndim && member.dimensions().iter().all(|d| d.name.is_some()));
     let mut counts: Vec<(&Member<'b>, u64)> = Vec::new();
+    let mut places: HashMap<(&[u64], Vec<_>), usize> = HashMap::new();
     for member in members {
-        match counts.iter_mut().find(|(first, _)| first.key() == member.key()) {
+        let names = member.dimensions().iter().map(|dimension| (dimension.name.as_deref(), dimension.scale)).collect();
+        let place = *places.entry((member.shape(), names)).or_insert(counts.len());
+        match counts.get_mut(place) {
             Some((_, count)) => *count += 1,
             None => counts.push((member, 1)),
         }
