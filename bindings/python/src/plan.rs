@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 use crate::error::raise;
 use crate::file::File;
 use crate::reader::{Reader, schema_capsule};
+use crate::stream::Stream;
 use crate::wait::{run, wait};
 
 /// A planned scan.
@@ -133,5 +134,13 @@ impl Plan {
         let shared = cancellation.clone();
         let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
         Ok(Reader::new(batches, cancellation))
+    }
+
+    /// As `read`, for threads that are not Python's.
+    fn stream(&self, py: Python<'_>) -> PyResult<Stream> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
+        Ok(Stream::new(batches, cancellation))
     }
 }
