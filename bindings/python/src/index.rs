@@ -245,7 +245,7 @@ impl ColumnIndex {
     /// At least and at most so many values below each edge.
     fn below(&self, py: Python<'_>, edges: Vec<f64>) -> PyResult<Option<Vec<(u64, u64)>>> {
         let key_type = self.index.key_type().ok_or_else(|| raise(py, &Error::unsupported("an order of text")))?;
-        let keys: Vec<u64> = edges.into_iter().map(|edge| key_type.at_least(edge).unwrap_or(key_type.range().1 + 1)).collect();
+        let keys: Vec<Option<u64>> = edges.into_iter().map(|edge| key_type.at_least(edge)).collect();
         let bounds = self.ask(py, None, move |index, selection, cancellation| index.below(selection, &keys, cancellation))?;
         Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.least, bounds.most)).collect()))
     }
