@@ -373,7 +373,7 @@ def _rising(low: float, high: float, bins: int, log: bool, is_given: bool) -> An
         if is_given or bool(np.all(np.diff(edges) > 0)) or (low, high) == wider:
             return edges
         wider = (low, high)
-        width = max(high - low, float(np.spacing(max(abs(low), abs(high)))))
+        width = max(high - low, 4 * float(np.spacing(max(abs(low), abs(high)))))
         low, high = (max(low / 2, _TINIEST), min(high * 2, _LARGEST)) if log else (max(low - width / 2, -_LARGEST), min(high + width / 2, _LARGEST))
 
 

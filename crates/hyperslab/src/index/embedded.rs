@@ -46,7 +46,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// Tries to write a trailer in time.
 const TRIES: usize = 5;
 /// Unused bytes at the end of a file that are always accepted.
-const UNUSED_BYTES: u64 = 4 << 20;
+const UNUSED_BYTES: u64 = 16 << 20;
+/// More are accepted up to so many times the bytes of the index.
+const UNUSED_SHARE: u64 = 4;
 
 /// What the trailer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,7 +244,7 @@ fn append(end: &mut Appended, stated: StatedEnd, folder: &Path, indexed: &mut In
     let bytes_of = |is_inside: bool| indexed.columns.iter().flat_map(|column| &column.segments).filter(|segment| segment.place().is_some() == is_inside).map(|segment| segment.bytes.next_multiple_of(ALIGNED)).sum::<u64>();
     let (kept, new) = (bytes_of(true), bytes_of(false));
     let unused = end.end().saturating_sub(stated.end).saturating_sub(kept);
-    if unused > UNUSED_BYTES.max(2 * (kept + new)) {
+    if unused > UNUSED_BYTES.max(UNUSED_SHARE.saturating_mul(kept + new)) {
         return Err(Error::new(ErrorKind::Conflict, format!("{unused} bytes at the end of the file are of indexes that are not used any more: `hyperslab tidy` cuts them off")));
     }
     // Names and places take less than this for each segment.
