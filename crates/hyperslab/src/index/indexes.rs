@@ -41,6 +41,14 @@ struct Sidecar {
     compared: AtomicU64,
 }
 
+/// A dataset with an index that can be used.
+pub(super) struct IndexedTable {
+    pub path: String,
+    pub dataset: ObjectId,
+    pub column: Column,
+    pub table: Arc<Table>,
+}
+
 /// A column of a file in one version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct TableKey {
@@ -101,17 +109,17 @@ impl Indexes {
     }
 
     /// The datasets of a file that have an index that can be used, each once with its table.
-    pub(super) fn tables(&self, file: &File) -> Result<Vec<(String, ObjectId, Column, Arc<Table>)>> {
+    pub(super) fn tables(&self, file: &File) -> Result<Vec<IndexedTable>> {
         let name = file.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let mut found: Vec<(String, ObjectId, Column, Arc<Table>)> = Vec::new();
+        let mut found: Vec<IndexedTable> = Vec::new();
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
             let Ok(manifest) = &sidecar.manifest else { continue };
             for indexed in sidecar.candidates(manifest, name).flat_map(|indexed| &indexed.columns) {
                 let Some((dataset, column)) = column_called(file, indexed) else { continue };
-                let is_known = found.iter().any(|(path, _, known, _)| *path == indexed.path && source::identity(known) == indexed.identity);
+                let is_known = found.iter().any(|known| known.path == indexed.path && source::identity(&known.column) == indexed.identity);
                 if let Some(table) = self.table(file, dataset, &column).ok().flatten().filter(|_| !is_known) {
-                    found.push((indexed.path.clone(), dataset, column, table));
+                    found.push(IndexedTable { path: indexed.path.clone(), dataset, column, table });
                 }
             }
         }

@@ -205,7 +205,7 @@ impl Manifest {
 
     /// A manifest of one file as that of `name`: the file was renamed with its sidecar. Its indexes are kept for the
     /// blocks that are still right.
-    pub fn as_of(mut self, name: &str, together: bool) -> Self {
+    pub fn renamed(mut self, name: &str, together: bool) -> Self {
         if !together && self.files_called(name).next().is_none() {
             for file in &mut self.files {
                 file.name = name.to_owned();

@@ -111,7 +111,7 @@ impl IndexPlan {
         let fingerprint = source::fingerprint(file, dataset)?;
         let folder = places::sidecar(file.path(), request.together, file.session().index_folder());
         let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is no text"))?;
-        let manifest = Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).as_of(name, request.together);
+        let manifest = Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.together);
         let indexed = manifest.dataset(name, &object.path, &identity);
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {

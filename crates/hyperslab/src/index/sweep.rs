@@ -78,8 +78,8 @@ pub(super) fn sweep(folder: &Path, age: Duration) -> Result<Vec<String>> {
         Err(_) => return Ok(Vec::new()),
     };
     let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
-    let marker = marker(folder).map_err(failed)?;
-    let is_quiet = marker.try_lock().is_ok();
+    let marker = marker(folder).ok();
+    let is_quiet = marker.as_ref().is_some_and(|marker| marker.try_lock().is_ok());
     let mut removed = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;

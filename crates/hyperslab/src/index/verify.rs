@@ -3,6 +3,7 @@
 use hyperslab_array::Result;
 
 use super::block::Builder;
+use super::indexes::IndexedTable;
 use super::fragment::read_block;
 use crate::scan::pruner::Level;
 use crate::{Cancellation, File};
@@ -11,7 +12,7 @@ use crate::{Cancellation, File};
 /// each dataset with how many of its blocks, and the first. Indexes that are stale are left out, and what has no index.
 pub fn verify(file: &File, cancellation: &Cancellation) -> Result<Vec<String>> {
     let (mut problems, mut builder) = (Vec::new(), Builder::default());
-    for (path, dataset, column, table) in file.session().indexes().tables(file)? {
+    for IndexedTable { path, dataset, column, table } in file.session().indexes().tables(file)? {
         let mut others = Vec::new();
         for (number, entry) in table.entries().iter().enumerate() {
             cancellation.check()?;
