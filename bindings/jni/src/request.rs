@@ -20,6 +20,7 @@ pub(crate) struct SessionRequest {
     paths: Option<String>,
     missing_sources: Option<String>,
     limits: BTreeMap<String, u64>,
+    index_folder: Option<std::path::PathBuf>,
 }
 
 impl SessionRequest {
@@ -51,7 +52,7 @@ impl SessionRequest {
         for (name, value) in &self.limits {
             limits.set(name, *value)?;
         }
-        Session::new(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits })
+        Session::new(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits, index_folder: self.index_folder.clone() })
     }
 }
 
@@ -62,7 +63,8 @@ pub(crate) enum Nonconforming {
     /// An error that names both.
     #[default]
     Error,
-    /// Columns that it has not are null; types must still agree.
+    /// Columns that it has not are null, of several types the narrowest is taken that holds all values, and a file
+    /// without the dataset has no rows.
     Null,
 }
 
@@ -123,6 +125,8 @@ pub(crate) struct TableRequest {
     pub partitions: Option<usize>,
     /// Bytes of values that a partition aims for.
     pub target_bytes: Option<u64>,
+    /// How many tasks run at once: more partitions of small files than that bring nothing.
+    pub cores: Option<usize>,
     #[serde(default)]
     pub nonconforming: Nonconforming,
     #[serde(default)]
