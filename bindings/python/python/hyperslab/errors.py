@@ -43,7 +43,7 @@ class MissingFileError(NotFoundError, FileNotFoundError):
 
 
 class MissingTargetError(MissingFileError, ObjectNotFoundError):
-    """An object that needs another file (raw data, the source of a virtual dataset, an external link), which is not there."""
+    """An object that needs another file (raw data, the target of an external link), which is not there."""
 
 
 class InvalidInputError(Error, ValueError):
