@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 
 def _fill_in(error: object, number: int | None, message: str, file: str | None) -> None:
@@ -52,6 +53,10 @@ class MissingFileError(NotFoundError, FileNotFoundError):
         super().__init__(message, kind, file, object, offset, os_error)
 
     __str__ = Error.__str__
+
+
+class MissingTargetError(MissingFileError, ObjectNotFoundError):
+    """An object that needs another file (raw data, the target of an external link), which is not there."""
 
 
 class InvalidInputError(Error, ValueError):
@@ -117,10 +122,12 @@ READ_ONLY = "files are opened read-only: hyperslab.create writes a new file, h5p
 def from_native(kind: str, message: str, file: str | None, object: str | None, offset: int | None, os_error: int | None = None) -> Error:
     """The exception for an error of the core."""
     chosen = _CLASSES.get(kind, InternalError)
-    if chosen is NotFoundError:
+    if chosen is NotFoundError and object is not None and file is not None and not os.path.exists(file):
+        chosen = MissingTargetError
+    elif chosen is NotFoundError:
         chosen = ObjectNotFoundError if object is not None else MissingFileError if file is not None else NotFoundError
     if chosen is IoError and os_error in (errno.EACCES, errno.EPERM):
         chosen = AccessError
-    if chosen is MissingFileError and os_error is None:
+    if issubclass(chosen, MissingFileError) and os_error is None:
         os_error = errno.ENOENT
     return chosen(message, kind, file, object, offset, os_error)
