@@ -4,6 +4,8 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Error, Result};
 
 use crate::scan::ScanRequest;
+use crate::shown::shown;
+use crate::suggest::suggestion;
 use crate::scan::segment::{FILE, ROW, Segment};
 
 /// The column of the table that a (perhaps dotted) name lies in.
@@ -29,10 +31,8 @@ pub(super) fn wanted_columns(table: &Schema, request: &ScanRequest) -> Result<Ve
     };
     for name in columns {
         if table.field_with_name(name).is_err() {
-            let mut names: Vec<String> = all.collect();
-            names.sort_by_key(|candidate| crate::file::distance(candidate, name));
-            return Err(Error::not_found(format!("there is no column {name:?}; there are: {}", names.join(", ")))
-                .at_object(&request.path));
+            let near = suggestion(name, table.fields().iter().map(|field| field.name().as_str()), 10);
+            return Err(Error::not_found(format!("there is no column {:?}{near}", shown(name))).at_object(shown(&request.path)));
         }
     }
     Ok(columns.clone())
