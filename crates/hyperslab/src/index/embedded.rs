@@ -25,7 +25,7 @@ const DIGITS: usize = 32;
 /// Bytes that are copied at a time.
 const COPIED: usize = 1 << 20;
 /// Segments begin at multiples of so many bytes.
-const ALIGNED: u64 = 64;
+pub(super) const ALIGNED: u64 = 64;
 
 /// What the trailer says.
 struct Tail {
@@ -161,8 +161,8 @@ fn append(file: &File, before: Stamp, mut indexed: IndexedFile, folder: &Path) -
     for segment in indexed.columns.iter_mut().flat_map(|column| &mut column.segments) {
         at = at.next_multiple_of(ALIGNED);
         let from = File::open(folder.join(&segment.name))?;
-        copy(&from, 0, file, at, segment.bytes)?;
-        segment.name = format!("@{at}");
+        copy(&from, segment.offset, file, at, segment.bytes)?;
+        (segment.name, segment.offset) = (format!("@{at}"), 0);
         at += segment.bytes;
     }
     let bytes = manifest_at(at, indexed)?;
@@ -204,17 +204,18 @@ pub fn extract(path: &Path) -> Result<bool> {
         }
         let folder = manifest::own(path);
         std::fs::create_dir_all(&folder)?;
+        let name = format!("{}.arrow", unique_name());
+        let (to, mut end) = (File::create_new(folder.join(&name))?, 0u64);
         for indexed in &mut found.files {
             indexed.stamp.bytes = tail.base;
             for segment in indexed.columns.iter_mut().flat_map(|column| &mut column.segments) {
                 let at = offset(&segment.name).ok_or_else(|| Error::corrupt("a segment of an embedded index without a place"))?;
-                let name = format!("{}.arrow", unique_name());
-                let to = File::create_new(folder.join(&name))?;
-                copy(&file, at, &to, 0, segment.bytes)?;
-                to.sync_all()?;
-                segment.name = name;
+                (segment.name, segment.offset) = (name.clone(), end.next_multiple_of(ALIGNED));
+                copy(&file, at, &to, segment.offset, segment.bytes)?;
+                end = segment.offset + segment.bytes;
             }
         }
+        to.sync_all()?;
         Manifest::change(&folder, |manifest| {
             *manifest = found;
             Ok(())

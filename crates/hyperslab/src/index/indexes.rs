@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ObjectId, StorageLayout};
 
+use super::catalog::Catalog;
 use super::column::IndexedColumn;
 use super::manifest::{self, IndexedDataset, Manifest};
-use super::opened::Segment;
+use super::segment_files::SegmentFiles;
 use super::source::{self, Stamp};
 use super::table::Table;
 use crate::File;
@@ -24,11 +25,10 @@ pub(crate) struct Indexes {
 
 /// A sidecar as its manifest was when it was read.
 struct Sidecar {
-    /// Or the file, where the index is in it.
-    folder: PathBuf,
     embedded: bool,
     stamp: Stamp,
-    manifest: Result<Manifest>,
+    catalog: Result<Catalog>,
+    segments: SegmentFiles,
     tables: Mutex<HashMap<TableKey, Result<Arc<Table>>>>,
 }
 
@@ -46,7 +46,8 @@ impl Indexes {
             return Some(sidecar.clone()).filter(|sidecar| !sidecar.is_absent());
         }
         let manifest = if embedded { super::embedded::read(folder) } else { Manifest::read(folder) };
-        let sidecar = Arc::new(Sidecar { folder: folder.to_path_buf(), embedded, stamp, manifest, tables: Mutex::default() });
+        let (catalog, segments) = (manifest.map(Catalog::new), SegmentFiles::new(folder, embedded));
+        let sidecar = Arc::new(Sidecar { embedded, stamp, catalog, segments, tables: Mutex::default() });
         if let Ok(known) = &mut known {
             known.insert(folder.to_path_buf(), sidecar.clone());
         }
@@ -55,7 +56,7 @@ impl Indexes {
 
     /// The manifest in `folder`, where there is one that can be read.
     pub(super) fn manifest(&self, folder: &Path) -> Option<Manifest> {
-        self.sidecar(folder)?.manifest.as_ref().ok().cloned()
+        self.sidecar(folder)?.catalog.as_ref().ok().map(|catalog| catalog.manifest().clone())
     }
 
     /// The table of a column; why there is none, where a sidecar has one that cannot be used.
@@ -77,22 +78,14 @@ impl Indexes {
 impl Sidecar {
     /// Whether the file has no index in it.
     fn is_absent(&self) -> bool {
-        self.embedded && self.manifest.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
-    }
-
-    fn segment(&self, segment: &manifest::SegmentName, ndim: usize) -> Result<Segment> {
-        if !self.embedded {
-            return Segment::open(&self.folder.join(&segment.name), segment.bytes, ndim);
-        }
-        let offset = super::embedded::offset(&segment.name).ok_or_else(|| Error::corrupt("a segment of an embedded index without a place"))?;
-        Segment::open_at(&self.folder, offset, segment.bytes, ndim)
+        self.embedded && self.catalog.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
     fn table(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
-        let manifest = self.manifest.as_ref().map_err(Error::clone)?;
+        let catalog = self.catalog.as_ref().map_err(Error::clone)?;
         let path = &file.object(dataset)?.path;
         let identity = source::identity(column);
-        let Some((stamp, found)) = manifest.dataset(name, path, &identity) else { return Ok(None) };
+        let Some((stamp, found)) = catalog.dataset(name, path, &identity) else { return Ok(None) };
         let stamp = Some(stamp);
         if Stamp::of(file) != stamp || Stamp::now(file.path()) != stamp {
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: {name} has changed since; refresh it")));
@@ -119,7 +112,7 @@ impl Sidecar {
             let path = &found.path;
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks are others; refresh it")));
         }
-        let segments = found.segments.iter().filter_map(|segment| self.segment(segment, shape.len()).ok());
+        let segments = found.segments.iter().filter_map(|segment| self.segments.segment(segment, shape.len()).ok());
         Table::new(found.grid.clone(), shape.to_vec(), found.level, segments.map(Arc::new).collect()).map(Arc::new)
     }
 }
@@ -150,10 +143,10 @@ impl Pruner for Indexes {
         for folder in manifest::places(file.path()) {
             let Some(sidecar) = self.sidecar(&folder) else { continue };
             let shown = folder.display();
-            match &sidecar.manifest {
+            match &sidecar.catalog {
                 Err(error) => remarks.push(format!("the index {shown} is not used: {}", error.message())),
-                Ok(manifest) => {
-                    for indexed in manifest.files_called(name) {
+                Ok(catalog) => {
+                    for indexed in catalog.manifest().files_called(name) {
                         let now = Some(indexed.stamp);
                         if Stamp::of(file) != now || Stamp::now(file.path()) != now {
                             let paths: Vec<&str> = indexed.columns.iter().map(|column| column.path.as_str()).collect();

@@ -1,5 +1,6 @@
 //! Manifest: what a sidecar has, in one small file that is replaced last.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
@@ -60,10 +61,17 @@ pub(super) struct IndexedDataset {
 pub(super) struct SegmentName {
     /// Name in the sidecar.
     pub name: String,
+    /// Where it begins in its file: small datasets share one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: u64,
     /// Its length.
     pub bytes: u64,
     /// Its blocks.
     pub blocks: u64,
+}
+
+fn is_zero(offset: &u64) -> bool {
+    *offset == 0
 }
 
 /// As it lies on the disk.
@@ -147,7 +155,7 @@ impl Manifest {
         change(&mut manifest)?;
         let after = manifest.segments();
         manifest.publish(folder)?;
-        for gone in before.iter().filter(|name| !after.contains(name)) {
+        for gone in before.difference(&after) {
             // What stays behind is litter, no harm.
             let _ = std::fs::remove_file(folder.join(gone));
         }
@@ -155,8 +163,8 @@ impl Manifest {
         Ok(())
     }
 
-    /// Names of all segments.
-    pub fn segments(&self) -> Vec<String> {
+    /// Names of the files of all segments.
+    pub fn segments(&self) -> BTreeSet<String> {
         let datasets = self.files.iter().flat_map(|file| &file.columns);
         datasets.flat_map(|dataset| dataset.segments.iter().map(|segment| segment.name.clone())).collect()
     }
@@ -164,14 +172,6 @@ impl Manifest {
     /// The indexes of the files with this name: one for each stamp, the last that was built first.
     pub fn files_called(&self, name: &str) -> impl Iterator<Item = &IndexedFile> {
         self.files.iter().filter(move |file| file.name == name)
-    }
-
-    /// The index of a dataset, and the stamp of the file that it is of.
-    pub fn dataset(&self, name: &str, path: &str, identity: &str) -> Option<(Stamp, &IndexedDataset)> {
-        self.files_called(name).find_map(|file| {
-            let found = file.columns.iter().find(|column| column.path == path && column.identity == identity)?;
-            Some((file.stamp, found))
-        })
     }
 }
 

@@ -1,19 +1,23 @@
 //! Index plan: which datasets are indexed, at which level, where, and in which tasks. Reads metadata, and some
 //! values where a level is to be picked.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
 
-use super::commit::commit;
-use super::fragment::{IndexFragment, IndexTask};
+use super::catalog::Catalog;
+use super::commit::commit_datasets;
+use super::fragment::{DatasetFragment, DatasetTask};
 use super::grid::BlockGrid;
 use super::manifest::{Manifest, SegmentName};
 use super::request::{IndexRequest, folder};
 use super::source::{self, Stamp};
+use super::task::{IndexTask, build};
 use crate::columns::{Column, Decoding};
 use crate::scan::pruner::{KeyType, Level};
+use crate::shown::shown;
 use crate::scan::{expand_path, has_wildcard};
 use crate::{Cancellation, File, Format};
 
@@ -45,10 +49,13 @@ pub struct PlannedIndex {
 #[derive(Clone)]
 pub struct IndexPlan {
     datasets: Vec<PlannedIndex>,
-    tasks: Vec<IndexTask>,
-    /// Of each task its file, where that is of somebody else's arrays: nobody can open it by its name.
+    tasks: Vec<DatasetTask>,
+    /// Of each task its file if it is of arrays that something else holds: it cannot be opened by its name.
     foreign: Vec<Option<File>>,
 }
+
+/// What sidecars have, each read once for a plan.
+type Catalogs = HashMap<PathBuf, Catalog>;
 
 impl IndexPlan {
     /// Plans the indexes of `files`. `Unsupported` names a dataset that cannot have one; datasets that a
@@ -58,7 +65,7 @@ impl IndexPlan {
             return Err(Error::invalid_input("an index needs at least one file and one dataset"));
         }
         let mut plan = Self { datasets: Vec::new(), tasks: Vec::new(), foreign: Vec::new() };
-        let mut found_any = false;
+        let (mut found_any, mut catalogs) = (false, Catalogs::new());
         for file in files {
             let mut seen = HashSet::new();
             for pattern in &request.datasets {
@@ -68,7 +75,7 @@ impl IndexPlan {
                         continue;
                     }
                     found_any = true;
-                    match plan.add(&found.file, found.object, request, cancellation) {
+                    match plan.add(&found.file, found.object, request, &mut catalogs, cancellation) {
                         Ok(()) => {}
                         Err(error) if named => return Err(error.at_object(&path).in_file(file.name())),
                         Err(error) => plan.datasets.push(PlannedIndex {
@@ -86,12 +93,13 @@ impl IndexPlan {
             }
         }
         if !found_any {
-            return Err(Error::not_found(format!("no dataset matches {}", request.datasets.join(", "))));
+            return Err(Error::not_found(format!("no dataset matches {}", shown(&request.datasets.join(", ")))));
         }
         Ok(plan)
     }
 
-    fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, cancellation: &Cancellation) -> Result<()> {
+    fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
+        cancellation.check()?;
         let description = file.dataset(dataset)?;
         if let Some(refusal) = source::refusal(description) {
             return Err(refusal);
@@ -109,8 +117,8 @@ impl IndexPlan {
         let fingerprint = source::fingerprint(file, dataset)?;
         let folder = folder(file.path(), request.together);
         let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is no text"))?;
-        let manifest = Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty());
-        let indexed = manifest.dataset(name, &object.path, &identity);
+        let catalog = catalogs.entry(folder.clone()).or_insert_with(|| Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty())));
+        let indexed = catalog.dataset(name, &object.path, &identity);
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
             (Some(level), _) => (check(level, &column)?, "as asked for".to_owned()),
@@ -142,7 +150,7 @@ impl IndexPlan {
         let previous: Vec<SegmentName> = same_grid.map(|before| before.segments.clone()).unwrap_or_default();
         if !valid {
             self.foreign.push(file.is_foreign().then(|| file.clone()));
-            self.tasks.push(IndexTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
+            self.tasks.push(DatasetTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
         }
         Ok(())
     }
@@ -157,24 +165,23 @@ impl IndexPlan {
         self.datasets.iter().filter(|dataset| dataset.needed).map(|dataset| dataset.value_bytes).sum()
     }
 
-    /// Units of building, to be run in any thread, process or machine: large datasets are cut so that there are
-    /// about `count` of them.
+    /// Units of building, to be run in any thread, process or machine, about `count` of them: large datasets are cut,
+    /// small ones of a file are put together.
     pub fn tasks(&self, count: usize) -> Vec<IndexTask> {
-        let total: u64 = self.tasks.iter().map(IndexTask::elements).sum();
-        let target = total.div_ceil(count.max(1) as u64).max(1);
-        self.tasks.iter().flat_map(|task| task.cut(task.elements().div_ceil(target).max(1))).collect()
+        IndexTask::balanced(&self.tasks, count)
     }
 
     /// Builds everything here. `progress` hears bytes of values that are done, of [`IndexPlan::value_bytes`].
     pub fn run(&self, session: &crate::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
-        let mut fragments: Vec<IndexFragment> = Vec::new();
-        for (task, foreign) in self.tasks.iter().zip(&self.foreign) {
-            fragments.push(match foreign {
-                Some(file) => task.run_on(file, cancellation, progress)?,
-                None => task.run(session, cancellation, progress)?,
-            });
+        let mut fragments: Vec<DatasetFragment> = Vec::new();
+        let all: Vec<(&DatasetTask, &Option<File>)> = self.tasks.iter().zip(&self.foreign).collect();
+        for of_file in all.chunk_by(|(a, _), (b, _)| a.file == b.file && a.folder == b.folder) {
+            let Some((first, foreign)) = of_file.first() else { continue };
+            let opened = foreign.as_ref().map_or_else(|| session.open(&first.file), |file| Ok(file.clone()))?;
+            let tasks: Vec<&DatasetTask> = of_file.iter().map(|(task, _)| *task).collect();
+            fragments.extend(build(&opened, &tasks, cancellation, progress)?);
         }
-        commit(&fragments)
+        commit_datasets(&fragments.iter().collect::<Vec<_>>())
     }
 }
 

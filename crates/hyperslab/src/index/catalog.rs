@@ -1,0 +1,41 @@
+//! Catalog: a manifest whose datasets are found by their names, however many there are.
+
+use std::collections::HashMap;
+
+use super::manifest::{IndexedDataset, Manifest};
+use super::source::Stamp;
+
+/// A manifest, and where in it the datasets are.
+pub(super) struct Catalog {
+    manifest: Manifest,
+    /// By file name, then by path: numbers of a file and of a column of it, in the order of the manifest.
+    places: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
+}
+
+impl Catalog {
+    /// The catalog of a manifest.
+    pub fn new(manifest: Manifest) -> Self {
+        let mut places: HashMap<String, HashMap<String, Vec<(usize, usize)>>> = HashMap::new();
+        for (number, file) in manifest.files.iter().enumerate() {
+            let of_file = places.entry(file.name.clone()).or_default();
+            for (column, indexed) in file.columns.iter().enumerate() {
+                of_file.entry(indexed.path.clone()).or_default().push((number, column));
+            }
+        }
+        Self { manifest, places }
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The index of a dataset, and the stamp of the file that it was built for.
+    pub fn dataset(&self, name: &str, path: &str, identity: &str) -> Option<(Stamp, &IndexedDataset)> {
+        self.places.get(name)?.get(path)?.iter().find_map(|(file, column)| {
+            let file = self.manifest.files.get(*file)?;
+            let indexed = file.columns.get(*column).filter(|column| column.identity == identity)?;
+            Some((file.stamp, indexed))
+        })
+    }
+}
