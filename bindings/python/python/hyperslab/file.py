@@ -33,9 +33,10 @@ class File(Group):
         return self._file.format
 
     def table(self, path: str | None = None, where: Any = None, columns: list[str] | None = None, layout: str | None = None,
-              decode: bool = True, batch_rows: int = 65536, limit: int | None = None) -> Table:
-        """Arrays at `path` as a table (the root group without a path)."""
-        options = {"where": where, "columns": columns, "layout": layout, "decode": decode,
+              decode: bool = True, batch_rows: int = 65536, limit: int | None = None, variables: Mapping[str, Any] | None = None) -> Table:
+        """Arrays at `path` as a table (the root group without a path). `variables` are lists of constants that `where` names
+        behind `in`: `where="id in ids", variables={"ids": array}`."""
+        options = {"where": where, "variables": variables, "columns": columns, "layout": layout, "decode": decode,
                    "batch_rows": batch_rows, "limit": limit, "file_pattern": self._pattern}
         return Table(self._natives, path or "/", options)
 
