@@ -36,7 +36,8 @@ def compare(ours: hs.Group, theirs: netCDF4.Dataset) -> int:
     theirs.set_auto_maskandscale(False)
     theirs.set_auto_chartostring(False)
     count = 0
-    assert sorted(ours.attrs) == sorted(theirs.ncattrs())
+    assert list(ours.attrs) == theirs.ncattrs()
+    assert [name for name in ours.keys() if name in theirs.variables] == list(theirs.variables)
     assert sorted(ours.keys()) == sorted([*theirs.variables, *theirs.groups, *theirs.cmptypes, *theirs.vltypes, *theirs.enumtypes])
     for name, variable in theirs.variables.items():
         mine = ours[name]
@@ -49,7 +50,7 @@ def compare(ours: hs.Group, theirs: netCDF4.Dataset) -> int:
         np.testing.assert_array_equal(found, wanted)
         if mine.dtype.kind != "O":
             assert mine.dtype.newbyteorder("=") == wanted.dtype.newbyteorder("=")
-        assert sorted(mine.attrs) == sorted(variable.ncattrs())
+        assert list(mine.attrs) == variable.ncattrs()
         for attribute in variable.ncattrs():
             equal(mine.attrs[attribute], variable.getncattr(attribute))
         count += 1

@@ -53,8 +53,10 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_plan<'local>(
             "append" => WriteMode::Append,
             other => return Err(Error::invalid_input(format!("mode {other:?} is none of create, overwrite, append"))),
         };
-        let plan = WritePlan::new(Path::new(&path), mode, None)?.encode()?;
-        env.byte_array_from_slice(&plan).map_err(at_border)
+        let mut plan = WritePlan::new(Path::new(&path), mode, None)?;
+        // Columns keep the order that they have in the data frame.
+        plan.track_order();
+        env.byte_array_from_slice(&plan.encode()?).map_err(at_border)
     });
     plan.into_raw()
 }

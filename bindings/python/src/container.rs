@@ -33,7 +33,7 @@ type PyCommitted = (Vec<(String, u64, u64)>, bool, Vec<String>);
 impl WritePlan {
     /// `mode` is `create`, `overwrite` or `append`.
     #[new]
-    #[pyo3(signature = (path, mode, alignment=None, writers=None, factor=None, durable=true, checksums=false))]
+    #[pyo3(signature = (path, mode, alignment=None, writers=None, factor=None, durable=true, checksums=false, track_order=false))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of WritePlan")]
     fn new(
         py: Python<'_>,
@@ -44,6 +44,7 @@ impl WritePlan {
         factor: Option<u64>,
         durable: bool,
         checksums: bool,
+        track_order: bool,
     ) -> PyResult<Self> {
         let mode = match mode {
             "create" => WriteMode::Create,
@@ -63,6 +64,9 @@ impl WritePlan {
             }
             if checksums {
                 plan.with_checksums();
+            }
+            if track_order {
+                plan.track_order();
             }
             Ok(plan)
         });

@@ -26,6 +26,8 @@ pub(crate) trait Target: Send {
     }
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()>;
     fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
+    /// Whether the order of an object's attributes and members is recorded.
+    fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()>;
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()>;
     /// What a dataset is, and the part of it that may be written where that is not all.
@@ -69,6 +71,10 @@ impl Target for Subfile {
         Subfile::attach_scale(self, path, dimension, scale)
     }
 
+    fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
+        Subfile::set_tracked(self, path, tracked)
+    }
+
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         Subfile::grow(self, path, shape)
     }
@@ -107,6 +113,10 @@ impl Target for Task {
 
     fn attach_scale(&mut self, path: &str, _: u32, _: &str) -> Result<()> {
         Err(Error::unsupported("dimension scales in a parallel write").at_object(path))
+    }
+
+    fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
+        Task::set_tracked(self, path, tracked)
     }
 
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {

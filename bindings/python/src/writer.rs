@@ -90,13 +90,17 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 
 #[pymethods]
 impl Writer {
-    /// Begins the file that will be called `path`.
+    /// Begins the file that will be called `path`; whether it records the order of creation.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None))]
-    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>) -> PyResult<Self> {
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false))]
+    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool) -> PyResult<Self> {
         let begun = run(py, move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
-            Subfile::create(&path, alignment, &session)
+            let mut file = Subfile::create(&path, alignment, &session)?;
+            if track_order {
+                file.track_order();
+            }
+            Ok(file)
         });
         begun.map(Self::new)
     }
@@ -174,6 +178,11 @@ impl Writer {
     /// Makes a dataset the scale of a dimension of another.
     fn attach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
         self.with(py, |target| target.attach_scale(&path, dimension, &scale))
+    }
+
+    /// Whether the order of an object's attributes and members is recorded.
+    fn set_tracked(&self, py: Python<'_>, path: String, tracked: bool) -> PyResult<()> {
+        self.with(py, |target| target.set_tracked(&path, tracked))
     }
 
     /// Grows a dataset.

@@ -22,8 +22,10 @@ pub struct Object {
     pub path: String,
     /// HDF5: address of the object header, relative to the base address; what object references hold.
     pub address: Option<u64>,
-    /// Attributes in name order (HDF5) or file order (netCDF-3).
+    /// Attributes in the order of their creation if the object tracks it (netCDF always does), else in name order.
     pub attributes: Vec<Attribute>,
+    /// Whether the object tracks the order in which its attributes were created.
+    pub attributes_tracked: bool,
     /// Why the attributes cannot be listed; then there are none above.
     pub attributes_error: Option<Error>,
     /// What it is.
@@ -46,8 +48,11 @@ pub enum Content {
 /// A group's members.
 #[derive(Debug, Clone, Default)]
 pub struct Group {
-    /// Links in name order (byte-wise), each name once.
+    /// Links in the order of their creation if the group tracks it (netCDF always does), else in name order (byte-wise);
+    /// each name once.
     pub links: Vec<Link>,
+    /// Whether the group tracks the order in which its links were created.
+    pub links_tracked: bool,
     /// netCDF dimensions defined here; empty for plain HDF5.
     pub dimensions: Vec<Dimension>,
 }
@@ -205,6 +210,13 @@ impl Tree {
     /// The object whose header lies at `address`.
     pub fn at_address(&self, address: u64) -> Option<ObjectId> {
         self.objects.iter().position(|o| o.address == Some(address)).map(ObjectId)
+    }
+}
+
+impl Object {
+    /// Whether the file records the order in which its attributes, or the members of a group, were created.
+    pub fn is_tracked(&self) -> bool {
+        self.attributes_tracked || matches!(&self.content, Content::Group(group) if group.links_tracked)
     }
 }
 

@@ -104,8 +104,8 @@ proptest! {
             storage: NewStorage::Chunked { chunk_shape: vec![3, 2], chunks: chunks.clone() },
         };
         let objects = vec![
-            NewObject { attributes: Vec::new(), content: NewContent::Group(vec![("x".to_owned(), NewLink::Hard(1))]) },
-            NewObject { attributes: Vec::new(), content: NewContent::Dataset(Box::new(dataset)) },
+            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(vec![("x".to_owned(), NewLink::Hard(1))]) },
+            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Dataset(Box::new(dataset)) },
         ];
         let opened = file(&NewFile { objects }, SUPERBLOCK_BYTES + 24 * counts.0 * counts.1).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let id = opened.tree().at_address(opened.tree().objects[1].address.unwrap_or(0)).ok_or_else(|| TestCaseError::fail("no dataset"))?;
@@ -134,7 +134,7 @@ fn a_reference_in_an_attribute_points_at_its_object() -> Outcome {
     let datatype = Datatype::Reference { size: 8, kind: ReferenceKind::Object };
     let bytes = [2u64.to_le_bytes(), 0u64.to_le_bytes()].concat();
     let attribute = NewAttribute { name: "r".to_owned(), dataspace: Dataspace::fixed(vec![2]), value: Elements { datatype, bytes, heap: HeapObjects::default() } };
-    let group = |links, attributes| NewObject { attributes, content: NewContent::Group(links) };
+    let group = |links, attributes| NewObject { attributes, tracked: false, content: NewContent::Group(links) };
     let objects = vec![group(vec![("a".to_owned(), NewLink::Hard(1))], Vec::new()), group(Vec::new(), vec![attribute])];
     let opened = file(&NewFile { objects }, SUPERBLOCK_BYTES)?;
     let object = &opened.tree().objects[1];
@@ -147,8 +147,8 @@ fn a_reference_in_an_attribute_points_at_its_object() -> Outcome {
 fn names_and_sizes_that_hdf5_cannot_say_are_refused() {
     let group = |name: &str| NewFile {
         objects: vec![
-            NewObject { attributes: Vec::new(), content: NewContent::Group(vec![(name.to_owned(), NewLink::Hard(1))]) },
-            NewObject { attributes: Vec::new(), content: NewContent::Group(Vec::new()) },
+            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(vec![(name.to_owned(), NewLink::Hard(1))]) },
+            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(Vec::new()) },
         ],
     };
     for name in ["", ".", "a/b", "a\0b"] {

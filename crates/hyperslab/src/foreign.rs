@@ -61,7 +61,7 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
         kept.push(Some(array));
     }
     group.links.sort_by(|a, b| a.name.cmp(&b.name));
-    let root = Object { path: "/".to_owned(), address: None, attributes: Vec::new(), attributes_error: None, content: Content::Group(group) };
+    let root = Object { path: "/".to_owned(), address: None, attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content: Content::Group(group) };
     objects.insert(0, root);
     let storage: Arc<dyn Storage> = match stamp {
         Some(stamp) => Arc::new(Origin { name: name.to_owned(), stamp }),
@@ -101,7 +101,7 @@ fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
         refusal: None,
     };
     let content = Content::Dataset(Box::new(dataset));
-    Ok(Object { path: format!("/{name}"), address: None, attributes: attributes.into_iter().collect(), attributes_error: None, content })
+    Ok(Object { path: format!("/{name}"), address: None, attributes: attributes.into_iter().collect(), attributes_tracked: false, attributes_error: None, content })
 }
 
 /// The file or folder that arrays are in, of which nothing is read here.

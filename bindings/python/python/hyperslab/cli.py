@@ -129,9 +129,24 @@ def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
 @app.command()
 def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Attributes too.")] = False,
        as_json: AsJson = False) -> None:
-    """The tree: shape, type, chunks, filters, compression ratio."""
-    opened = _open(file)
-    found: Node = opened if path == "/" else opened[path]
+    """The tree: shape, type, chunks, filters, compression ratio. Of several files, that of the first (JSON: of all)."""
+    files = _open(file).files
+    facts: list[dict[str, Any]] = []
+    with waiting("reading the tree"):
+        for one in files if as_json else files[:1]:
+            root, found = _tree(one, path, attributes)
+            facts += [{"file": one.filename, **fact} if len(files) > 1 else fact for fact in found]
+    if as_json:
+        print(json.dumps(_plain(facts), ensure_ascii=False))
+        return
+    if len(files) > 1:
+        _say(escape(f"{len(files)} files; this is the first"))
+    _say(root)
+
+
+def _tree(file: hs.File, path: str, attributes: bool) -> tuple[Tree, list[dict[str, Any]]]:
+    """What is at and below `path`, for people and as facts."""
+    found: Node = file if path == "/" else file[path]
     facts: list[dict[str, Any]] = []
 
     def add(entry: tree.Entry, below: Tree, seen: frozenset[int]) -> None:
@@ -148,31 +163,29 @@ def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Anno
             for entry in tree.members(node, seen):
                 add(entry, branch, seen | {node._number})
 
-    with waiting("reading the tree"):
-        itself = tree.Entry(found.name, found.name, found.kind, found, "", False)
-        root = Tree(f"[bold]{escape(file)}[/bold] {escape('' if path == '/' else found.name)}  {escape(tree.line(itself))}".rstrip())
-        if not isinstance(found, hs.Group):
-            facts.append(_facts(itself, attributes))
-        inside(found, root, frozenset({found._number}))
-    print(json.dumps(_plain(facts), ensure_ascii=False)) if as_json else _say(root)
+    itself = tree.Entry(found.name, found.name, found.kind, found, "", False)
+    root = Tree(f"[bold]{escape(file.filename)}[/bold] {escape('' if path == '/' else found.name)}  {escape(tree.line(itself))}".rstrip())
+    if not isinstance(found, hs.Group):
+        facts.append(_facts(itself, attributes))
+    inside(found, root, frozenset({found._number}))
+    return root, facts
 
 
 @app.command()
 def info(file: str, path: Annotated[Optional[str], typer.Argument()] = None, as_json: AsJson = False) -> None:
-    """The format and sizes of a file, or all about one object."""
+    """The format and sizes of a file (of several: their sums), or all about one object."""
     opened = _open(file)
     if path is not None:
-        found = opened[path]
+        found = _single(opened, file)[path]
         facts = _facts(tree.Entry(found.name, found.name, found.kind, found, "", False), True)
         if isinstance(found, hs.Dataset):
             facts |= {"maxshape": list(found.maxshape), "bytes": found.nbytes, "stored_bytes": None if found.refusal else found.stored_bytes}
+    elif len(opened.files) == 1:
+        facts = {"file": opened.filename, "format": opened.format, **_sizes(opened), "attributes": dict(tree.attribute_lines(opened))}
     else:
-        nodes = list(_nodes(opened))
-        datasets = [node for node in nodes if isinstance(node, hs.Dataset)]
-        facts = {"file": opened.filename, "format": opened.format, "file_bytes": os.path.getsize(opened.filename),
-                 "groups": sum(isinstance(node, hs.Group) for node in nodes), "datasets": len(datasets),
-                 "refused": sum(1 for node in nodes if node.refusal), "bytes": sum(d.nbytes for d in datasets if not d.refusal),
-                 "stored_bytes": sum(d.stored_bytes for d in datasets if not d.refusal), "attributes": dict(tree.attribute_lines(opened))}
+        sizes = [_sizes(one) for one in opened.files]
+        facts = {"files": len(sizes), "first": opened.files[0].filename, "last": opened.files[-1].filename,
+                 "format": ", ".join(dict.fromkeys(one.format for one in opened.files)), **{name: sum(size[name] for size in sizes) for name in sizes[0]}}
     if as_json:
         print(json.dumps(_plain(facts), ensure_ascii=False))
         return
@@ -181,6 +194,21 @@ def info(file: str, path: Annotated[Optional[str], typer.Argument()] = None, as_
         for row, (key, shown) in enumerate(value.items() if isinstance(value, dict) else [("", value)]):
             grid.add_row(f"[bold]{name if row == 0 else ''}[/bold]", escape(f"{key} = {shown}" if key else str(shown)))
     _say(grid)
+
+
+def _sizes(file: hs.File) -> dict[str, int]:
+    nodes = list(_nodes(file))
+    datasets = [node for node in nodes if isinstance(node, hs.Dataset)]
+    readable = [dataset for dataset in datasets if not dataset.refusal]
+    return {"file_bytes": os.path.getsize(file.filename), "groups": sum(isinstance(node, hs.Group) for node in nodes), "datasets": len(datasets),
+            "refused": sum(1 for node in nodes if node.refusal), "bytes": sum(d.nbytes for d in readable), "stored_bytes": sum(d.stored_bytes for d in readable)}
+
+
+def _single(opened: hs.File, file: str) -> hs.File:
+    """The only file, for commands that show one array."""
+    if len(opened.files) > 1:
+        raise hs.InvalidInputError(f"{len(opened.files)} files match {file}: give one, such as {opened.files[0].filename}; head, sql and export take the rows of all")
+    return opened.files[0]
 
 
 def _nodes(group: hs.Group) -> Iterator[Node]:
@@ -256,7 +284,7 @@ def _maker(out: str) -> Callable[[str, pa.Schema], Any]:
 @app.command()
 def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None) -> None:
     """A quick look as a picture: 1-D as a line, N-D as an image of the last two dimensions."""
-    found = _open(file)[path]
+    found = _single(_open(file), file)[path]
     if not isinstance(found, hs.Dataset):
         raise hs.InvalidInputError(f"{path} is no dataset: `hyperslab ls {file}` shows them")
     try:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from . import _native
+from . import _native, tree
+from .attributes import Attributes
 from .errors import InvalidInputError, MissingFileError
 from .objects import Group
 from .table import Table
@@ -21,6 +22,11 @@ class File(Group):
     def __init__(self, native: _native.File, others: list[_native.File] | None = None, pattern: str | None = None) -> None:
         super().__init__(native, 0, "/")
         self._natives, self._pattern = [native, *(others or [])], pattern
+
+    @property
+    def files(self) -> list[File]:
+        """The open files: itself, or each file of a `FileSet`."""
+        return [self]
 
     @property
     def filename(self) -> str:
@@ -54,11 +60,87 @@ class File(Group):
         """Nothing to do: the file closes with its last user."""
 
     def __repr__(self) -> str:
-        return "\n".join([*(native.path for native in self._natives), super().__repr__()])
+        return f"{self.filename}\n{tree.text(self)}"
+
+    def _repr_html_(self) -> str:
+        return tree.as_html(self, f"{self.filename}  {self.format}")
 
 
 class FileSet(File):
-    """Several files as one table; the tree is the first one's."""
+    """Several files. `table`, `hs.sql`, `hs.query` and `hs.index` take all of them, in order. Arrays, groups and
+    attributes belong to one file: `files[0]["x"]`. A glob that matches a single file gives a set that is used like
+    that file."""
+
+    @property
+    def files(self) -> list[File]:
+        """Each file, in order."""
+        return [File(native) for native in self._natives]
+
+    @property
+    def filenames(self) -> list[str]:
+        """The path of each file, in order."""
+        return [native.path for native in self._natives]
+
+    @property
+    def filename(self) -> str:
+        """The path of the file if there is only one; `InvalidInputError` for more, which `filenames` lists."""
+        self._check_single("filenames has their paths")
+        return super().filename
+
+    @property
+    def format(self) -> str:
+        """The format of all files, or `InvalidInputError` if they differ."""
+        formats = list(dict.fromkeys(native.format for native in self._natives))
+        if len(formats) > 1:
+            self._check_single(f"they are {' and '.join(formats)}")
+        return formats[0]
+
+    @property
+    def attrs(self) -> Attributes:
+        """The attributes of the file if there is only one; `InvalidInputError` for more."""
+        self._check_single("take the attributes of one, files[0].attrs")
+        return super().attrs
+
+    def keys(self) -> list[str]:
+        """The names of the members of the file if there is only one; `InvalidInputError` for more."""
+        self._check_single("list the members of one, files[0].keys()")
+        return super().keys()
+
+    def __contains__(self, path: object) -> bool:
+        self._check_single(f"look in one, {path!r} in files[0]")
+        return super().__contains__(path)
+
+    def __getitem__(self, path: Any) -> Any:
+        self._check_single(f"take an array of one, files[0][{path!r}], or the rows of all, table({path!r})")
+        return super().__getitem__(path)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they are the same opened files."""
+        return isinstance(other, FileSet) and self._natives == other._natives
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._natives))
+
+    def _check_single(self, instead: str) -> None:
+        """`InvalidInputError`, which says what to do `instead`, unless there is one file only."""
+        if len(self._natives) > 1:
+            raise InvalidInputError(f"{self._title()} are open: {instead}", "InvalidInput")
+
+    def _title(self) -> str:
+        """`50 files (data/*.nc)`, without the pattern for a list of files."""
+        count = len(self._natives)
+        return f"{count} file{'' if count == 1 else 's'}{'' if self._pattern is None else f' ({self._pattern})'}"
+
+    def __repr__(self) -> str:
+        first, last = self._natives[0].path, self._natives[-1].path
+        through = "" if len(self._natives) == 1 else f" to {last}"
+        return f"{self._title()}: {first}{through}\nthe first file has\n{tree.text(File(self._natives[0]))}"
+
+    def _repr_html_(self) -> str:
+        return tree.set_as_html(self._title(), self.filenames, File(self._natives[0]))
 
 
 @functools.lru_cache(maxsize=16)

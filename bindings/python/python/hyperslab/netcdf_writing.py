@@ -23,7 +23,8 @@ class NewNetcdf(NewFile):
     """A netCDF-4 file that is being written: dimensions first, then variables over them."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None) -> None:
-        super().__init__(path, replace, alignment, threads)
+        # The netCDF library writes only to files whose objects have an order.
+        super().__init__(path, replace, alignment, threads, track_order=True)
         #: Size of each dimension by its path; `None` is without limit.
         self.dimensions: dict[str, int | None] = {}
         self._variables: dict[str, tuple[NewDataset, tuple[str, ...]]] = {}

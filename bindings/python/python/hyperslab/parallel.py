@@ -174,11 +174,12 @@ class WritePlan:
     """A parallel write of one file. Made once; goes to writers by pickle or as `bytes(plan)`."""
 
     def __init__(self, path: Any, mode: str = "create", *, alignment: int | None = None, writers: int | None = None,
-                 factor: int | None = None, durable: bool = True, checksums: bool = False) -> None:
+                 factor: int | None = None, durable: bool = True, checksums: bool = False, track_order: bool = False) -> None:
         """`mode` is "create" (there must be no file), "overwrite" or "append". With `writers` (how many tasks there will
         be), `factor` of them share each subfile for the datasets of the plan; the default goes by the file system.
-        `durable=False` does not wait for the disk, `checksums=True` records checksums for `verify(values=True)`."""
-        self._native = _native.WritePlan(os.fspath(path), mode, alignment, writers, factor, durable, checksums)
+        `durable=False` does not wait for the disk, `checksums=True` records checksums for `verify(values=True)`,
+        `track_order=True` the order in which tasks create groups, datasets and attributes."""
+        self._native = _native.WritePlan(os.fspath(path), mode, alignment, writers, factor, durable, checksums, track_order)
 
     def create_dataset(self, path: str, shape: Any, dtype: Any = "f4", *, regions: Iterable[Any] | None = None, chunks: Any = None,
                        fillvalue: Any = None, compression: Any = None, compression_opts: Any = None, shuffle: bool = False,

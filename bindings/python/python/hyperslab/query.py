@@ -135,7 +135,10 @@ def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, s
         file, colon, path = value.rpartition(":/")
         if not colon:
             raise InvalidInputError(f"{name} is {value!r}: give a file and a path in it, as in 'other.h5:/path'", "InvalidInput")
-        return open_files(file, threads=threads)._file, "/" + path
+        opened = open_files(file, threads=threads)
+        if len(opened.files) > 1:
+            raise InvalidInputError(f"{name} is {value!r}: {len(opened.files)} files match; give one", "InvalidInput")
+        return opened._file, "/" + path
     return of_arrays(session(threads), {"value": value}), "/value"
 
 

@@ -54,7 +54,7 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
     """The rows of `query` as a DuckDB relation. A view is named by its path without the leading
     slash (`"a/b"`), and by its last part where that is unambiguous; only views that the query names are made."""
     file = files if isinstance(files, File) else open(files)
-    paths = _paths(file, "", frozenset({0}))
+    paths = _paths(file.files[0], "", frozenset({0}))
     views, ambiguous = _views(paths)
     connection = duckdb.connect(config={"python_enable_replacements": False})
     asked = query.lower()

@@ -116,3 +116,10 @@ def as_html(node: Node, title: str) -> str:
         return f"<details{' open' if opened else ''}><summary>{title}</summary><div style='margin-left:1.5em'>{inner}</div></details>"
 
     return fold(html.escape(title), node, frozenset({node._number}), True)
+
+
+def set_as_html(title: str, paths: list[str], first: Group) -> str:
+    """Several files as HTML that folds: their paths, then what the first of them has."""
+    listed = "".join(f"<div>{html.escape(path)}</div>" for path in paths)
+    names = f"<details><summary>paths</summary><div style='margin-left:1.5em'>{listed}</div></details>"
+    return f"<div><b>{html.escape(title)}</b></div>{names}{as_html(first, f'the first file, {paths[0]}')}"

@@ -198,7 +198,7 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
         raise InvalidInputError(f"columns called {names}: a dataset has no / in its name", "InvalidInput")
     options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
     count = 0
-    with create(os.fspath(path), mode, threads=threads) as file:
+    with create(os.fspath(path), mode, threads=threads, track_order=True) as file:
         if layout == "columns":
             write = _columns(file.create_group(group), columns, options)
         elif layout == "records":

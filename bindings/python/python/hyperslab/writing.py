@@ -212,9 +212,11 @@ class NewGroup:
         """A reference to this group."""
         return NewReference(self._path)
 
-    def create_group(self, path: str) -> NewGroup:
-        """A group, and those above it."""
+    def create_group(self, path: str, track_order: bool | None = None) -> NewGroup:
+        """A group, and those above it. `track_order` says whether the file records the order in which the members and
+        attributes of this group are created; the default is that of the file."""
         self._writer.create_group(self._below(path))
+        self._track(self._below(path), track_order)
         made = type(self).__new__(NewGroup if isinstance(self, NewFile) else type(self))
         NewGroup.__init__(made, self._writer, self._below(path))
         return made
@@ -223,9 +225,10 @@ class NewGroup:
 
     def create_dataset(self, path: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
                        maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
-                       shuffle: bool = False, fletcher32: bool = False, **more: Any) -> NewDataset:
+                       shuffle: bool = False, fletcher32: bool = False, track_order: bool | None = None, **more: Any) -> NewDataset:
         """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
-        chosen where they are needed and not given (or `True`)."""
+        chosen where they are needed and not given (or `True`). `track_order` says whether the file records the order of
+        the attributes; the default is that of the file."""
         where = self._below(path)
         if data is not None and (references := _targets(data, dtype)) is not None:
             if chunks or maxshape is not None or compression is not None or shuffle or fletcher32 or more:
@@ -234,6 +237,7 @@ class NewGroup:
             if shape is not None:
                 found_shape = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
             self._writer.set_references(where, None, found_shape, targets)
+            self._track(where, track_order)
             return NewDataset(self._writer, where, tuple(found_shape), {"class": "reference", "shape": []}, None)
         empty = isinstance(data, Empty)
         if empty:
@@ -270,10 +274,15 @@ class NewGroup:
         if more_options.get("rows"):
             maxshape = maxshape or [None, *(extent or [0])[1:]]
         chosen = self._writer.create_dataset(where, datatype, extent, maxshape, chunks, filters, fill, **more_options)
+        self._track(where, track_order)
         made = NewDataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen))
         if data is not None:
             made[()] = data
         return made
+
+    def _track(self, path: str, track_order: bool | None) -> None:
+        if track_order is not None:
+            self._writer.set_tracked(path, track_order)
 
     def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
         """Options of parallel writes, which a file of its own has none of."""
@@ -333,8 +342,8 @@ class NewFile(NewGroup):
     """A file that is being written. It becomes visible, complete and on the disk, with `close()` or at the end of
     `with`; an error there, or `abort()`, leaves nothing."""
 
-    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None) -> None:
-        super().__init__(_native.Writer(path, alignment, threads), "/")
+    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False) -> None:
+        super().__init__(_native.Writer(path, alignment, threads, track_order), "/")
         self._replace, self.filename, self._open = replace, path, True
 
     def close(self) -> None:
@@ -361,12 +370,16 @@ class NewFile(NewGroup):
         return f"<new file {self.filename}>"
 
 
-def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None) -> NewFile:
+def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False) -> NewFile:
     """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
 
     Nothing is visible before the end: until then a file of this name stays as it was. `mode="w"` takes its place,
     `mode="x"` conflicts with it. Blocks of `alignment` bytes or more begin at multiples of it (default: the block
-    or stripe of the file system). Chunks are compressed by `threads` threads, one a core by default."""
+    or stripe of the file system). Chunks are compressed by `threads` threads, one a core by default.
+
+    With `track_order=True` the file records the order in which groups, datasets and attributes are created, and readers
+    list them in that order; else readers list them by name. `create_group` and `create_dataset` can say otherwise for one
+    object."""
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
-    return NewFile(os.fspath(path), mode == "w", alignment, threads)
+    return NewFile(os.fspath(path), mode == "w", alignment, threads, track_order)

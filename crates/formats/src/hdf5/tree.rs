@@ -7,7 +7,7 @@ use hyperslab_array::{Attribute, Elements, Error, Result};
 use super::file::Stored;
 use super::heap::FractalHeap;
 use super::message::attribute::{self, RawAttribute};
-use super::message::link::RawTarget;
+use super::message::link::{RawLink, RawTarget};
 use super::message::{attribute_info, datatype};
 use super::object_header::{ObjectHeader, kind};
 use super::superblock::Superblock;
@@ -64,7 +64,7 @@ impl Builder<'_> {
         }
         // What it is stands here once it is parsed.
         let content = Content::Group(Group::default());
-        self.tree.objects.push(Object { path: path(), address: Some(address), attributes: Vec::new(), attributes_error: None, content });
+        self.tree.objects.push(Object { path: path(), address: Some(address), attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content });
         self.stored.push(None);
         if !self.ids.is_empty() {
             self.ids.insert(address, id);
@@ -82,20 +82,21 @@ impl Builder<'_> {
         };
         let parsed = ObjectHeader::read(self.source, address).and_then(|header| {
             // Damaged attributes spoil themselves, not the values.
-            Ok((self.content(&path, &header)?, attributes(self.source, &header)))
+            Ok((self.content(&path, &header)?, attributes(self.source, &header), header.tracks_attributes))
         });
-        let (content, stored, attributes) = match parsed {
-            Ok(((content, stored), attributes)) => (content, stored, attributes),
+        let (content, stored, attributes, tracked) = match parsed {
+            Ok(((content, stored), attributes, tracked)) => (content, stored, attributes, tracked),
             Err(error) => {
                 let error = match self.source.absolute(address) {
                     Ok(offset) => error.at_offset(offset),
                     Err(_) => error,
                 };
-                (Content::Unreadable(error.at_object(&path)), None, Ok(Vec::new()))
+                (Content::Unreadable(error.at_object(&path)), None, Ok(Vec::new()), false)
             }
         };
         if let Some(object) = self.tree.objects.get_mut(id.0) {
             object.content = content;
+            object.attributes_tracked = tracked;
             match attributes {
                 Ok(attributes) => object.attributes = attributes,
                 Err(error) => object.attributes_error = Some(error.at_object(&path)),
@@ -113,10 +114,10 @@ impl Builder<'_> {
             let (dataset, stored) = dataset::parse(self.source, header)?;
             return Ok((Content::Dataset(Box::new(dataset)), Some(stored)));
         }
-        if let Some(links) = group::links(self.source, header)? {
-            let links = links.into_iter().map(|(name, target)| self.link(path, name, target));
+        if let Some(raw) = group::links(self.source, header)? {
+            let links = raw.links.into_iter().map(|link| self.link(path, link));
             let links = links.collect::<Result<Vec<_>>>()?;
-            return Ok((Content::Group(Group { links, dimensions: Vec::new() }), None));
+            return Ok((Content::Group(Group { links, links_tracked: raw.tracked, dimensions: Vec::new() }), None));
         }
         match header.find(kind::DATATYPE) {
             Some(message) if header.find(kind::DATASPACE).is_none() => {
@@ -126,7 +127,8 @@ impl Builder<'_> {
         }
     }
 
-    fn link(&mut self, group: &str, name: String, target: RawTarget) -> Result<Link> {
+    fn link(&mut self, group: &str, link: RawLink) -> Result<Link> {
+        let RawLink { name, target, .. } = link;
         let target = match target {
             RawTarget::Hard(address) => {
                 let separator = if group.ends_with('/') { "" } else { "/" };
@@ -140,11 +142,13 @@ impl Builder<'_> {
     }
 }
 
-/// The attributes in name order, compact and dense ones, with their values.
+/// The attributes, compact and dense ones, with their values: in the order of their creation if the object tracks it,
+/// else in name order.
 fn attributes(source: &Source, header: &ObjectHeader) -> Result<Vec<Attribute>> {
-    let mut raw: Vec<RawAttribute> = Vec::new();
+    // Each with its creation order.
+    let mut raw: Vec<(u32, RawAttribute)> = Vec::new();
     for message in header.all(kind::ATTRIBUTE) {
-        raw.push(message.parse(source, |cursor| attribute::parse(source, cursor))?);
+        raw.push((message.creation_order.into(), message.parse(source, |cursor| attribute::parse(source, cursor))?));
     }
     if let Some(message) = header.find(kind::ATTRIBUTE_INFO) {
         let info = message.parse(source, attribute_info::parse)?;
@@ -152,24 +156,28 @@ fn attributes(source: &Source, header: &ObjectHeader) -> Result<Vec<Attribute>> 
             dense(source, heap, tree, &mut raw)?;
         }
     }
-    let mut attributes: Vec<Attribute> = raw.into_iter().map(|raw| resolve(source, raw)).collect();
-    attributes.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-    Ok(attributes)
+    raw.sort_by(|(_, a), (_, b)| a.name.as_bytes().cmp(b.name.as_bytes()));
+    if header.tracks_attributes {
+        raw.sort_by_key(|(order, _)| *order);
+    }
+    Ok(raw.into_iter().map(|(_, raw)| resolve(source, raw)).collect())
 }
 
-fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<RawAttribute>) -> Result<()> {
+fn dense(source: &Source, heap: u64, tree: u64, raw: &mut Vec<(u32, RawAttribute)>) -> Result<()> {
     /// Flag of a record whose attribute is in the shared message heap.
     const SHARED: u8 = 1 << 1;
     let mut heap = FractalHeap::open(source, heap)?;
     btree::v2::records(source, tree, &[8], &mut |_, record| {
         let mut cursor = source.cursor(record, tree);
         let id = cursor.take(heap.id_bytes())?;
-        let object = match cursor.u8()? & SHARED {
+        let flags = cursor.u8()?;
+        let order = cursor.u32()?;
+        let object = match flags & SHARED {
             0 => heap.object(id)?,
             _ => shared_messages::body(source, kind::ATTRIBUTE, id)?.into(),
         };
         source.budget.charge((object.len() as u64).saturating_add(ATTRIBUTE_COST))?;
-        raw.push(attribute::parse(source, &mut source.cursor(&object, tree))?);
+        raw.push((order, attribute::parse(source, &mut source.cursor(&object, tree))?));
         Ok(())
     })
 }

@@ -45,6 +45,7 @@ impl Netcdf3File {
             path: "/".to_owned(),
             address: None,
             attributes,
+            attributes_tracked: true,
             attributes_error: None,
             content: Content::Group(Group::default()),
         }];
@@ -71,18 +72,18 @@ impl Netcdf3File {
                 path: format!("/{}", variable.name),
                 address: None,
                 attributes: variable.attributes.clone(),
+                attributes_tracked: true,
                 attributes_error: None,
                 content: Content::Dataset(Box::new(dataset)),
             });
         }
-        links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
         let dimensions = dimensions
             .into_iter()
             .zip(extents)
             .map(|(d, extent)| Dimension { name: d.name, extent, unlimited: d.extent == 0 })
             .collect();
         if let Some(root) = objects.first_mut() {
-            root.content = Content::Group(Group { links, dimensions });
+            root.content = Content::Group(Group { links, links_tracked: true, dimensions });
         }
         Ok(Self { storage, tree: Tree { objects }, places })
     }

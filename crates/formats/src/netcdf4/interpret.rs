@@ -225,6 +225,8 @@ fn declare_dimensions(tree: &mut Tree, scales: &[Option<Scale>], extents: &HashM
         });
         here.sort_by_key(|number| (ids.get(number).copied(), *number));
         group.dimensions = here.iter().filter_map(|number| declared.get(number).cloned()).collect();
-        group.links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        if !group.links_tracked {
+            group.links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+        }
     }
 }

@@ -6,9 +6,8 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewContent, NewFile, NewLink, NewObject};
 
 use super::dataset::DatasetWriter;
-use super::definition::AttributeValue;
 use super::scales::dimension_scales;
-use super::subfile::Object;
+use super::subfile::{Attribute, Object};
 
 /// These objects, of whose datasets `own` chooses some.
 pub(super) fn chosen(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &Object> {
@@ -25,7 +24,9 @@ pub(super) fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&Dataset
     let objects = chosen(objects, own);
     let numbers = numbers(&objects);
     let mut members: BTreeMap<&str, Vec<(String, NewLink)>> = BTreeMap::new();
-    for (path, object) in objects.iter().filter(|(path, _)| !path.is_empty()) {
+    let mut created: Vec<(&&String, &&Object)> = objects.iter().filter(|(path, _)| !path.is_empty()).collect();
+    created.sort_by_key(|(_, object)| object.created);
+    for (path, object) in created {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let link = match (&object.link, numbers.get(path.as_str())) {
             (Some(link), _) => link.clone(),
@@ -38,18 +39,18 @@ pub(super) fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&Dataset
     let mut file = NewFile::default();
     for path in numbers.keys() {
         let Some(object) = objects.get(&(*path).to_owned()) else { continue };
-        let attribute = |(name, value): (&String, &AttributeValue)| NewAttribute { name: name.clone(), dataspace: value.dataspace.clone(), value: value.value.clone() };
+        let attribute = |(name, attribute): (&str, &Attribute)| match attribute {
+            Attribute::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
+            Attribute::References(pointers) => pointers.attribute(name, &numbers),
+        };
         let content = match (&object.dataset, &object.pointers) {
             (Some(dataset), _) => NewContent::Dataset(Box::new(dataset.description())),
             (None, Some(pointers)) => NewContent::Dataset(Box::new(pointers.description())),
             (None, None) => NewContent::Group(members.remove(path).unwrap_or_default()),
         };
-        let mut attributes: Vec<NewAttribute> = object.attributes.iter().map(attribute).collect();
-        for (name, pointers) in &object.pointing {
-            attributes.push(pointers.attribute(name, &numbers)?);
-        }
+        let mut attributes = object.attributes.in_order().map(attribute).collect::<Result<Vec<_>>>()?;
         attributes.extend(scales.remove(path).unwrap_or_default());
-        file.objects.push(NewObject { attributes, content });
+        file.objects.push(NewObject { attributes, tracked: object.tracked, content });
     }
     Ok(file)
 }

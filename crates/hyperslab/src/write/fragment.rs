@@ -15,7 +15,7 @@ use super::definition::{AttributeValue, DatasetDefinition};
 use super::seal::{sealed, unsealed};
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// A group or a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +74,12 @@ impl From<&StoredChunk> for ChunkFragment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ObjectFragment {
     pub kind: Kind,
-    pub attributes: BTreeMap<String, StoredValue>,
+    /// How many objects the task defined before it.
+    pub created: u64,
+    /// Whether the order of its attributes and members is recorded.
+    pub tracked: bool,
+    /// In the order of their creation.
+    pub attributes: Vec<(String, StoredValue)>,
     pub dataset: Option<DatasetFragment>,
 }
 
@@ -202,10 +207,15 @@ impl Fragment {
         self.task
     }
 
-    pub(super) fn add_object<'a>(&mut self, path: &str, kind: Kind, attributes: impl Iterator<Item = (&'a String, &'a AttributeValue)>) -> Result<()> {
-        let attributes = attributes.map(|(name, value)| Ok((name.clone(), StoredValue::new(value)?))).collect::<Result<_>>()?;
-        self.objects.insert(path.to_owned(), ObjectFragment { kind, attributes, dataset: None });
-        Ok(())
+    pub(super) fn add_object(&mut self, path: &str, object: ObjectFragment) {
+        self.objects.insert(path.to_owned(), object);
+    }
+
+    /// The objects by path, in the order of their creation.
+    pub(super) fn in_order(&self) -> Vec<(&String, &ObjectFragment)> {
+        let mut objects: Vec<(&String, &ObjectFragment)> = self.objects.iter().collect();
+        objects.sort_by_key(|(_, object)| object.created);
+        objects
     }
 
     pub(super) fn add_dataset(&mut self, path: &str, dataset: DatasetFragment) {

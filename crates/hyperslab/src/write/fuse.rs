@@ -57,6 +57,7 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
             Content::Datatype(_) => return Err(Error::unsupported("fusing a file with a committed datatype").at_object(path)),
             Content::Unreadable(error) => return Err(error.clone().at_object(path)),
         }
+        out.set_tracked(path, object.is_tracked())?;
         if let Some(error) = &object.attributes_error {
             return Err(error.clone().at_object(path));
         }

@@ -11,6 +11,7 @@ use hyperslab_storage::Existing;
 use super::boxes::Region;
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::fragment::{DatasetFragment, Fragment, Kind, StoredValue};
+use super::ordered::Ordered;
 use super::plan::WritePlan;
 use super::sharing::name_of;
 use super::state::{COMMIT_ATTRIBUTE, reading_session};
@@ -28,7 +29,11 @@ pub(super) struct Master {
 struct Object {
     by: String,
     kind: Kind,
-    attributes: BTreeMap<String, (String, StoredValue)>,
+    /// How many objects came before it.
+    created: usize,
+    /// Whether the order of its attributes and members is recorded.
+    tracked: bool,
+    attributes: Ordered<(String, StoredValue)>,
     dataset: Option<Dataset>,
 }
 
@@ -88,22 +93,24 @@ impl Master {
     /// Takes in what a task did; `folder` is where its subfile is, seen from the master.
     pub fn merge(&mut self, fragment: &Fragment, folder: &str) -> Result<()> {
         let by = format!("task {}", fragment.task);
-        for (path, new) in &fragment.objects {
+        for (path, new) in fragment.in_order() {
+            let created = self.objects.len();
             let object = match self.objects.entry(path.clone()) {
-                Entry::Vacant(place) => place.insert(Object { by: by.clone(), kind: new.kind, attributes: BTreeMap::new(), dataset: None }),
+                Entry::Vacant(place) => {
+                    place.insert(Object { by: by.clone(), kind: new.kind, created, tracked: false, attributes: Ordered::default(), dataset: None })
+                }
                 Entry::Occupied(place) => place.into_mut(),
             };
+            object.tracked |= new.tracked;
             if object.kind != new.kind {
                 return Err(conflict(path, format!("{} defined a {:?}, {by} a {:?}", object.by, object.kind, new.kind)));
             }
             for (name, value) in &new.attributes {
-                match object.attributes.entry(name.clone()) {
-                    Entry::Vacant(place) => {
-                        place.insert((by.clone(), value.clone()));
-                    }
-                    Entry::Occupied(place) if place.get().1.same(value)? => {}
-                    Entry::Occupied(place) => {
-                        return Err(conflict(path, format!("{} and {by} set attribute {name:?} to different values", place.get().0)));
+                match object.attributes.get(name) {
+                    None => object.attributes.insert(name, (by.clone(), value.clone())),
+                    Some((_, known)) if known.same(value)? => {}
+                    Some((before, _)) => {
+                        return Err(conflict(path, format!("{before} and {by} set attribute {name:?} to different values")));
                     }
                 }
             }
@@ -206,13 +213,14 @@ impl Master {
             if let Some(error) = &object.attributes_error {
                 return Err(error.clone().at_object(&object.path));
             }
-            let mut attributes = BTreeMap::new();
+            let mut attributes = Ordered::default();
             for attribute in object.attributes.iter().filter(|attribute| number != 0 || attribute.name != COMMIT_ATTRIBUTE) {
                 let value = attribute.value.clone().map_err(|error| error.at_object(&object.path))?;
                 let value = StoredValue::new(&AttributeValue { dataspace: attribute.dataspace.clone(), value })?;
-                attributes.insert(attribute.name.clone(), (by.to_owned(), value));
+                attributes.insert(&attribute.name, (by.to_owned(), value));
             }
-            master.objects.insert(place, Object { by: by.to_owned(), kind, attributes, dataset });
+            let (created, tracked) = (master.objects.len(), object.is_tracked());
+            master.objects.insert(place, Object { by: by.to_owned(), kind, created, tracked, attributes, dataset });
         }
         Ok(master)
     }
@@ -223,12 +231,15 @@ impl Master {
         if !plan.durable {
             file.without_sync();
         }
-        for (path, object) in &self.objects {
+        let mut objects: Vec<(&String, &Object)> = self.objects.iter().collect();
+        objects.sort_by_key(|(_, object)| object.created);
+        for (path, object) in objects {
             match &object.dataset {
                 None => file.create_group(path)?,
                 Some(dataset) => dataset.write(path, &mut file)?,
             }
-            for (name, (_, value)) in &object.attributes {
+            file.set_tracked(path, object.tracked)?;
+            for (name, (_, value)) in object.attributes.in_order() {
                 file.set_attribute(path, name, value.value()?)?;
             }
         }

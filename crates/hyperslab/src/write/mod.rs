@@ -19,6 +19,7 @@ mod folder;
 mod fragment;
 mod fuse;
 mod master;
+mod ordered;
 mod plan;
 mod pointers;
 mod room;

@@ -16,7 +16,7 @@ use super::task::Task;
 use crate::Session;
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,8 @@ pub struct WritePlan {
     pub(super) checksums: bool,
     /// Whether the folder of the subfiles was made with the plan, so that no task may make it.
     pub(super) begun: bool,
+    /// Whether the file and the subfiles record the order of creation.
+    pub(super) tracked: bool,
 }
 
 impl WritePlan {
@@ -69,7 +71,7 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false })
+        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
@@ -122,6 +124,12 @@ impl WritePlan {
     /// Whether tasks and the commit wait for the disk.
     pub fn is_durable(&self) -> bool {
         self.durable
+    }
+
+    /// Records the order in which attributes and the members of groups were created, in the file and in each subfile:
+    /// what the first task defines comes first, in its order.
+    pub fn track_order(&mut self) {
+        self.tracked = true;
     }
 
     /// Records checksums of all bytes of all subfiles, for [`super::verify`].

@@ -35,6 +35,8 @@ pub(super) struct Sharing {
 /// A dataset of the whole container, and who writes what of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SharedDataset {
+    /// How many datasets of the plan were defined before it.
+    created: u64,
     datatype: Hex,
     dataspace: Hex,
     fill_value: Option<Hex>,
@@ -165,6 +167,7 @@ impl Sharing {
         };
         let filters = definition.filters.filters.iter().map(|f| (f.id, f.name.clone(), f.optional, f.parameters.clone())).collect();
         let dataset = SharedDataset {
+            created: self.datasets.len() as u64,
             datatype: Hex(encode_datatype(&definition.datatype)?),
             dataspace: Hex(encode_dataspace(&definition.dataspace)?),
             fill_value: definition.fill_value.clone().map(Hex),
@@ -245,9 +248,11 @@ impl Sharing {
         self.datasets.get(path).ok_or_else(|| Error::not_found("there is no such dataset in the plan").at_object(format!("/{path}")))
     }
 
-    /// The datasets with their definitions for the whole container.
+    /// The datasets with their definitions for the whole container, in the order in which they were added.
     pub fn definitions(&self) -> impl Iterator<Item = Result<(&str, DatasetDefinition)>> {
-        self.datasets.iter().map(|(path, dataset)| Ok((path.as_str(), dataset.definition()?)))
+        let mut datasets: Vec<(&String, &SharedDataset)> = self.datasets.iter().collect();
+        datasets.sort_by_key(|(_, dataset)| dataset.created);
+        datasets.into_iter().map(|(path, dataset)| Ok((path.as_str(), dataset.definition()?)))
     }
 
     /// What a task writes of a dataset.

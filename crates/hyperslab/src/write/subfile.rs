@@ -13,6 +13,7 @@ use super::boxes::Region;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::description::{chosen, describe, numbers};
+use super::ordered::Ordered;
 use super::pointers::Pointers;
 use super::room::Blocks;
 use crate::Session;
@@ -32,16 +33,30 @@ pub struct Subfile {
     broken: Option<Error>,
     /// Whether the end waits for the disk.
     durable: bool,
+    /// Whether objects that are defined from now on track the order of creation.
+    tracked: bool,
+    /// Objects that were defined, links too.
+    created: u64,
+}
+
+/// The value of an attribute.
+#[derive(Debug)]
+pub(super) enum Attribute {
+    Value(AttributeValue),
+    /// References to objects.
+    References(Pointers),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Object {
-    pub(super) attributes: BTreeMap<String, AttributeValue>,
+    /// How many objects were defined before it.
+    pub(super) created: u64,
+    /// Whether the file records the order of its attributes and, of a group, of its members.
+    pub(super) tracked: bool,
+    pub(super) attributes: Ordered<Attribute>,
     pub(super) dataset: Option<DatasetWriter>,
     /// References to objects instead of values.
     pub(super) pointers: Option<Pointers>,
-    /// Attributes that are references to objects.
-    pub(super) pointing: BTreeMap<String, Pointers>,
     /// A symbolic link instead of an object.
     pub(super) link: Option<NewLink>,
     /// Paths of the dimension scales of a dataset, by dimension.
@@ -72,7 +87,7 @@ impl Subfile {
 
     pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true }
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0 }
     }
 
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
@@ -83,6 +98,27 @@ impl Subfile {
     /// Leaves it to the operating system when the bytes get to the disk.
     pub(super) fn without_sync(&mut self) {
         self.durable = false;
+    }
+
+    /// Records the order in which attributes and the members of groups were created: of the root, and of all objects that
+    /// are defined from now on.
+    pub fn track_order(&mut self) {
+        self.tracked = true;
+        if let Some(root) = self.objects.get_mut("") {
+            root.tracked = true;
+        }
+    }
+
+    /// Whether the file records the order of an object's attributes and, if it is a group, of its members.
+    pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
+        self.object(path)?.tracked = tracked;
+        Ok(())
+    }
+
+    /// The next object to define.
+    fn new_object(&mut self) -> Object {
+        self.created += 1;
+        Object { created: self.created, tracked: self.tracked, ..Object::default() }
     }
 
     /// The name that the file will have.
@@ -103,8 +139,13 @@ impl Subfile {
                 above.push('/');
             }
             above.push_str(part);
-            let object = self.objects.entry(above.clone()).or_default();
-            if object.dataset.is_some() || object.link.is_some() || object.pointers.is_some() {
+            if !self.objects.contains_key(&above) {
+                let group = self.new_object();
+                self.objects.insert(above.clone(), group);
+            }
+            if let Some(object) = self.objects.get(&above)
+                && (object.dataset.is_some() || object.link.is_some() || object.pointers.is_some())
+            {
                 return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
             }
         }
@@ -118,7 +159,8 @@ impl Subfile {
         }
         let above = path.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;
-        self.objects.insert(path, object);
+        let Object { created, tracked, .. } = self.new_object();
+        self.objects.insert(path, Object { created, tracked, ..object });
         Ok(())
     }
 
@@ -152,8 +194,7 @@ impl Subfile {
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
-        object.attributes.remove(name);
-        object.pointing.insert(name.to_owned(), pointers);
+        object.attributes.insert(name, Attribute::References(pointers));
         Ok(())
     }
 
@@ -182,8 +223,7 @@ impl Subfile {
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
-        object.pointing.remove(name);
-        object.attributes.insert(name.to_owned(), value);
+        object.attributes.insert(name, Attribute::Value(value));
         Ok(())
     }
 
@@ -279,10 +319,9 @@ impl Subfile {
         self.objects.iter().filter_map(|(path, object)| Some((path.as_str(), object.dataset.as_ref()?)))
     }
 
-    /// Paths of all objects but links with their attributes; whether each is a group.
-    pub(super) fn all_attributes(&self) -> impl Iterator<Item = (&str, bool, &BTreeMap<String, AttributeValue>)> {
-        let objects = self.objects.iter().filter(|(_, object)| object.link.is_none());
-        objects.map(|(path, object)| (path.as_str(), object.dataset.is_none(), &object.attributes))
+    /// All objects but links by path.
+    pub(super) fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
+        self.objects.iter().filter(|(_, object)| object.link.is_none()).map(|(path, object)| (path.as_str(), object))
     }
 
     /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does

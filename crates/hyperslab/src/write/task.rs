@@ -11,12 +11,12 @@ use super::checksum;
 use super::completion::claimed;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
-use super::fragment::{ChunkFragment, DatasetFragment, Fragment, Kind, SharedPart};
+use super::fragment::{ChunkFragment, DatasetFragment, Fragment, Kind, ObjectFragment, SharedPart, StoredValue};
 use super::plan::WritePlan;
 use super::room::Blocks;
 use super::sharing::name_of;
 use super::state::SUBFILE_ATTRIBUTE;
-use super::subfile::{Subfile, checked_alignment, normal};
+use super::subfile::{Attribute, Subfile, checked_alignment, normal};
 use crate::Session;
 
 /// Parts that a task may write of a dataset: readers look through all of them.
@@ -84,6 +84,9 @@ impl Task {
         if !plan.durable {
             task.subfile.without_sync();
         }
+        if plan.tracked {
+            task.subfile.track_order();
+        }
         task.subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {number}", plan.id)))?;
         let Some((sharing, claimed)) = claimed else { return Ok(task) };
         for definition in sharing.definitions() {
@@ -124,6 +127,12 @@ impl Task {
     /// Defines a group and those above it.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         self.subfile.create_group(path)
+    }
+
+    /// Whether the file records the order of an object's attributes and, if it is a group, of its members; a task that
+    /// says so is enough.
+    pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
+        self.subfile.set_tracked(path, tracked)
     }
 
     /// Sets an attribute, which all tasks that set it must set alike.
@@ -208,10 +217,15 @@ impl Task {
     pub fn finish(mut self) -> Result<Fragment> {
         self.subfile.flush()?;
         let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
-        for (path, is_group, attributes) in self.subfile.all_attributes() {
-            let kind = if is_group { Kind::Group } else { Kind::Dataset };
-            let attributes = attributes.iter().filter(|(name, _)| !path.is_empty() || name.as_str() != SUBFILE_ATTRIBUTE);
-            fragment.add_object(path, kind, attributes)?;
+        for (path, object) in self.subfile.objects() {
+            let kind = if object.dataset.is_none() { Kind::Group } else { Kind::Dataset };
+            let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
+            let stored = |(name, attribute): (&str, &Attribute)| match attribute {
+                Attribute::Value(value) => Ok((name.to_owned(), StoredValue::new(value)?)),
+                Attribute::References(_) => Err(Error::unsupported("references in a parallel write").at_object(format!("/{path}"))),
+            };
+            let attributes = own.map(stored).collect::<Result<_>>()?;
+            fragment.add_object(path, ObjectFragment { kind, created: object.created, tracked: object.tracked, attributes, dataset: None });
         }
         for (path, writer) in self.subfile.datasets() {
             let (local, written) = (writer.definition(), writer.written());

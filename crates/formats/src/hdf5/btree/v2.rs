@@ -5,21 +5,21 @@ use hyperslab_array::{Error, Result};
 use crate::hdf5::{Source, checksum};
 
 /// Signature, version, type and checksum of a node.
-const NODE_OVERHEAD: u64 = 10;
+pub(super) const NODE_OVERHEAD: u64 = 10;
 
 /// What the nodes of one tree have in common.
-struct Shape {
-    record_type: u8,
-    node_bytes: u64,
-    record_bytes: u64,
+pub(super) struct Shape {
+    pub record_type: u8,
+    pub node_bytes: u64,
+    pub record_bytes: u64,
     /// For each depth: most records of a node, and most records below it.
     levels: Vec<Level>,
 }
 
 #[derive(Clone, Copy)]
-struct Level {
-    most_records: u64,
-    most_below: u64,
+pub(super) struct Level {
+    pub most_records: u64,
+    pub most_below: u64,
 }
 
 /// A node and what its parent says of it.
@@ -68,16 +68,7 @@ pub(crate) fn records(
         return Err(Error::corrupt("impossible sizes in a version-2 B-tree header").at_offset(place));
     }
     let Some(root) = root.filter(|_| total > 0) else { return Ok(()) };
-    let mut shape = Shape { record_type, node_bytes, record_bytes, levels: Vec::new() };
-    let leaf = (node_bytes - NODE_OVERHEAD) / record_bytes;
-    shape.levels.push(Level { most_records: leaf, most_below: leaf });
-    for level in 1..=depth {
-        let pointer = shape.pointer_bytes(source, level) as u64;
-        let most_records = (node_bytes - NODE_OVERHEAD).saturating_sub(pointer) / (record_bytes + pointer);
-        let below = shape.level(level - 1)?.most_below;
-        let most_below = most_records.saturating_add(1).saturating_mul(below).saturating_add(most_records);
-        shape.levels.push(Level { most_records, most_below });
-    }
+    let shape = Shape::new(record_type, node_bytes, record_bytes, depth, source.offset_size.into())?;
     let mut seen = 0u64;
     shape.walk(source, &Child { address: root, records: root_records, depth }, &mut |record| {
         seen += 1;
@@ -94,18 +85,31 @@ pub(crate) fn records(
 }
 
 impl Shape {
-    fn level(&self, depth: u16) -> Result<Level> {
+    /// Nodes of a tree of this depth in a file with addresses of `address_bytes`.
+    pub fn new(record_type: u8, node_bytes: u64, record_bytes: u64, depth: u16, address_bytes: usize) -> Result<Self> {
+        let leaf = (node_bytes - NODE_OVERHEAD) / record_bytes;
+        let mut shape = Self { record_type, node_bytes, record_bytes, levels: vec![Level { most_records: leaf, most_below: leaf }] };
+        for depth in 1..=depth {
+            let pointer = shape.pointer_bytes(address_bytes, depth) as u64;
+            let most_records = (node_bytes - NODE_OVERHEAD).saturating_sub(pointer) / (record_bytes + pointer);
+            let below = shape.level(depth - 1)?.most_below;
+            let most_below = most_records.saturating_add(1).saturating_mul(below).saturating_add(most_records);
+            shape.levels.push(Level { most_records, most_below });
+        }
+        Ok(shape)
+    }
+    pub fn level(&self, depth: u16) -> Result<Level> {
         let level = self.levels.get(usize::from(depth)).copied();
         level.ok_or_else(|| Error::corrupt("a B-tree node lies deeper than its tree"))
     }
     /// Bytes of a child pointer in a node at `depth`.
-    fn pointer_bytes(&self, source: &Source, depth: u16) -> usize {
-        usize::from(source.offset_size) + self.count_bytes() + self.below_bytes(depth)
+    fn pointer_bytes(&self, address_bytes: usize, depth: u16) -> usize {
+        address_bytes + self.count_bytes() + self.below_bytes(depth)
     }
-    fn count_bytes(&self) -> usize {
+    pub fn count_bytes(&self) -> usize {
         width(self.levels.first().map_or(0, |leaf| leaf.most_records))
     }
-    fn below_bytes(&self, depth: u16) -> usize {
+    pub fn below_bytes(&self, depth: u16) -> usize {
         if depth < 2 {
             return 0;
         }
@@ -120,7 +124,7 @@ impl Shape {
             return Err(Error::corrupt(format!("{} records in a B-tree node that holds {}", node.records, level.most_records))
                 .at_offset(place));
         }
-        let pointer = if node.depth == 0 { 0 } else { self.pointer_bytes(source, node.depth) as u64 };
+        let pointer = if node.depth == 0 { 0 } else { self.pointer_bytes(source.offset_size.into(), node.depth) as u64 };
         let children = if node.depth == 0 { 0 } else { node.records + 1 };
         let used = NODE_OVERHEAD + node.records * self.record_bytes + children * pointer;
         if used > self.node_bytes {

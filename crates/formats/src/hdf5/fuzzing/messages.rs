@@ -26,7 +26,15 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
         kind::FILL_VALUE => again(&source, body, fill_value::parse, |value| {
             fill_value::encode(value.as_deref(), fill_value::Allocation::Late)
         }),
-        kind::LINK => again(&source, body, link::parse, |(name, target)| link::encode(name, target)),
+        kind::LINK => {
+            // Orders before 0 are not written.
+            let parse = |cursor: &mut Cursor<'_>| {
+                let mut link = link::parse(cursor)?;
+                link.creation_order = link.creation_order.map(|order| order & i64::MAX);
+                Ok(link)
+            };
+            again(&source, body, parse, |raw| link::encode(&raw.name, &raw.target, raw.creation_order.map(i64::cast_unsigned)))
+        }
         kind::LINK_INFO => link_info::parse(&mut source.cursor(body, 0)).map(drop),
         kind::ATTRIBUTE_INFO => attribute_info::parse(&mut source.cursor(body, 0)).map(drop),
         kind::EXTERNAL_FILES => external_files::parse(&mut source.cursor(body, 0)).map(drop),

@@ -4,10 +4,10 @@ use hyperslab_array::Result;
 
 use super::{add, check_count};
 use crate::hdf5::heap::FractalHeap;
-use crate::hdf5::message::link::{self, RawTarget};
+use crate::hdf5::message::link::{self, RawLink};
 use crate::hdf5::{Source, btree};
 
-pub(super) fn read(source: &Source, heap: u64, tree: u64, links: &mut Vec<(String, RawTarget)>) -> Result<()> {
+pub(super) fn read(source: &Source, heap: u64, tree: u64, links: &mut Vec<RawLink>) -> Result<()> {
     let mut heap = FractalHeap::open(source, heap)?;
     btree::v2::records(source, tree, &[5], &mut |_, record| {
         let mut cursor = source.cursor(record, tree);

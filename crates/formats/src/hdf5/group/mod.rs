@@ -7,18 +7,26 @@ use hyperslab_array::{Error, Result};
 
 use super::Source;
 use super::message::{group_info, symbol_table as symbol_table_message};
-use super::writer::Space;
-use super::message::link::{self, RawTarget};
+use super::writer::{DenseStorage, Space};
+use super::message::link::{self, RawLink, RawTarget};
 use super::message::link_info;
 use super::object_header::{ObjectHeader, kind};
 
 /// What a link costs beside its name.
 const LINK_COST: u64 = 100;
 
+/// A group's links.
+pub(crate) struct RawLinks {
+    pub links: Vec<RawLink>,
+    /// Whether they are in the order in which they were created, which the group tracks; else they are in name order.
+    pub tracked: bool,
+}
+
 /// The links of the group with this header, or `None` when it is no group.
-pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec<(String, RawTarget)>>> {
+pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<RawLinks>> {
     let mut links = Vec::new();
     let mut group = false;
+    let mut tracked = false;
     if let Some(message) = header.find(kind::SYMBOL_TABLE) {
         group = true;
         let mut cursor = source.cursor(&message.body, message.address);
@@ -33,6 +41,7 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec
     if let Some(message) = header.find(kind::LINK_INFO) {
         group = true;
         let info = message.parse(source, link_info::parse)?;
+        tracked = info.tracked;
         if let (Some(heap), Some(tree)) = (info.heap, info.name_tree) {
             dense::read(source, heap, tree, &mut links)?;
         }
@@ -41,12 +50,15 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader) -> Result<Option<Vec
         return Ok(None);
     }
     check_count(source, links.len())?;
-    links.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
-    if let Some(pair) = links.windows(2).find(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
-        let name = pair.first().map_or("", |link| link.0.as_str());
+    links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    if let Some(pair) = links.windows(2).find(|pair| matches!(pair, [a, b] if a.name == b.name)) {
+        let name = pair.first().map_or("", |link| link.name.as_str());
         return Err(Error::corrupt(format!("two links called {name:?} in one group")));
     }
-    Ok(Some(links))
+    if tracked {
+        links.sort_by_key(|link| link.creation_order.unwrap_or(i64::MAX));
+    }
+    Ok(Some(RawLinks { links, tracked }))
 }
 
 /// How many links a symbol table has, for fuzzing.
@@ -63,38 +75,50 @@ pub(super) fn dense_links(source: &Source, heap: u64, tree: u64) -> Result<usize
     Ok(links.len())
 }
 
-/// Links up to this many stand in the group's header; more hard links stand in a symbol table, which has
-/// found names quickly since the first release of HDF5.
-const MOST_COMPACT: usize = 64;
+/// Links up to this many stand in the group's header, whose links the library looks through one by one.
+const MAX_COMPACT: usize = 64;
 
-/// The messages of a group with these links, of which what is outside of the header goes into `space`.
-pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)]) -> Result<Vec<(u16, u8, Vec<u8>)>> {
+/// The messages of a group with these links, of which what is outside of the header goes into `space`. A `tracked` group
+/// records that its links were created in this order.
+///
+/// More links than the header should hold go into a symbol table, which all readers know, if that can say them: it has
+/// hard links without an order. Else they go into dense storage.
+pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], tracked: bool) -> Result<Vec<(u16, u8, Vec<u8>)>> {
     let mut links: Vec<&(String, RawTarget)> = links.iter().collect();
-    links.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+    if !tracked {
+        links.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+    }
     for (name, _) in &links {
         link::check_name(name)?;
     }
-    let hard: Vec<(&str, u64)> = links
-        .iter()
-        .filter_map(|(name, target)| match target {
+    let hard = || -> Option<Vec<(&str, u64)>> {
+        let hard = links.iter().map(|(name, target)| match target {
             RawTarget::Hard(address) => Some((name.as_str(), *address)),
             _ => None,
-        })
-        .collect();
-    if links.len() > MOST_COMPACT && hard.len() == links.len() {
+        });
+        hard.collect()
+    };
+    let many = links.len() > MAX_COMPACT;
+    if let Some(hard) = hard().filter(|_| many && !tracked) {
         let (tree, heap) = symbol_table::encode(space, &hard)?;
         return Ok(vec![(kind::SYMBOL_TABLE, 0, symbol_table_message::encode(tree, heap))]);
     }
-    let mut messages = vec![(kind::LINK_INFO, 0, link_info::encode_compact()), (kind::GROUP_INFO, 0, group_info::encode())];
-    for (name, target) in links {
-        messages.push((kind::LINK, 0, link::encode(name, target)?));
+    let mut encoded = Vec::with_capacity(links.len());
+    for (order, (name, target)) in (0..).zip(&links) {
+        encoded.push((name.clone(), link::encode(name, target, tracked.then_some(order))?));
+    }
+    let dense = if many { Some(DenseStorage::of_links(space, &encoded, tracked)?) } else { None };
+    let info = link_info::encode(tracked.then_some(links.len() as u64), dense);
+    let mut messages = vec![(kind::LINK_INFO, 0, info), (kind::GROUP_INFO, 0, group_info::encode())];
+    if !many {
+        messages.extend(encoded.into_iter().map(|(_, link)| (kind::LINK, 0, link)));
     }
     Ok(messages)
 }
 
 /// Keeps a link, where there is room for it.
-fn add(source: &Source, links: &mut Vec<(String, RawTarget)>, link: (String, RawTarget)) -> Result<()> {
-    source.budget.charge((link.0.len() as u64).saturating_add(LINK_COST))?;
+fn add(source: &Source, links: &mut Vec<RawLink>, link: RawLink) -> Result<()> {
+    source.budget.charge((link.name.len() as u64).saturating_add(LINK_COST))?;
     links.push(link);
     Ok(())
 }

@@ -4,7 +4,7 @@ use hyperslab_array::{Error, Result};
 
 use super::{add, check_count};
 use crate::hdf5::heap::{self, LocalHeap};
-use crate::hdf5::message::link::RawTarget;
+use crate::hdf5::message::link::{RawLink, RawTarget};
 use crate::hdf5::visited::Visited;
 use crate::hdf5::writer::Space;
 use crate::hdf5::{Encoder, Source};
@@ -12,7 +12,7 @@ use crate::hdf5::{Encoder, Source};
 /// Cache type of a symbolic link's entry.
 const SOFT: u32 = 2;
 
-pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<(String, RawTarget)>) -> Result<()> {
+pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<RawLink>) -> Result<()> {
     let heap = LocalHeap::read(source, heap)?;
     // A node seen twice is a cycle: each address is read at most once.
     let mut seen = Visited::default();
@@ -54,7 +54,7 @@ pub(super) fn read(source: &Source, tree: u64, heap: u64, links: &mut Vec<(Strin
     Ok(())
 }
 
-fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<(String, RawTarget)>) -> Result<()> {
+fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<RawLink>) -> Result<()> {
     let head = source.read(address, 8)?;
     let mut cursor = source.cursor(&head, address);
     cursor.signature(b"SNOD")?;
@@ -79,7 +79,7 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<(String
             let undefined = || Error::corrupt("a link to an undefined address").at_offset(place);
             RawTarget::Hard(header.ok_or_else(undefined)?)
         };
-        add(source, links, (heap.text(name)?, target))?;
+        add(source, links, RawLink { name: heap.text(name)?, target, creation_order: None })?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use hyperslab_array::Result;
 
+use crate::hdf5::writer::DenseStorage;
 use crate::hdf5::{Cursor, Encoder};
 
 /// Addresses of dense storage.
@@ -10,23 +11,32 @@ pub(crate) struct AttributeInfo {
     pub name_tree: Option<u64>,
 }
 
+/// Flags of the message.
+const TRACKED: u8 = 1;
+const INDEXED: u8 = 2;
+
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<AttributeInfo> {
     let version = cursor.u8()?;
     if version != 0 {
         return Err(cursor.corrupt(format!("version {version} of the attribute info message")));
     }
-    if cursor.u8()? & 1 != 0 {
+    if cursor.u8()? & TRACKED != 0 {
         cursor.skip(2)?;
     }
     Ok(AttributeInfo { heap: cursor.address()?, name_tree: cursor.address()? })
 }
 
 /// The message of an object whose attributes are in its header, without which the library counts none of them; or in
-/// a heap with a tree of names.
-pub(crate) fn encode(dense: Option<(u64, u64)>) -> Vec<u8> {
+/// dense storage. `tracked` is the number of attributes of an object that tracks the order of their creation: what the
+/// next one gets.
+pub(crate) fn encode(tracked: Option<u16>, dense: Option<DenseStorage>) -> Vec<u8> {
     let mut encoder = Encoder::default();
-    encoder.bytes(&[0, 0]);
-    encoder.address(dense.map(|(heap, _)| heap));
-    encoder.address(dense.map(|(_, name_tree)| name_tree));
+    encoder.bytes(&[0, if tracked.is_some() { TRACKED | INDEXED } else { 0 }]);
+    tracked.iter().for_each(|next| encoder.u16(*next));
+    encoder.address(dense.as_ref().map(|dense| dense.heap));
+    encoder.address(dense.as_ref().map(|dense| dense.name_tree));
+    if tracked.is_some() {
+        encoder.address(dense.and_then(|dense| dense.order_tree));
+    }
     encoder.finish()
 }

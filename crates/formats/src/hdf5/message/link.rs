@@ -14,16 +14,23 @@ pub(crate) enum RawTarget {
     UserDefined(u8),
 }
 
-pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(String, RawTarget)> {
+/// A named link as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct RawLink {
+    pub name: String,
+    pub target: RawTarget,
+    /// When it was created, in groups that track that.
+    pub creation_order: Option<i64>,
+}
+
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<RawLink> {
     let version = cursor.u8()?;
     if version != 1 {
         return Err(cursor.corrupt(format!("version {version} of the link message")));
     }
     let flags = cursor.u8()?;
     let class = if flags & 8 != 0 { cursor.u8()? } else { 0 };
-    if flags & 4 != 0 {
-        cursor.skip(8)?;
-    }
+    let creation_order = if flags & CREATION_ORDER_STORED != 0 { Some(cursor.uint(8)?.cast_signed()) } else { None };
     if flags & 16 != 0 {
         cursor.skip(1)?;
     }
@@ -46,7 +53,7 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(String, RawTarget)> {
         }
         other => RawTarget::UserDefined(other),
     };
-    Ok((name, target))
+    Ok(RawLink { name, target, creation_order })
 }
 
 /// Up to a NUL, where names end for the library.
@@ -55,8 +62,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Flag: the link's creation order is stored.
+const CREATION_ORDER_STORED: u8 = 1 << 2;
+
 /// Version 1 of the message.
-pub(crate) fn encode(name: &str, target: &RawTarget) -> Result<Vec<u8>> {
+pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>) -> Result<Vec<u8>> {
     const CLASS_STORED: u8 = 1 << 3;
     const CHARACTER_SET_STORED: u8 = 1 << 4;
     check_name(name)?;
@@ -73,9 +83,12 @@ pub(crate) fn encode(name: &str, target: &RawTarget) -> Result<Vec<u8>> {
         _ => return Err(Error::unsupported("a name of 64 KiB or more")),
     };
     let mut encoder = Encoder::default();
-    let stored = if class.is_some() { CLASS_STORED } else { 0 } | if name.is_ascii() { 0 } else { CHARACTER_SET_STORED };
+    let stored = if class.is_some() { CLASS_STORED } else { 0 }
+        | if name.is_ascii() { 0 } else { CHARACTER_SET_STORED }
+        | if creation_order.is_some() { CREATION_ORDER_STORED } else { 0 };
     encoder.bytes(&[1, bits | stored]);
     class.iter().for_each(|class| encoder.u8(*class));
+    creation_order.iter().for_each(|order| encoder.u64(*order));
     if !name.is_ascii() {
         encoder.u8(1);
     }

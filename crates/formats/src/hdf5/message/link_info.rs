@@ -2,30 +2,43 @@
 
 use hyperslab_array::Result;
 
+use crate::hdf5::writer::DenseStorage;
 use crate::hdf5::{Cursor, Encoder};
 
 /// Addresses of dense storage.
 pub(crate) struct LinkInfo {
     pub heap: Option<u64>,
     pub name_tree: Option<u64>,
+    /// Whether links say when they were created.
+    pub tracked: bool,
 }
+
+/// Flags of the message.
+const TRACKED: u8 = 1;
+const INDEXED: u8 = 2;
 
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<LinkInfo> {
     let version = cursor.u8()?;
     if version != 0 {
         return Err(cursor.corrupt(format!("version {version} of the link info message")));
     }
-    if cursor.u8()? & 1 != 0 {
+    let tracked = cursor.u8()? & TRACKED != 0;
+    if tracked {
         cursor.skip(8)?;
     }
-    Ok(LinkInfo { heap: cursor.address()?, name_tree: cursor.address()? })
+    Ok(LinkInfo { heap: cursor.address()?, name_tree: cursor.address()?, tracked })
 }
 
-/// The message of a group whose links are in its header.
-pub(crate) fn encode_compact() -> Vec<u8> {
+/// The message of a group whose links are in its header, or in dense storage. `tracked` is the number of links of a
+/// group that tracks the order of their creation: what the next one gets.
+pub(crate) fn encode(tracked: Option<u64>, dense: Option<DenseStorage>) -> Vec<u8> {
     let mut encoder = Encoder::default();
-    encoder.bytes(&[0, 0]);
-    encoder.address(None);
-    encoder.address(None);
+    encoder.bytes(&[0, if tracked.is_some() { TRACKED | INDEXED } else { 0 }]);
+    tracked.iter().for_each(|next| encoder.u64(*next));
+    encoder.address(dense.as_ref().map(|dense| dense.heap));
+    encoder.address(dense.as_ref().map(|dense| dense.name_tree));
+    if tracked.is_some() {
+        encoder.address(dense.and_then(|dense| dense.order_tree));
+    }
     encoder.finish()
 }

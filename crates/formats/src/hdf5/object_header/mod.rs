@@ -52,11 +52,15 @@ pub(crate) struct Message<'a> {
     pub body: Cow<'a, [u8]>,
     /// Address of the body, relative to the base address.
     pub address: u64,
+    /// When the message was added, in headers that track it: of attributes only.
+    pub creation_order: u16,
 }
 
 /// All messages of an object, continuations included, in order.
 pub(crate) struct ObjectHeader<'a> {
     pub messages: Vec<Message<'a>>,
+    /// Whether the order in which attributes were created is known.
+    pub tracks_attributes: bool,
 }
 
 /// A block of messages that was not read yet.
@@ -69,9 +73,9 @@ impl<'a> ObjectHeader<'a> {
     /// Reads the header at `address`.
     pub fn read(source: &'a Source, address: u64) -> Result<Self> {
         let start = source.read_up_to(address, 4)?;
-        let messages = match start.as_ref() {
+        let (messages, tracks_attributes) = match start.as_ref() {
             b"OHDR" => version2::read(source, address)?,
-            [1, ..] => version1::read(source, address)?,
+            [1, ..] => (version1::read(source, address)?, false),
             _ => {
                 return Err(Error::corrupt("expected an object header of version 1 or 2")
                     .at_offset(source.absolute(address)?));
@@ -83,7 +87,7 @@ impl<'a> ObjectHeader<'a> {
                     .at_offset(source.absolute(address)?));
             }
         }
-        Ok(Self { messages })
+        Ok(Self { messages, tracks_attributes })
     }
 
     /// The first message of a kind.
@@ -125,7 +129,7 @@ pub(crate) fn shared_body<'a>(source: &'a Source, cursor: &mut Cursor<'_>, kind:
         3 if class == 1 => {
             let address = cursor.offset_in_file().saturating_sub(source.base_address);
             let body = Cow::Owned(shared_messages::body(source, kind, cursor.take(8)?)?);
-            return Ok(Message { kind, flags: 0, body, address });
+            return Ok(Message { kind, flags: 0, body, address, creation_order: 0 });
         }
         3 => {}
         _ => return Err(cursor.corrupt(format!("version {version} of a shared message"))),

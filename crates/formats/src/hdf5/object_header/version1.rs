@@ -26,7 +26,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'
             let start = cursor.position();
             cursor.skip(length.into())?;
             let body = body(&bytes, start, length.into()).ok_or_else(|| cursor.corrupt("a message beyond its block"))?;
-            messages.push(Message { kind, flags, body, address });
+            messages.push(Message { kind, flags, body, address, creation_order: 0 });
         }
         Ok(())
     };

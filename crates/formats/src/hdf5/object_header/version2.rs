@@ -4,15 +4,17 @@ use std::borrow::Cow;
 
 use hyperslab_array::{Error, Result};
 
-use super::{Continuation, MOST_USUAL, Message, body, continuations, read_blocks};
+use super::{Continuation, MOST_USUAL, Message, body, continuations, kind, read_blocks};
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
 /// Flags of the prefix.
 const CREATION_ORDER_TRACKED: u8 = 1 << 2;
+const CREATION_ORDER_INDEXED: u8 = 1 << 3;
 const ATTRIBUTE_PHASE_STORED: u8 = 1 << 4;
 const TIMES_STORED: u8 = 1 << 5;
 
-pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'a>>> {
+/// The messages, and whether the header tracks the order in which attributes were created.
+pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<(Vec<Message<'a>>, bool)> {
     let prefix = source.read_up_to(address, 34)?;
     let mut cursor = source.cursor(&prefix, address);
     cursor.signature(b"OHDR")?;
@@ -47,7 +49,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'
     };
     let more = continuations(source, &messages)?;
     read_blocks(source, more, &mut messages, &mut read)?;
-    Ok(messages)
+    Ok((messages, flags & CREATION_ORDER_TRACKED != 0))
 }
 
 /// Messages up to the gap and the checksum that end a block.
@@ -58,9 +60,7 @@ fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags
         let kind = u16::from(cursor.u8()?);
         let length = cursor.u16()?;
         let message_flags = cursor.u8()?;
-        if prefix == 6 {
-            cursor.skip(2)?;
-        }
+        let creation_order = if prefix == 6 { cursor.u16()? } else { 0 };
         if usize::from(length) + 4 > cursor.remaining() {
             return Err(cursor.corrupt("a header message is longer than its block"));
         }
@@ -68,26 +68,37 @@ fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags
         let start = cursor.position();
         cursor.skip(length.into())?;
         let body = body(bytes, start, length.into()).ok_or_else(|| cursor.corrupt("a message beyond its block"))?;
-        messages.push(Message { kind, flags: message_flags, body, address: place });
+        messages.push(Message { kind, flags: message_flags, body, address: place, creation_order });
     }
     Ok(())
 }
 
-/// A header in one block: kind, flags and body of each message.
-pub(crate) fn encode(messages: &[(u16, u8, Vec<u8>)]) -> Result<Vec<u8>> {
+/// A header in one block: kind, flags and body of each message. If `tracked`, attributes were created in the order
+/// of their messages.
+pub(crate) fn encode(messages: &[(u16, u8, Vec<u8>)], tracked: bool) -> Result<Vec<u8>> {
     /// The block's size takes four bytes.
     const WIDE: u8 = 2;
     let mut block = Encoder::default();
+    let mut attributes = 0u16;
     for (kind, flags, body) in messages {
         let length = u16::try_from(body.len());
         let length = length.map_err(|_| Error::unsupported(format!("a header message of {} bytes: an object's header holds less than 64 KiB of each", body.len())))?;
         block.u8(u8::try_from(*kind).map_err(|_| Error::internal("a header message of a large number"))?);
         block.u16(length);
         block.u8(*flags);
+        match (tracked, *kind) {
+            (false, _) => {}
+            (true, kind::ATTRIBUTE) => {
+                block.u16(attributes);
+                attributes = attributes.checked_add(1).ok_or_else(|| Error::unsupported("65536 attributes of one object whose order is tracked"))?;
+            }
+            (true, _) => block.u16(0),
+        }
         block.bytes(body);
     }
     let mut encoder = Encoder::signed(b"OHDR");
-    encoder.bytes(&[2, WIDE]);
+    let order = if tracked { CREATION_ORDER_TRACKED | CREATION_ORDER_INDEXED } else { 0 };
+    encoder.bytes(&[2, WIDE | order]);
     encoder.u32(u32::try_from(block.len()).map_err(|_| Error::unsupported("an object header of 4 GiB or more"))?);
     encoder.bytes(&block.finish());
     Ok(encoder.finish_with_checksum())

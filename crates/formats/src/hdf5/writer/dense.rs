@@ -1,104 +1,79 @@
-//! Dense attributes: those of an object with one too large for its header. They lie in a fractal heap, found by
-//! their names' hashes (specification III.A.2, III.G, IV.A.2.v).
-//!
-//! Every attribute is a "huge" object of the heap, whatever its size: it lies in the file as it is, and the heap has
-//! no blocks to manage. Both B-trees are one leaf.
+//! Dense storage: the links of a large group, and the attributes of an object with one too large for its header. They
+//! lie in a fractal heap, found by their names' hashes or by the order of their creation (specification III.A.2, III.G,
+//! IV.A.2.c, IV.A.2.v).
 
 use hyperslab_array::{Error, Result};
 
 use super::Space;
-use crate::hdf5::Encoder;
+use crate::hdf5::btree;
 use crate::hdf5::checksum::lookup3;
+use crate::hdf5::heap::{HeapIds, MAX_MANAGED_BYTES, encode_huge, encode_managed};
+use crate::hdf5::Encoder;
 
-/// Bytes of a heap ID in the records of attributes.
-const HEAP_ID_BYTES: u16 = 8;
-/// Signature, version, type; checksum.
-const NODE_OVERHEAD: usize = 10;
+/// Bytes of a heap ID in records of links and of attributes.
+const LINK_ID_BYTES: u16 = 7;
+const ATTRIBUTE_ID_BYTES: u16 = 8;
+/// Record types of the B-trees.
+const LINK_NAMES: u8 = 5;
+const LINK_ORDER: u8 = 6;
+const ATTRIBUTE_NAMES: u8 = 8;
+const ATTRIBUTE_ORDER: u8 = 9;
 
-/// Where an object's attributes are.
-pub(crate) struct DenseAttributes {
+/// Where an object's links or attributes are.
+pub(crate) struct DenseStorage {
     pub heap: u64,
     pub name_tree: u64,
+    /// Of an object that tracks the order of creation.
+    pub order_tree: Option<u64>,
 }
 
-/// Puts attributes, by name as encoded messages, into `space`.
-pub(crate) fn encode(space: &mut Space, attributes: &[(String, Vec<u8>)]) -> Result<DenseAttributes> {
-    let mut huge = Vec::with_capacity(attributes.len());
-    let mut named: Vec<(u32, &str, u64)> = Vec::with_capacity(attributes.len());
-    let mut total = 0u64;
-    for (number, (name, message)) in (1u64..).zip(attributes) {
-        let mut record = Encoder::default();
-        record.u64(space.put(message));
-        record.u64(message.len() as u64);
-        record.u64(number);
-        huge.push(record.finish());
-        named.push((lookup3(name.as_bytes()), name, number));
-        total += message.len() as u64;
+impl DenseStorage {
+    /// Puts links, by name as encoded messages, into `space`: in one block of the heap unless one of them is too large.
+    pub fn of_links(space: &mut Space, links: &[(String, Vec<u8>)], tracked: bool) -> Result<Self> {
+        let messages = links.iter().map(|(_, message)| message.as_slice());
+        let is_managed = messages.clone().all(|message| message.len() as u64 <= u64::from(MAX_MANAGED_BYTES));
+        let HeapIds { heap, ids } = if is_managed { encode_managed(space, LINK_ID_BYTES, messages)? } else { encode_huge(space, LINK_ID_BYTES, messages)? };
+        let by_name = by_name(links).into_iter().filter_map(|(hash, _, place)| {
+            let mut record = Encoder::default();
+            record.u32(hash);
+            record.bytes(ids.get(place)?);
+            Some(record.finish())
+        });
+        let name_tree = btree::encode(space, LINK_NAMES, &by_name.collect::<Vec<_>>())?;
+        let by_order = (0u64..).zip(&ids).map(|(order, id)| {
+            let mut record = Encoder::default();
+            record.u64(order);
+            record.bytes(id);
+            record.finish()
+        });
+        let order_tree = if tracked { Some(btree::encode(space, LINK_ORDER, &by_order.collect::<Vec<_>>())?) } else { None };
+        Ok(Self { heap, name_tree, order_tree })
     }
-    named.sort_unstable();
-    let names = named.iter().zip(0u32..).map(|((hash, _, number), _)| {
-        let mut record = Encoder::default();
-        // The type of a huge object, then its number.
-        record.u8(1 << 4);
-        record.uint(*number, usize::from(HEAP_ID_BYTES) - 1);
-        record.u8(0);
-        record.u32(u32::try_from(number - 1).unwrap_or(u32::MAX));
-        record.u32(*hash);
-        record.finish()
-    });
-    let names: Vec<Vec<u8>> = names.collect();
-    const HUGE_OBJECTS: u8 = 1;
-    const ATTRIBUTE_NAMES: u8 = 8;
-    let huge_tree = tree(space, HUGE_OBJECTS, &huge)?;
-    let name_tree = tree(space, ATTRIBUTE_NAMES, &names)?;
-    let count = attributes.len() as u64;
-    let mut header = Encoder::signed(b"FRHP");
-    header.u8(0);
-    header.u16(HEAP_ID_BYTES);
-    header.u16(0);
-    // Direct blocks, of which there are none yet, have checksums.
-    header.u8(2);
-    header.u32(4096);
-    header.u64(count);
-    header.address(Some(huge_tree));
-    header.u64(0);
-    header.address(None);
-    // Managed space and objects: none.
-    for value in [0, 0, 0, 0, total, count, 0, 0] {
-        header.u64(value);
+
+    /// Puts attributes, by name as encoded messages, into `space`. Each is a "huge" object of the heap, whatever its size:
+    /// it lies in the file as it is, and the heap has no blocks to manage.
+    pub fn of_attributes(space: &mut Space, attributes: &[(String, Vec<u8>)], tracked: bool) -> Result<Self> {
+        let HeapIds { heap, ids } = encode_huge(space, ATTRIBUTE_ID_BYTES, attributes.iter().map(|(_, message)| message.as_slice()))?;
+        let record = |place: usize, hash: Option<u32>| {
+            let order = u32::try_from(place).map_err(|_| Error::unsupported("2³² attributes of one object"))?;
+            let mut record = Encoder::default();
+            record.bytes(ids.get(place).map_or(&[], Vec::as_slice));
+            record.u8(0);
+            record.u32(order);
+            hash.iter().for_each(|hash| record.u32(*hash));
+            Ok::<_, Error>(record.finish())
+        };
+        let names = by_name(attributes).into_iter().map(|(hash, _, place)| record(place, Some(hash))).collect::<Result<Vec<_>>>()?;
+        let name_tree = btree::encode(space, ATTRIBUTE_NAMES, &names)?;
+        let orders = (0..ids.len()).map(|place| record(place, None)).collect::<Result<Vec<_>>>()?;
+        let order_tree = if tracked { Some(btree::encode(space, ATTRIBUTE_ORDER, &orders)?) } else { None };
+        Ok(Self { heap, name_tree, order_tree })
     }
-    // The doubling table as the library begins it for attributes.
-    header.u16(4);
-    header.u64(1024);
-    header.u64(64 << 10);
-    header.u16(40);
-    header.u16(1);
-    header.address(None);
-    header.u16(0);
-    Ok(DenseAttributes { heap: space.put(&header.finish_with_checksum()), name_tree })
 }
 
-/// A B-tree of version 2 with one leaf, whose records are in order; the address of its header.
-fn tree(space: &mut Space, kind: u8, records: &[Vec<u8>]) -> Result<u64> {
-    let record_bytes = records.first().map_or(0, Vec::len);
-    let count = u16::try_from(records.len()).map_err(|_| Error::unsupported("65536 attributes of one object, of which some are large"))?;
-    let node_bytes = (NODE_OVERHEAD + records.len() * record_bytes).max(512);
-    let mut leaf = Encoder::signed(b"BTLF");
-    leaf.bytes(&[0, kind]);
-    for record in records {
-        leaf.bytes(record);
-    }
-    let mut leaf = leaf.finish_with_checksum();
-    leaf.resize(node_bytes, 0);
-    let root = space.put(&leaf);
-    let mut header = Encoder::signed(b"BTHD");
-    header.bytes(&[0, kind]);
-    header.u32(u32::try_from(node_bytes).map_err(|_| Error::unsupported("4 GiB of attribute names"))?);
-    header.u16(u16::try_from(record_bytes).map_err(|_| Error::internal("records of 64 KiB"))?);
-    header.u16(0);
-    header.bytes(&[100, 40]);
-    header.address(Some(root));
-    header.u16(count);
-    header.u64(u64::from(count));
-    Ok(space.put(&header.finish_with_checksum()))
+/// Hash, name and place of each, in the order of the trees of names.
+fn by_name(named: &[(String, Vec<u8>)]) -> Vec<(u32, &str, usize)> {
+    let mut hashed: Vec<(u32, &str, usize)> = named.iter().enumerate().map(|(place, (name, _))| (lookup3(name.as_bytes()), name.as_str(), place)).collect();
+    hashed.sort_unstable();
+    hashed
 }

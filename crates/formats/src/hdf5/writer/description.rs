@@ -17,6 +17,8 @@ pub struct NewFile {
 pub struct NewObject {
     /// Its attributes, each name once.
     pub attributes: Vec<NewAttribute>,
+    /// Whether the file records that attributes, and links of a group, were created in this order.
+    pub tracked: bool,
     /// What it is.
     pub content: NewContent,
 }

@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
-use super::dense::{self, DenseAttributes};
+use super::dense::DenseStorage;
 use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
 use super::space::Space;
 use super::values::place_values;
@@ -73,7 +73,7 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
         let mut messages = match &object.content {
             NewContent::Group(links) => {
                 let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses)?)));
-                group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?)?
+                group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.tracked)?
             }
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset)?,
         };
@@ -81,14 +81,19 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
         for new in &object.attributes {
             attributes.push((new.name.clone(), attribute_message(&mut space, new, pointed_at)?));
         }
+        let tracked = match u16::try_from(attributes.len()) {
+            Ok(count) => object.tracked.then_some(count),
+            Err(_) if object.tracked => return Err(Error::unsupported("65536 attributes of one object that tracks their order")),
+            Err(_) => None,
+        };
         if attributes.iter().any(|(_, message)| message.len() > MOST_IN_HEADER) {
-            let DenseAttributes { heap, name_tree } = dense::encode(&mut space, &attributes)?;
-            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(Some((heap, name_tree)))));
+            let dense = DenseStorage::of_attributes(&mut space, &attributes, object.tracked)?;
+            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, Some(dense))));
         } else if !attributes.is_empty() {
-            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(None)));
+            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, None)));
             messages.extend(attributes.into_iter().map(|(_, message)| (kind::ATTRIBUTE, 0, message)));
         }
-        let address = space.put(&object_header::encode(&messages)?);
+        let address = space.put(&object_header::encode(&messages, object.tracked)?);
         if let Some(place) = addresses.get_mut(number) {
             *place = Some(address);
         }

@@ -12,6 +12,7 @@ mod space;
 mod values;
 
 pub use super::heap::HeapWriter;
+pub(crate) use dense::DenseStorage;
 pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, StoredChunk};
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 pub(crate) use space::Space;

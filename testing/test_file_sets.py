@@ -1,0 +1,108 @@
+"""Sets of files: what belongs to one file is never taken from the first in silence."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import hyperslab as hs
+
+COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """Three files of different lengths, whose names are in another order by text than by number."""
+    for year in (1, 2, 10):
+        with h5py.File(tmp_path / f"tas_{year}.h5", "w") as f:
+            f["tas"] = np.arange(year, dtype="f4")
+            f["g/y"] = np.arange(2)
+            f.attrs["year"] = year
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+ASKED: dict[str, tuple[Callable[[hs.FileSet], Any], str]] = {
+    "array": (lambda f: f["tas"], r"files\[0\]\['tas'\].*table\('tas'\)"),
+    "group": (lambda f: f["/g"], r"files\[0\]\['/g'\]"),
+    "attributes": (lambda f: f.attrs, r"files\[0\]\.attrs"),
+    "keys": (lambda f: f.keys(), r"files\[0\]\.keys\(\)"),
+    "iteration": (lambda f: list(f), r"files\[0\]\.keys\(\)"),
+    "length": (lambda f: len(f), r"files\[0\]\.keys\(\)"),
+    "membership": (lambda f: "tas" in f, r"'tas' in files\[0\]"),
+    "name": (lambda f: f.filename, "filenames"),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_a_set_says_how_to_choose_what_belongs_to_one_file(folder: pathlib.Path, what: str) -> None:
+    ask, says = ASKED[what]
+    for opened in (hs.open("tas_*.h5"), hs.open(["tas_1.h5", "tas_2.h5", "tas_10.h5"])):
+        assert isinstance(opened, hs.FileSet)
+        with pytest.raises(hs.InvalidInputError, match=f"3 files.* are open: .*{says}"):
+            ask(opened)
+
+
+def test_a_set_shows_how_many_files_it_has(folder: pathlib.Path) -> None:
+    opened = hs.open("tas_*.h5")
+    assert repr(opened).startswith("3 files (tas_*.h5): tas_1.h5 to tas_10.h5\nthe first file has\n/\n")
+    html = opened._repr_html_()
+    assert "3 files (tas_*.h5)" in html and "the first file, tas_1.h5" in html and "tas_10.h5" in html
+    assert "tas_1.h5  Hdf5" in hs.open("tas_1.h5")._repr_html_()
+
+
+def test_each_file_of_a_set_is_a_file(folder: pathlib.Path) -> None:
+    opened = hs.open("tas_*.h5")
+    assert opened.filenames == ["tas_1.h5", "tas_2.h5", "tas_10.h5"] == [file.filename for file in opened.files]
+    assert [file["tas"].shape for file in opened.files] == [(1,), (2,), (10,)]
+    assert [file.attrs["year"] for file in opened.files] == [1, 2, 10]
+    assert opened.format == "Hdf5" and bool(opened)
+    only = hs.open("tas_1.h5")
+    assert only.files == [only]
+    assert opened == opened and opened != opened.files[0] and opened.files[0] != opened
+
+
+def test_tables_sql_and_queries_take_all_files_of_a_set(folder: pathlib.Path) -> None:
+    opened = hs.open("tas_*.h5")
+    assert opened.table("/tas").count() == 13
+    assert hs.sql("select count(*) from tas", opened).fetchall() == [(13,)]
+    assert hs.query(opened, "/g", "y > 0").count() == 3
+
+
+def test_a_pattern_that_matches_one_file_is_used_like_it(folder: pathlib.Path) -> None:
+    opened = hs.open("tas_10*.h5")
+    assert opened["tas"].shape == (10,) and opened.attrs["year"] == 10 and opened.filename == "tas_10.h5"
+    assert list(opened) == ["g", "tas"] and "tas" in opened and len(opened) == 2
+    assert opened.table("/tas").schema.names == ["tas_10", "dim_0", "tas"]
+
+
+def test_a_variable_of_a_query_is_an_array_of_one_file(folder: pathlib.Path) -> None:
+    with pytest.raises(hs.InvalidInputError, match="3 files match"):
+        hs.query("tas_2.h5", "/", "/tas > v", variables={"v": "tas_*.h5:/tas"})
+
+
+def run(*words: str, status: int = 0) -> str:
+    done = subprocess.run([COMMAND, *words], capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    return done.stdout if status == 0 else done.stderr
+
+
+def test_the_command_line_says_that_there_are_several_files(folder: pathlib.Path) -> None:
+    assert run("ls", "tas_*.h5").startswith("3 files; this is the first\ntas_1.h5")
+    facts = json.loads(run("ls", "--json", "tas_*.h5"))
+    assert [(fact["file"], fact["shape"]) for fact in facts if fact["path"] == "/tas"] == [("tas_1.h5", [1]), ("tas_2.h5", [2]), ("tas_10.h5", [10])]
+    facts = json.loads(run("info", "--json", "tas_*.h5"))
+    assert (facts["files"], facts["datasets"], facts["bytes"]) == (3, 6, 13 * 4 + 3 * 16)
+    assert facts["file_bytes"] == sum(path.stat().st_size for path in folder.glob("*.h5"))
+    for words in (["info", "tas_*.h5", "/tas"], ["plot", "tas_*.h5", "/tas", "out.png"]):
+        assert "3 files match tas_*.h5: give one, such as tas_1.h5" in run(*words, status=1)
+    assert not (folder / "out.png").exists()
+    assert json.loads(run("info", "--json", "tas_10*.h5", "/tas"))["shape"] == [10]
