@@ -315,9 +315,7 @@ impl File {
 }
 
 fn missing(name: &str, group: &str, links: &[Link]) -> String {
-    let (name, group, links) = (shown(name), shown(group), links.iter().map(|link| link.name.as_str()));
-    if links.len() == 0 {
-        return format!("there is no {name:?} in {group}, which is empty");
-    }
-    format!("there is no {name:?} in {group}{}", suggestion(&name, links, 5))
+    let near = suggestion(name, links.iter().map(|link| link.name.as_str()), 5);
+    let empty = if links.is_empty() { ", which is empty" } else { "" };
+    format!("there is no {:?} in {}{empty}{near}", shown(name), shown(group))
 }

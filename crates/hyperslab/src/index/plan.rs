@@ -175,7 +175,7 @@ impl IndexPlan {
     pub fn run(&self, session: &crate::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
         let mut fragments: Vec<DatasetFragment> = Vec::new();
         let all: Vec<(&DatasetTask, &Option<File>)> = self.tasks.iter().zip(&self.foreign).collect();
-        for of_file in all.chunk_by(|(a, _), (b, _)| a.file == b.file && a.folder == b.folder) {
+        for of_file in all.chunk_by(|(a, _), (b, _)| a.file == b.file && a.folder == b.folder && a.stamp == b.stamp) {
             let Some((first, foreign)) = of_file.first() else { continue };
             let opened = foreign.as_ref().map_or_else(|| session.open(&first.file), |file| Ok(file.clone()))?;
             let tasks: Vec<&DatasetTask> = of_file.iter().map(|(task, _)| *task).collect();

@@ -83,7 +83,7 @@ impl IndexTask {
         let (mut tasks, mut together, mut costs): (Vec<Self>, Vec<DatasetTask>, u64) = (Vec::new(), Vec::new(), 0);
         for dataset in datasets {
             let here = cost(dataset);
-            let fits = together.first().is_none_or(|first| first.file == dataset.file && first.folder == dataset.folder);
+            let fits = together.first().is_none_or(|first| first.file == dataset.file && first.folder == dataset.folder && first.stamp == dataset.stamp);
             if (here >= target || costs + here > target || !fits) && !together.is_empty() {
                 tasks.push(Self::of(std::mem::take(&mut together)));
                 costs = 0;
