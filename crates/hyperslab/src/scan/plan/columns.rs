@@ -1,12 +1,15 @@
 //! The columns of a plan's table: of all segments together, and those that were asked for.
 
+use std::collections::BTreeSet;
+
 use arrow_schema::{Field, Schema};
 use hyperslab_array::{Error, Result};
 
-use crate::scan::ScanRequest;
+use crate::scan::predicate::Predicate;
+use crate::scan::{Omitted, ScanRequest};
+use crate::scan::segment::{FILE, ROW, Segment};
 use crate::shown::shown;
 use crate::suggest::suggestion;
-use crate::scan::segment::{FILE, ROW, Segment};
 
 /// The column of the table that a (perhaps dotted) name lies in.
 pub(super) fn top_level(name: &str, table: &Schema) -> String {
@@ -23,8 +26,20 @@ pub(super) fn top_level(name: &str, table: &Schema) -> String {
     name.to_owned()
 }
 
+/// What the segments leave out, each name once.
+pub(super) fn omitted(segments: &[Segment]) -> Vec<Omitted> {
+    let mut names = BTreeSet::new();
+    segments.iter().flat_map(|segment| &segment.omitted).filter(|omitted| names.insert(&omitted.name)).cloned().collect()
+}
+
 /// The names that a request asks for, in its order: all but row number and file where it names none.
-pub(super) fn wanted_columns(table: &Schema, request: &ScanRequest) -> Result<Vec<String>> {
+pub(super) fn wanted_columns(table: &Schema, request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
+    let tested = request.predicate.iter().flat_map(Predicate::columns);
+    for name in request.columns.iter().flatten().cloned().chain(tested) {
+        if let Some(omitted) = omitted.iter().find(|omitted| omitted.name == name).filter(|_| table.field_with_name(&top_level(&name, table)).is_err()) {
+            return Err(Error::not_found(format!("there is no column {name:?} in this table: it {}", omitted.reason)).at_object(&request.path));
+        }
+    }
     let all = table.fields().iter().map(|f| f.name().clone());
     let Some(columns) = &request.columns else {
         return Ok(all.filter(|name| name != ROW && name != FILE).collect());
