@@ -310,3 +310,41 @@ def test_an_object_whose_name_has_wildcards_is_taken_literally(tmp_path: pathlib
     assert f.table("/g/*").to_arrow()["*"].to_pylist() == [4]
     assert hs.query(path, "/Step?", "x > 0").count() == 1
     assert hs.sql('select * from "dataset_?"', f).fetchall() == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_every_member_of_a_group_is_a_column_or_named(tmp_path: pathlib.Path, seed: int) -> None:
+    """Groups of any datasets, in every layout: nothing vanishes, values are h5py's, splits give the same rows."""
+    rng = np.random.default_rng(seed)
+    path = tmp_path / "any.h5"
+    with h5py.File(path, "w") as f:
+        for number in range(rng.integers(1, 7)):
+            name, kind = f"d{number}", rng.integers(0, 8)
+            if kind == 0:
+                f[name] = h5py.Empty("f4")
+            elif kind == 1:
+                f[name] = number
+            elif kind == 2:
+                f.create_group(name)
+            elif kind == 3:
+                f[name] = np.zeros(rng.integers(1, 4), dtype=[("a", "i4"), ("b", "f8")])
+            else:
+                f[name] = rng.integers(0, 100, tuple(rng.integers(1, 4, size=rng.integers(1, 3))))
+    for layout in (None, "cells", "rows", "columns", "records"):
+        try:
+            table = quiet(path, layout=layout)
+        except hs.InvalidInputError:
+            continue
+        rows = table.to_arrow()
+        with h5py.File(path) as other:
+            shown = {name for name in table.schema.names if name in other}
+            assert not shown & set(table.omitted)
+            if {"a", "b"} <= set(table.schema.names):  # the records of one of them
+                assert len(set(other) - set(table.omitted)) == 1
+            else:
+                assert shown | set(table.omitted) == set(other)
+            for name in shown:
+                values = other[name][()]
+                if np.asarray(values).dtype.names is None:
+                    assert np.array(rows[name].to_pylist()).reshape(-1).tolist() == np.reshape(values, -1).tolist()
+        assert [row for split in table.splits(3) for row in split.read().to_pylist()] == rows.to_pylist()

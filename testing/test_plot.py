@@ -143,6 +143,8 @@ def test_coordinates_and_missing_values_of_netcdf(tmp_path: pathlib.Path) -> Non
     figure = f["v"].plot()
     shown = figure.axes[0].collections[0].get_array()
     assert shown.max() == 2000 and shown.min() == 5 and shown.mask[2].all() and not shown.mask[:2].any()
+    theta = hs.open(pathlib.Path(__file__).resolve().parent.parent / "examples" / "data" / "atlantic_profiles.nc")["theta"]
+    assert theta.plot(index=3).axes[0].get_title() == "/theta (depth = 35)"
     figure.canvas.draw()
     assert "2001" in figure.axes[0].get_xticklabels()[0].get_text()
     line = f["line"].plot().axes[0].lines[0]

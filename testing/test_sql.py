@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hyperslab as hs
+import hyperslab.views
 
 
 @pytest.fixture
@@ -40,6 +41,21 @@ def test_names_that_differ_in_case_only_have_a_number(named: pathlib.Path) -> No
     assert values == {"#refs#/F_1": [20, 21], "#refs#/f_2": [10], "F_1": [20, 21], "f_2": [10]}
     with pytest.raises(hs.InvalidInputError, match=r"""^'#refs#/f' may be "#refs#/F_1", "#refs#/f_2"$"""):
         hs.sql('select * from "#refs#/f"', named)
+
+
+def test_columns_that_differ_in_case_only_have_a_number(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "columns.h5"
+    with h5py.File(path, "w", track_order=False) as f:
+        f["g/x"], f["g/X"], f["g/y"] = np.arange(3), np.arange(3) * 10, np.arange(3, dtype="f2")
+    own = {name: f"{name}_{number}" for number, name in enumerate([name for name in hs.open(path)["g"] if name != "y"], 1)}
+    assert hs.sql(f"select {own['x']}, {own['X']}, y from g", path).fetchall() == [(0, 0, 0), (1, 10, 1), (2, 20, 2)]
+    assert hs.sql(f"select y from g where {own['X']} > 5 and {own['x']} < 2", path).fetchall() == [(1,)]
+    assert hs.sql("select count(*) as n, sum(y) from g", path).fetchall() == [(3, 3)]
+    assert sorted(hs.sql("select * from g", path).columns) == sorted([own["x"], own["X"], "y"])
+    for name in ("x", "X"):
+        with pytest.raises(hs.InvalidInputError, match=f"^'{name}' may be {'.*'.join(sorted(own.values(), key=lambda shown: shown[-1]))}"):
+            hs.sql(f"select {name} from g", path)
+    assert hyperslab.views.distinct(["a", "A", "a_1", "b"]) == {"a_2": "a", "A_3": "A", "a_1": "a_1", "b": "b"}
 
 
 def test_last_parts_and_odd_names(named: pathlib.Path) -> None:

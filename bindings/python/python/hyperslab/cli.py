@@ -25,6 +25,7 @@ import hyperslab as hs
 from . import tree
 from .objects import Node
 from .progress import counting, waiting
+from .table import listed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.")
@@ -264,7 +265,7 @@ def _table(file: str, path: str, where: Optional[str], columns: Optional[str], l
 def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
     """Says on standard error what is not in the table, unless the columns were chosen."""
     if table.omitted and columns is None:
-        print(f"hyperslab: not columns: {', '.join(f'{name} {reason}' for name, reason in table.omitted.items())}", file=sys.stderr)
+        print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
 
 
 def _write(out: str, reader: pa.RecordBatchReader, total: Optional[int]) -> None:

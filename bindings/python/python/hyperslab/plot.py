@@ -94,7 +94,7 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
         else:
             norm = LogNorm(vmin, vmax) if log else None
             _image(dataset, axes, coordinates, cells, cmap=cmap, norm=norm, **({} if log else {"vmin": vmin, "vmax": vmax}))
-    where = ", ".join(f"{name or f'dimension {i}'} {at}" for i, (name, at) in enumerate(zip(_names(dataset), fixed)))
+    where = ", ".join(_place(dataset, dimension, at) for dimension, at in enumerate(fixed))
     axes.set_title(dataset.name + (f" ({where})" if where else ""))
     if out is None:
         return figure
@@ -203,8 +203,14 @@ def _parts(extent: int, step: int, aim: int) -> list[slice]:
     return [slice(start, min(start + length, extent)) for start in range(0, extent, length)]
 
 
-def _names(dataset: Dataset) -> tuple[str | None, ...]:
-    return dataset.dims or (None,) * dataset.ndim
+def _place(dataset: Dataset, dimension: int, at: int) -> str:
+    """Where the picture lies along a dimension that it does not show: its coordinate there, else the index."""
+    name = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
+    coordinate = _coordinate(dataset, dimension, 1)
+    if not coordinate.known:
+        return f"{name} {at}"
+    value = coordinate.values[at]
+    return f"{name} = {np.datetime_as_string(value, 's') if coordinate.values.dtype.kind == 'M' else f'{value:g}'}"
 
 
 def _value_names(dataset: Dataset) -> dict[int, str]:

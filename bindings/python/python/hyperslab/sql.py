@@ -26,6 +26,7 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
     refused: dict[str, str] = {}
     omitted: dict[str, str] = {}
     tables: dict[str, Table] = {}
+    views: list[View] = []
     for word in names.paths if everything else words_of(query):
         if word not in names.paths:
             continue
@@ -34,7 +35,8 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
             table = tables[word] = file.table("/" + path, omitted="ignore")
             if everything and name.rsplit("/", 1)[-1] == name and name != path:
                 continue  # a short name of what is listed by its path
-            connection.register(name, View(table))
+            views.append(View(table))
+            connection.register(name, views[-1])
         except (InvalidInputError, UnsupportedError, CorruptError, LimitExceededError, NotFoundError) as error:
             refused[word] = error.message
             continue
@@ -47,7 +49,7 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
             return connection.sql(f'select {tables[only[0]].count()}::bigint as "{alias}"')
         relation = connection.sql(query)
     except duckdb.Error as error:
-        raise InvalidInputError(explained(error, names, refused, omitted), "InvalidInput") from None
+        raise InvalidInputError(explained(error, names, refused, omitted, views), "InvalidInput") from None
     for word in [] if everything else tables:
         if used is None or word in used:
             tables[word]._report_omitted("warn", 2)

@@ -51,7 +51,7 @@ class Split:
         return self.batches(threads).read_all()
 
 
-def _listed(omitted: Mapping[str, str]) -> str:
+def listed(omitted: Mapping[str, str]) -> str:
     """The first few names with their reasons."""
     shown = [f"{name} {reason}" for name, reason in omitted.items()][:8]
     more = len(omitted) - len(shown)
@@ -99,7 +99,7 @@ class Table:
             raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore", "InvalidInput")
         if how == "ignore" or (how == "warn" and self._options.get("columns") is not None) or not self.omitted:
             return
-        message = f"{_listed(self.omitted)} (table {self._path} of {self._files[0].path})"
+        message = f"{listed(self.omitted)} (table {self._path} of {self._files[0].path})"
         if how == "error":
             raise InvalidInputError(f"not columns: {message}", "InvalidInput")
         warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
@@ -193,5 +193,5 @@ class Table:
         return self._plan.__arrow_c_schema__()
 
     def __repr__(self) -> str:
-        omitted = f"\nnot columns: {_listed(self.omitted)}" if self.omitted else ""
+        omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
         return f"<Table of {self._path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import duckdb
@@ -13,6 +14,7 @@ import pyarrow.dataset as ds
 from .arrow_dataset import ScanDataset
 from .errors import Error
 from .objects import Dataset, Group
+from .table import Table
 
 #: Characters of a message of DuckDB's that are shown.
 MAX_MESSAGE = 300
@@ -114,18 +116,44 @@ def counted(query: str) -> tuple[str, str] | None:
 
 
 class View(ScanDataset):
-    """A table as DuckDB takes it: without floats of two bytes, which it does not know."""
+    """A table as DuckDB takes it: without floats of two bytes, which it does not know, and without names that differ in
+    case only, of which it would take the first for all: they have a number."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self._own_names = distinct(table.schema.names)
 
     @property
     def schema(self) -> pa.Schema:
-        return _widened(super().schema)
+        return _widened(pa.schema([field.with_name(name) for name, field in zip(self._own_names, super().schema)]))
 
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
-        scanner = super().scanner(columns, filter, **options)
+        if all(name == own for name, own in self._own_names.items()):
+            scanner = super().scanner(columns, filter, **options)
+        else:
+            # An expression cannot be renamed, so it is evaluated on renamed batches.
+            chosen = list(self._own_names) if columns is None or filter is not None else columns
+            own = super().scanner([self._own_names[name] for name in chosen], None, **options)
+            renamed = ds.Scanner.from_batches(own.to_reader(), columns={name: ds.field(self._own_names[name]) for name in chosen})
+            scanner = ds.Scanner.from_batches(renamed.to_reader(), columns=columns, filter=filter)
         wide = _widened(scanner.projected_schema)
         if wide.equals(scanner.projected_schema):
             return scanner
         return ds.Scanner.from_batches(scanner.to_reader().cast(wide))
+
+
+def distinct(names: list[str]) -> dict[str, str]:
+    """The names that SQL can tell from each other, and the own name of each: those that differ in case only have a number."""
+    lower = [name.lower() for name in names]
+    taken, found = set(lower), {}
+    for name in names:
+        shown, number = name, 0
+        while lower.count(name.lower()) > 1 and (number == 0 or shown.lower() in taken):
+            number += 1
+            shown = f"{name}_{number}"
+        taken.add(shown.lower())
+        found[shown] = name
+    return found
 
 
 def _widened(schema: pa.Schema) -> pa.Schema:
@@ -145,8 +173,13 @@ def _wide(type: pa.DataType) -> pa.DataType:
     return type
 
 
-def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitted: dict[str, str]) -> str:
+def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitted: dict[str, str], views: Iterable[View]) -> str:
     """One line on a query that DuckDB refuses: what it misses, why, and what there is."""
+    alike: dict[str, list[str]] = {}
+    for view in views:
+        for shown, own in view._own_names.items():
+            if shown != own:
+                alike.setdefault(own.lower(), []).append(shown)
     text = " ".join(str(error).split())
     if missing := re.match(r"Catalog Error: Table with name (.*) does not exist!", text):
         name = missing[1]
@@ -160,6 +193,8 @@ def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitte
         reasons = [reason for name, reason in omitted.items() if name.lower() == missing[1].lower()]
         if reasons:
             return f"there is no column {missing[1]!r}: {reasons[0]}"
+        if missing[1].lower() in alike:
+            return f"{missing[1]!r} may be {_quoted(alike[missing[1].lower()])}"
     text = re.sub(r' ?Did you mean "[^"]*"\?', "", text)
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"
 

@@ -1,6 +1,6 @@
 //! Members: which datasets of a group are columns of its table, and why other members are not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_formats::{Content, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
@@ -129,7 +129,7 @@ impl<'a> Rest<'a> {
         if equal(&self.members) {
             return Ok(self.chosen(Layout::Columns));
         }
-        // Without names there are no coordinates, and the index is no news: `_row` has it.
+        // Dimensions without names have no coordinates, and `_row` is the index already.
         let named = self.members.iter().any(|member| member.dimensions().iter().any(|dimension| dimension.name.is_some()));
         let data: Vec<Member<'a>> = self.members.iter().filter(|member| !is_scale(member)).copied().collect();
         match best(data.iter()) {
@@ -147,7 +147,7 @@ impl<'a> Rest<'a> {
         let (Some(table), None) = (compounds.next().copied(), compounds.next()) else {
             return Err(Error::invalid_input("the records layout needs one compound dataset; name it"));
         };
-        self.leave_out(|member| (member.id != table.id).then(|| format!("is beside the records of {}", table.name)));
+        self.leave_out(|member| (member.id != table.id).then(|| format!("is not part of the compound dataset {}", table.name)));
         Ok(self.chosen(Layout::Records))
     }
 
@@ -191,11 +191,11 @@ impl<'a> Rest<'a> {
 enum Unusable {
     /// A dataset without values, or with values that cannot be read.
     Dataset(Error),
-    /// Something else than a dataset.
+    /// Not a dataset.
     Other(String),
 }
 
-/// The dataset that a link leads to; `None` for what is not worth a word.
+/// The dataset that a link leads to; `None` for a group that no reader expects as a column.
 fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Member<'a>>, Unusable> {
     let id = match &link.target {
         LinkTarget::Hard(id) => *id,
@@ -205,7 +205,7 @@ fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Mem
     };
     let object = file.object(id).map_err(Unusable::Dataset)?;
     match &object.content {
-        // What PyTables keeps beside a table, and hides itself.
+        // The index of a PyTables table, which PyTables hides too.
         Content::Group(_) if is_index_of_pytables(object) => return Ok(None),
         Content::Group(_) => return Err(Unusable::Other("is a group".to_owned())),
         Content::Datatype(_) => return Err(Unusable::Other("is a committed datatype".to_owned())),
@@ -262,8 +262,11 @@ fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Mem
     let members: Vec<&Member<'b>> = members.collect();
     let named = members.iter().all(|member| member.dimensions().len() == member.ndim && member.dimensions().iter().all(|d| d.name.is_some()));
     let mut counts: Vec<(&Member<'b>, u64)> = Vec::new();
+    let mut places: HashMap<(&[u64], Vec<_>), usize> = HashMap::new();
     for member in members {
-        match counts.iter_mut().find(|(first, _)| first.key() == member.key()) {
+        let names = member.dimensions().iter().map(|dimension| (dimension.name.as_deref(), dimension.scale)).collect();
+        let place = *places.entry((member.shape(), names)).or_insert(counts.len());
+        match counts.get_mut(place) {
             Some((_, count)) => *count += 1,
             None => counts.push((member, 1)),
         }
