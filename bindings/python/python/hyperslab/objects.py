@@ -194,8 +194,7 @@ class Dataset(Node):
         fields = [k for k in keys if isinstance(k, str)]
         rest = tuple(k for k in keys if not isinstance(k, str))
         selected = selecting.select(rest or (Ellipsis,), self.shape)
-        values = reading.read(self._file, self._number, self._about["datatype"], selected.axes, selected.box)
-        values = selecting.apply(values, selected)
+        values = reading.select(self._file, self._number, self.name, self._about, selected)
         if fields:
             values = values[fields[0] if len(fields) == 1 else fields]
         scalar = isinstance(values, np.ndarray) and values.ndim == 0 and Ellipsis not in [k for k in rest if k is Ellipsis]

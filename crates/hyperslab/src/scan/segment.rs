@@ -90,6 +90,13 @@ pub(crate) struct SegmentColumn {
     pub source: Source,
 }
 
+impl SegmentColumn {
+    /// Whether it is ours, `_row` or `_file`, and not one that the object has.
+    pub fn is_metadata(&self) -> bool {
+        matches!(self.source, Source::Row) || (matches!(self.source, Source::Constant(_)) && self.field.name() == FILE)
+    }
+}
+
 /// One object as a table.
 #[derive(Clone)]
 pub(crate) struct Segment {
@@ -103,7 +110,7 @@ pub(crate) struct Segment {
     pub shape: Vec<u64>,
     /// Chunk extents along these dimensions, of the first variable.
     pub chunk_shape: Vec<u64>,
-    /// All columns; the last two are `_row` and `_file`.
+    /// All columns; the last are `_row` and `_file`, where the object has none of these names.
     pub columns: Vec<SegmentColumn>,
     /// Coordinate datasets of which the rows are only a part.
     pub coordinate_parts: Vec<(ObjectId, Axis)>,
@@ -147,11 +154,8 @@ impl Segment {
             });
         }
         columns.extend(built.columns);
-        columns.extend(metadata_columns(file));
-        if let Some(name) = [ROW, FILE].into_iter().find(|name| taken.contains(*name)) {
-            let message = format!("a column would be called '{name}', which is the name of a metadata column; read the array with numpy");
-            return Err(Error::unsupported(message).at_object(path).in_file(file.name()));
-        }
+        // A column of the file comes before ours of the same name.
+        columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
         Ok(Self {
             file: found.file,
             opened: file.clone(),

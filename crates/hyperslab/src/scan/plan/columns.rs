@@ -7,7 +7,7 @@ use hyperslab_array::{Error, Result};
 
 use crate::scan::predicate::Predicate;
 use crate::scan::{Omitted, ScanRequest};
-use crate::scan::segment::{FILE, ROW, Segment};
+use crate::scan::segment::{Segment, SegmentColumn};
 use crate::shown::shown;
 use crate::suggest::suggestion;
 
@@ -33,7 +33,7 @@ pub(super) fn omitted(segments: &[Segment]) -> Vec<Omitted> {
 }
 
 /// The names that a request asks for, in its order: all but row number and file where it names none.
-pub(super) fn wanted_columns(table: &Schema, request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
+pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
     let tested = request.predicate.iter().flat_map(Predicate::columns);
     for name in request.columns.iter().flatten().cloned().chain(tested) {
         if let Some(omitted) = omitted.iter().find(|omitted| omitted.name == name).filter(|_| table.field_with_name(&top_level(&name, table)).is_err()) {
@@ -42,7 +42,8 @@ pub(super) fn wanted_columns(table: &Schema, request: &ScanRequest, omitted: &[O
     }
     let all = table.fields().iter().map(|f| f.name().clone());
     let Some(columns) = &request.columns else {
-        return Ok(all.filter(|name| name != ROW && name != FILE).collect());
+        let ours = |name: &str| segments.first().and_then(|segment| segment.column(name)).is_some_and(SegmentColumn::is_metadata);
+        return Ok(all.filter(|name| !ours(name)).collect());
     };
     for name in columns {
         if table.field_with_name(name).is_err() {

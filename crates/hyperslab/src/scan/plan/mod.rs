@@ -84,7 +84,7 @@ impl Plan {
     ) -> Result<Self> {
         let table = columns::union_schema(&segments)?;
         let omitted = columns::omitted(&segments);
-        let wanted = columns::wanted_columns(&table, request, &omitted)?;
+        let wanted = columns::wanted_columns(&table, &segments, request, &omitted)?;
         let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
