@@ -43,7 +43,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::index_remarks, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_verify, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_embed, module)?)?;
-    module.add_function(wrap_pyfunction!(index::index_extract, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_stage, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_unstage, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_tidy, module)?)?;
     module.add_function(wrap_pyfunction!(index::path_stamp, module)?)?;
     module.add_function(wrap_pyfunction!(list::list_names, module)?)?;
     module.add_class::<index::IndexPlan>()?;

@@ -1,6 +1,6 @@
 //! Session: threads and limits, shared by all files that it opens.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -56,6 +56,9 @@ pub struct SessionOptions {
     pub paths: PathPolicy,
     /// What to do about sources of virtual datasets that are not there.
     pub missing_sources: MissingSources,
+    /// A folder for the indexes of files in any folder, looked into before those beside the files: for data that nobody
+    /// may write beside.
+    pub index_folder: Option<PathBuf>,
 }
 
 /// Threads and limits. Cheap to clone.
@@ -96,7 +99,7 @@ impl Session {
             missing_sources: options.missing_sources,
             values: Arc::default(),
             counters: Counters::new(),
-            indexes: Arc::default(),
+            indexes: Arc::new(Indexes::new(options.index_folder)),
         })))
     }
     /// Opens a local file; the bytes tell its format.
@@ -144,6 +147,9 @@ impl Session {
     }
     pub(crate) fn indexes(&self) -> &Indexes {
         &self.0.indexes
+    }
+    pub(crate) fn index_folder(&self) -> Option<&Path> {
+        self.0.indexes.elsewhere()
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.0.paths

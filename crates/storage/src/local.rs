@@ -52,6 +52,18 @@ impl LocalFile {
         Self::open_with_head(path.as_ref(), 0)
     }
 
+    /// Opens `path` if it is a regular file itself: see [`open_regular`].
+    pub fn open_regular(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = path.to_string_lossy().into_owned();
+        let file = open_regular(path).map_err(|error| Error::from(error).in_file(&name))?;
+        // It stays open: a name could lead elsewhere later.
+        let metadata = file.metadata().map_err(|error| Error::from(error).in_file(&name))?;
+        let modified_nanoseconds = OnceLock::from(modified(&metadata));
+        let length = AtomicU64::new(metadata.len());
+        Ok(Self { file: OnceLock::from(file), head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, name })
+    }
+
     fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
         let name = path.to_string_lossy().into_owned();
         let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
@@ -107,9 +119,27 @@ impl LocalFile {
     }
 }
 
-fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
-    let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    u64::try_from(since.as_nanos()).ok()
+/// Opens a file for reading that must be a regular file itself: no symbolic link, no pipe (which would wait), no device.
+pub fn open_regular(path: impl AsRef<Path>) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path.as_ref(), flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::LOOP) => return Err(std::io::Error::other("this is a symbolic link, which is not followed here")),
+        Err(error) => return Err(error.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("this is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// When a file was changed last, in nanoseconds since 1970. Times before that are those of a signed number with these bits.
+pub fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
+    match metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH) {
+        Ok(since) => u64::try_from(since.as_nanos()).ok(),
+        Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|nanoseconds| (-nanoseconds).cast_unsigned()),
+    }
 }
 
 /// How many files this process may have open at a time.

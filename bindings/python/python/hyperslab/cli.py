@@ -51,7 +51,8 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
           limit: Annotated[Optional[list[str]], typer.Option("--limit", help="What a file may cost: chunk_bytes=1000000. May be repeated.")] = None,
           paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
           missing_sources: Annotated[str, typer.Option(help="Of virtual datasets: error or fill.")] = "error",
-          threads: Annotated[Optional[int], typer.Option(min=1, help="How many decode; one a core by default.")] = None) -> None:
+          threads: Annotated[Optional[int], typer.Option(min=1, help="How many decode; one a core by default.")] = None,
+          index_folder: Annotated[Optional[str], typer.Option(help="Where indexes are that do not lie beside the files.")] = None) -> None:
     """HDF5 and netCDF as tables."""
     limits = {}
     for given in limit or ():
@@ -59,7 +60,7 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
         if not value.isdecimal():
             raise typer.BadParameter(f"{given}: give a name and a whole number, as in chunk_bytes=1000000")
         limits[name] = int(value)
-    _OPEN.update(paths=paths, missing_sources=missing_sources, threads=threads, limits=limits)
+    _OPEN.update(paths=paths, missing_sources=missing_sources, threads=threads, limits=limits, index_folder=index_folder)
 
 
 def _open(file: str) -> hs.File:
@@ -330,7 +331,7 @@ def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(h
           explain: Annotated[bool, typer.Option("--explain", help="How the query would run.")] = False, as_json: AsJson = False) -> None:
     """Asks which elements of the arrays in GROUP (wildcards, or re:…) satisfy TEXT."""
     with waiting("looking up names"):
-        asked = hs.query(_open(file) if not file.startswith("re:") and not file.endswith(".parquet") else file, group, text, rows=rows, threads=_OPEN.get("threads"))
+        asked = hs.query(_open(file) if not file.startswith("re:") and not file.endswith(".parquet") else file, group, text, rows=rows, threads=_OPEN.get("threads"), index_folder=_OPEN.get("index_folder"))
     if explain:
         print(asked.explain())
     elif histogram is not None:
@@ -407,12 +408,12 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Rea
 
 @app.command()
 def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24, as_json: AsJson = False) -> None:
-    """Removes what writers of a container have left that were killed."""
-    done = hs.tidy(file, hours=hours)
+    """Removes what killed writers of a container and killed builds of indexes have left."""
+    done = hs.tidy(file, hours=hours, index_folder=_OPEN.get("index_folder"))
     if as_json:
         print(json.dumps(done._asdict()))
     else:
-        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours")
+        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; removed {len(done.indexes)} leftovers of indexes")
 
 
 @app.command()
@@ -443,9 +444,9 @@ def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths o
     """Builds value indexes beside the files, or brings them up to date; queries use them from then on."""
     if embedded and not plan:
         with waiting("indexing"):
-            planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True)
+            planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True, index_folder=_OPEN.get("index_folder"))
     else:
-        planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew)
+        planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, index_folder=_OPEN.get("index_folder"))
     if not plan and not embedded:
         with counting("indexing", planned.value_bytes) as advance:
             planned.run(advance)

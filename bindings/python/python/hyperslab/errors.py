@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 class Error(Exception):
     """Any error of Hyperslab; `kind`, `file`, `object` and `offset` say what and where."""
@@ -38,6 +40,10 @@ class MissingFileError(NotFoundError, FileNotFoundError):
     """A file that is not there."""
 
     __str__ = Error.__str__
+
+
+class MissingTargetError(MissingFileError, ObjectNotFoundError):
+    """An object that needs another file (raw data, the target of an external link), which is not there."""
 
 
 class InvalidInputError(Error, ValueError):
@@ -90,6 +96,8 @@ _CLASSES: dict[str, type[Error]] = {
 def from_native(kind: str, message: str, file: str | None, object: str | None, offset: int | None) -> Error:
     """The exception for an error of the core."""
     chosen = _CLASSES.get(kind, InternalError)
-    if chosen is NotFoundError:
+    if chosen is NotFoundError and object is not None and file is not None and not os.path.exists(file):
+        chosen = MissingTargetError
+    elif chosen is NotFoundError:
         chosen = ObjectNotFoundError if object is not None else MissingFileError if file is not None else NotFoundError
     return chosen(message, kind, file, object, offset)

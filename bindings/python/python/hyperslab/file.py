@@ -150,13 +150,13 @@ class FileSet(File):
 
 @functools.lru_cache(maxsize=16)
 def session(threads: int | None = None, format: str | None = None, paths: str | None = None,
-            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = ()) -> _native.Session:
+            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = (), index_folder: str | None = None) -> _native.Session:
     """The session with these options, one in a process: its threads are started once."""
-    return _native.Session(threads, format, paths, missing_sources, limits)
+    return _native.Session(threads, format, paths, missing_sources, limits, index_folder)
 
 
 def open(path: Any, *, threads: int | None = None, format: str | None = None, paths: str | None = None,
-         missing_sources: str | None = None, limits: Mapping[str, int] | None = None) -> File:
+         missing_sources: str | None = None, limits: Mapping[str, int] | None = None, index_folder: Any = None) -> File:
     """Opens a path, a list of paths or a glob (files in natural order: `run2` before `run10`).
     `threads` decode, one a core by default. `format` is one of `hdf5`, `netcdf3`, `netcdf4`: another
     file is refused, and `hdf5` shows a netCDF-4 file as plain HDF5.
@@ -165,12 +165,15 @@ def open(path: Any, *, threads: int | None = None, format: str | None = None, pa
     opens those in the file's folder and below, `paths="anywhere"` any. A source of a virtual dataset that
     is not there is an error, with `missing_sources="fill"` the fill value, as in h5py.
 
-    `limits` changes what a file may cost: `{"chunk_bytes": 1 << 20}`. An unknown name lists them all."""
+    `limits` changes what a file may cost: `{"chunk_bytes": 1 << 20}`. An unknown name lists them all.
+
+    `index_folder` is a folder for value indexes of files that nobody may write beside (`hyperslab.index`); tables,
+    queries and SQL of this file look there first."""
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out", "InvalidInput")
     opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources,
-                     tuple(sorted((limits or {}).items())))
+                     tuple(sorted((limits or {}).items())), None if index_folder is None else os.path.abspath(index_folder))
     if isinstance(path, (list, tuple)):
         names, pattern = [os.fspath(p) for p in path], None
     else:

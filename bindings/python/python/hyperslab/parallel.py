@@ -47,15 +47,20 @@ def verify(path: Any, *, values: bool = False) -> Verification:
 
 
 class Tidied(NamedTuple):
-    """What tidying did: writes whose subfiles are gone, and those that somebody may still be at."""
+    """What tidying did: writes whose subfiles are gone, those that another process may still be at, and leftovers of
+    indexes that are gone."""
 
     removed: list[str]
     young: list[str]
+    indexes: list[str]
 
 
-def tidy(path: Any, *, hours: float = 24) -> Tidied:
-    """Removes what plans for this file have left that were killed: not committed, and not touched for so many hours."""
-    return Tidied(*_native.tidy(os.fspath(path), hours * 3600))
+def tidy(path: Any, *, hours: float = 24, index_folder: Any = None) -> Tidied:
+    """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
+    was not committed, and not touched for so many hours. Cuts off indexes at the end of the file that are not used any
+    more: no program may have the file open without locks."""
+    removed, young = _native.tidy(os.fspath(path), hours * 3600)
+    return Tidied(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder)))
 
 
 class Fused(NamedTuple):

@@ -1,23 +1,21 @@
 //! Index plan: which datasets are indexed, at which level, where, and in which tasks. Reads metadata, and some
 //! values where a level is to be picked.
 
-use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashSet};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
 
-use super::catalog::Catalog;
-use super::commit::commit_datasets;
-use super::fragment::{DatasetFragment, DatasetTask};
+use super::commit::commit;
+use super::fragment::{IndexFragment, IndexTask};
 use super::grid::BlockGrid;
 use super::manifest::{Manifest, SegmentName};
-use super::request::{IndexRequest, folder};
+use super::places;
+use super::request::IndexRequest;
 use super::source::{self, Stamp};
-use super::task::{IndexTask, build};
+use super::sweep::{Building, OF_TASKS, sweep};
 use crate::columns::{Column, Decoding};
 use crate::scan::pruner::{KeyType, Level};
-use crate::shown::shown;
 use crate::scan::{expand_path, has_wildcard};
 use crate::{Cancellation, File, Format};
 
@@ -49,13 +47,10 @@ pub struct PlannedIndex {
 #[derive(Clone)]
 pub struct IndexPlan {
     datasets: Vec<PlannedIndex>,
-    tasks: Vec<DatasetTask>,
-    /// Of each task its file if it is of arrays that something else holds: it cannot be opened by its name.
+    tasks: Vec<IndexTask>,
+    /// Of each task its file, where that is of somebody else's arrays: nobody can open it by its name.
     foreign: Vec<Option<File>>,
 }
-
-/// What sidecars have, each read once for a plan.
-type Catalogs = HashMap<PathBuf, Catalog>;
 
 impl IndexPlan {
     /// Plans the indexes of `files`. `Unsupported` names a dataset that cannot have one; datasets that a
@@ -65,7 +60,7 @@ impl IndexPlan {
             return Err(Error::invalid_input("an index needs at least one file and one dataset"));
         }
         let mut plan = Self { datasets: Vec::new(), tasks: Vec::new(), foreign: Vec::new() };
-        let (mut found_any, mut catalogs) = (false, Catalogs::new());
+        let mut found_any = false;
         for file in files {
             let mut seen = HashSet::new();
             for pattern in &request.datasets {
@@ -75,7 +70,7 @@ impl IndexPlan {
                         continue;
                     }
                     found_any = true;
-                    match plan.add(&found.file, found.object, request, &mut catalogs, cancellation) {
+                    match plan.add(&found.file, found.object, request, cancellation) {
                         Ok(()) => {}
                         Err(error) if named => return Err(error.at_object(&path).in_file(file.name())),
                         Err(error) => plan.datasets.push(PlannedIndex {
@@ -93,13 +88,12 @@ impl IndexPlan {
             }
         }
         if !found_any {
-            return Err(Error::not_found(format!("no dataset matches {}", shown(&request.datasets.join(", ")))));
+            return Err(Error::not_found(format!("no dataset matches {}", crate::shown::shown(&request.datasets.join(", ")))));
         }
         Ok(plan)
     }
 
-    fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
-        cancellation.check()?;
+    fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, cancellation: &Cancellation) -> Result<()> {
         let description = file.dataset(dataset)?;
         if let Some(refusal) = source::refusal(description) {
             return Err(refusal);
@@ -115,10 +109,10 @@ impl IndexPlan {
         let grid = source::grid(description);
         let identity = source::identity(&column);
         let fingerprint = source::fingerprint(file, dataset)?;
-        let folder = folder(file.path(), request.together);
+        let folder = places::sidecar(file.path(), request.together, file.session().index_folder());
         let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is no text"))?;
-        let catalog = catalogs.entry(folder.clone()).or_insert_with(|| Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty())));
-        let indexed = catalog.dataset(name, &object.path, &identity);
+        let manifest = Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.together);
+        let indexed = manifest.dataset(name, &object.path, &identity);
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
             (Some(level), _) => (check(level, &column)?, "as asked for".to_owned()),
@@ -150,7 +144,7 @@ impl IndexPlan {
         let previous: Vec<SegmentName> = same_grid.map(|before| before.segments.clone()).unwrap_or_default();
         if !valid {
             self.foreign.push(file.is_foreign().then(|| file.clone()));
-            self.tasks.push(DatasetTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
+            self.tasks.push(IndexTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
         }
         Ok(())
     }
@@ -165,23 +159,31 @@ impl IndexPlan {
         self.datasets.iter().filter(|dataset| dataset.needed).map(|dataset| dataset.value_bytes).sum()
     }
 
-    /// Units of building, to be run in any thread, process or machine, about `count` of them: large datasets are cut,
-    /// small ones of a file are put together.
+    /// Units of building, to be run in any thread, process or machine: large datasets are cut so that there are
+    /// about `count` of them.
     pub fn tasks(&self, count: usize) -> Vec<IndexTask> {
-        IndexTask::balanced(&self.tasks, count)
+        let total: u64 = self.tasks.iter().map(IndexTask::elements).sum();
+        let target = total.div_ceil(count.max(1) as u64).max(1);
+        self.tasks.iter().flat_map(|task| task.cut(task.elements().div_ceil(target).max(1))).collect()
     }
 
     /// Builds everything here. `progress` hears bytes of values that are done, of [`IndexPlan::value_bytes`].
     pub fn run(&self, session: &crate::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
-        let mut fragments: Vec<DatasetFragment> = Vec::new();
-        let all: Vec<(&DatasetTask, &Option<File>)> = self.tasks.iter().zip(&self.foreign).collect();
-        for of_file in all.chunk_by(|(a, _), (b, _)| a.file == b.file && a.folder == b.folder && a.stamp == b.stamp) {
-            let Some((first, foreign)) = of_file.first() else { continue };
-            let opened = foreign.as_ref().map_or_else(|| session.open(&first.file), |file| Ok(file.clone()))?;
-            let tasks: Vec<&DatasetTask> = of_file.iter().map(|(task, _)| *task).collect();
-            fragments.extend(build(&opened, &tasks, cancellation, progress)?);
+        // Until the commit: what is built is not taken for leftovers.
+        let building = Building::begin(self.tasks.iter().map(|task| &task.folder))?;
+        let mut fragments: Vec<IndexFragment> = Vec::new();
+        for (task, foreign) in self.tasks.iter().zip(&self.foreign) {
+            fragments.push(match foreign {
+                Some(file) => task.run_on(file, cancellation, progress)?,
+                None => task.run(session, cancellation, progress)?,
+            });
         }
-        commit_datasets(&fragments.iter().collect::<Vec<_>>())
+        let count = commit(&fragments)?;
+        drop(building);
+        for folder in self.tasks.iter().map(|task| &task.folder).collect::<BTreeSet<_>>() {
+            sweep(folder, OF_TASKS)?;
+        }
+        Ok(count)
     }
 }
 

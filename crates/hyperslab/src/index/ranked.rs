@@ -7,7 +7,7 @@ use hyperslab_array::{Error, Result};
 
 use super::block::Zone;
 use super::packed::{self, GROUP};
-use crate::scan::pruner::{KeyType, Level, ValueSet};
+use crate::scan::pruner::{Edge, KeyType, Level, ValueSet, after};
 
 /// Look-ups where a key would be if keys were spread evenly, before halving goes on.
 const EVEN_TRIES: u32 = 6;
@@ -119,13 +119,16 @@ impl Ranked<'_> {
         self.samples.len() / self.key_type.width()
     }
 
-    /// How many numbers have keys below `key`. `scratch` is for bytes.
-    pub fn below(&self, key: u64, scratch: &mut Vec<u8>) -> Result<Rank> {
-        self.below_near(key, &mut None, scratch)
+    /// How many numbers lie below an edge.
+    pub fn below_edge(&self, edge: Edge, scratch: &mut Vec<u8>) -> Result<Rank> {
+        match edge {
+            Some(key) => self.below(key, scratch),
+            None => Ok(Rank { least: self.zone.numbers, most: self.zone.numbers }),
+        }
     }
 
-    /// As `below`; `near` is the group of keys that was unpacked last.
-    fn below_near(&self, key: u64, near: &mut Option<(usize, [u64; GROUP])>, scratch: &mut Vec<u8>) -> Result<Rank> {
+    /// How many numbers have keys below `key`. `scratch` is for bytes.
+    pub fn below(&self, key: u64, scratch: &mut Vec<u8>) -> Result<Rank> {
         let exactly = |rank: u32| Rank { least: rank, most: rank };
         let zone = self.zone;
         if zone.numbers == 0 || key <= zone.least {
@@ -159,14 +162,8 @@ impl Ranked<'_> {
                 _ => Ok(rank),
             };
         }
-        let keys = match near {
-            Some((known, keys)) if *known == group => keys,
-            near => {
-                let mut keys = [0; GROUP];
-                self.group(group, &mut keys, scratch)?;
-                &mut near.insert((group, keys)).1
-            }
-        };
+        let mut keys = [0; GROUP];
+        self.group(group, &mut keys, scratch)?;
         let here = keys.iter().take((most - first) as usize).filter(|k| **k < key).count() as u32;
         Ok(exactly(first + here))
     }
@@ -249,30 +246,15 @@ impl Ranked<'_> {
         if zone.numbers == 0 {
             return Ok(found);
         }
-        let mut near = None;
-        for (first, last) in zone.intervals_of(set) {
-            let key = *first;
-            let first = self.below_near(key, &mut near, scratch)?;
-            let end = match last.checked_add(1) {
-                Some(_) if key == *last && self.is_absent(key, first, scratch)? => first,
-                Some(key) => self.below_near(key, &mut near, scratch)?,
-                None => Rank { least: zone.numbers, most: zone.numbers },
-            };
+        let begin = set.intervals().partition_point(|(_, last)| *last < zone.least);
+        for (first, last) in set.intervals().iter().skip(begin).take_while(|(first, _)| *first <= zone.greatest) {
+            let first = self.below(*first, scratch)?;
+            let end = self.below_edge(after(*last), scratch)?;
             if first.least < end.most {
                 found.push(Ranks { first, end });
             }
         }
         Ok(found)
-    }
-
-    /// Whether the data tell that no number has `key`, which has `rank` keys below it: one look-up rather than a second search.
-    fn is_absent(&self, key: u64, rank: Rank, scratch: &mut Vec<u8>) -> Result<bool> {
-        let Some(data) = self.data.filter(|_| self.level == Level::Positions && rank.least == rank.most) else { return Ok(false) };
-        if rank.least >= self.zone.numbers {
-            return Ok(true);
-        }
-        let [position] = self.positions(rank.least..rank.least + 1, scratch)? else { return Err(cut_short()) };
-        Ok(data(u16::from_le_bytes(*position))? != key)
     }
 
     /// The positions of ranks, little endian.
