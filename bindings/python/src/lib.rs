@@ -6,6 +6,7 @@ mod decoder;
 mod definition;
 mod describe;
 mod error;
+mod exit;
 mod file;
 mod foreign;
 mod heap;
@@ -16,6 +17,7 @@ mod query;
 mod reader;
 mod reference;
 mod session;
+mod stream;
 mod target;
 mod wait;
 mod worker;
@@ -56,7 +58,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<stream::Stream>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<container::WritePlan>()?;
+    let stop_scans = wrap_pyfunction!(exit::stop_scans, module)?;
+    module.py().import("atexit")?.call_method1("register", (stop_scans,))?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::error::raise;
 use crate::file::File;
 use crate::list;
 use crate::reader::{Reader, schema_capsule};
+use crate::stream::Stream;
 use crate::wait::{run, wait};
 
 /// A planned scan.
@@ -136,5 +137,13 @@ impl Plan {
         let shared = cancellation.clone();
         let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
         Ok(Reader::new(batches, cancellation))
+    }
+
+    /// As `read`, for threads that are not Python's.
+    fn stream(&self, py: Python<'_>) -> PyResult<Stream> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
+        Ok(Stream::new(batches, cancellation))
     }
 }

@@ -73,7 +73,7 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
 fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
     let (shape, datatype) = (array.shape().to_vec(), array.datatype().clone());
     if datatype.uses_heap() || datatype.size() == 0 {
-        return Err(Error::unsupported(format!("{name}: elements of {datatype:?}, which have no fixed size")));
+        return Err(Error::unsupported(format!("{name}: elements without a fixed size")));
     }
     let attributes = array.null_value().map(|bytes| Attribute {
         name: "_FillValue".to_owned(),

@@ -34,6 +34,22 @@ pub(crate) fn being_written(storage: &dyn Storage) -> bool {
     hdf5::is_being_written(storage).unwrap_or(false)
 }
 
+/// Whether another program, or another handle of this one, has locked the file for writing, as the HDF5 library does.
+fn is_locked(path: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
+}
+
+/// What a file that is being written contradicts is not damage.
+fn unfinished(error: &Error) -> Error {
+    let message = format!("the file is open for writing elsewhere, and not complete on the disk: close or flush it there first ({})", error.message());
+    let named = Error::new(ErrorKind::Conflict, message);
+    match error.file() {
+        Some(file) => named.in_file(file),
+        None => named,
+    }
+}
+
 /// Whether some object was unreadable for damage.
 fn has_damage(tree: &Tree) -> bool {
     let corrupt = |error: &Error| error.kind() == ErrorKind::Corrupt;
@@ -135,7 +151,8 @@ impl Session {
             },
         )?;
         drop(storage);
-        Ok(File::new(self.clone(), path.to_path_buf(), opened?, depth))
+        let opened = opened.map_err(|error| if error.kind() == ErrorKind::Corrupt && is_locked(path) { unfinished(&error) } else { error })?;
+        Ok(File::new(self.clone(), path.to_path_buf(), opened, depth))
     }
     /// What the reads of this session have cost so far.
     pub fn counters(&self) -> &Counters {

@@ -213,8 +213,14 @@ class Query:
     def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.RecordBatchReader:
         """As `table`, a batch at a time."""
         _check_count("batch_rows", batch_rows)
-        plan = self._native.table(self._native.names() if columns is None else list(columns), batch_rows)
+        plan = self._native.table(self._named(columns), batch_rows)
         return pa.RecordBatchReader.from_batches(pa.schema(plan), _batches(plan.read()))
+
+    def _named(self, columns: str | Sequence[str] | None) -> list[str]:
+        """The columns that are asked for: the condition's variables without names."""
+        if columns is None:
+            return self._native.names()
+        return [columns] if isinstance(columns, str) else list(columns)
 
     def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None,
                batch_rows: int = 65536) -> list[Split]:
@@ -224,7 +230,7 @@ class Query:
         _check_count("count", count)
         _check_count("target_bytes", target_bytes)
         _check_count("batch_rows", batch_rows)
-        plan = self._native.table(self._native.names() if columns is None else list(columns), batch_rows)
+        plan = self._native.table(self._named(columns), batch_rows)
         schema = pa.schema(plan)
         return [Split(data, schema) for data in plan.split(count, target_bytes)]
 

@@ -106,7 +106,21 @@ impl IndexFragment {
     }
 }
 
+impl IndexFragment {
+    /// Removes its segment, which will not be committed; best effort.
+    pub(super) fn discard(&self) {
+        if let Some(segment) = &self.segment {
+            let _ = std::fs::remove_file(self.task.folder.join(&segment.name));
+        }
+    }
+}
+
 impl IndexTask {
+    /// Removes the folder of an index that was not built, if nothing is in it; best effort.
+    pub(super) fn discard(&self) {
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+
     #[expect(clippy::too_many_arguments, reason = "one for each field")]
     pub(super) fn new(
         file: String,

@@ -173,10 +173,14 @@ impl IndexPlan {
         let building = Building::begin(self.tasks.iter().map(|task| &task.folder))?;
         let mut fragments: Vec<IndexFragment> = Vec::new();
         for (task, foreign) in self.tasks.iter().zip(&self.foreign) {
-            fragments.push(match foreign {
-                Some(file) => task.run_on(file, cancellation, progress)?,
-                None => task.run(session, cancellation, progress)?,
-            });
+            let built = match foreign {
+                Some(file) => task.run_on(file, cancellation, progress),
+                None => task.run(session, cancellation, progress),
+            };
+            fragments.push(built.inspect_err(|_| {
+                fragments.iter().for_each(IndexFragment::discard);
+                self.tasks.iter().for_each(IndexTask::discard);
+            })?);
         }
         let count = commit(&fragments)?;
         drop(building);
