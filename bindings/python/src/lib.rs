@@ -11,6 +11,7 @@ mod file;
 mod foreign;
 mod heap;
 mod index;
+mod list;
 mod plan;
 mod query;
 mod reader;
@@ -48,6 +49,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::index_unstage, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_tidy, module)?)?;
     module.add_function(wrap_pyfunction!(index::path_stamp, module)?)?;
+    module.add_function(wrap_pyfunction!(list::list_names, module)?)?;
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;

@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 
 use crate::error::raise;
 use crate::file::File;
+use crate::list;
 use crate::reader::{Reader, schema_capsule};
 use crate::stream::Stream;
 use crate::wait::{run, wait};
@@ -38,7 +39,7 @@ fn layout(word: &str) -> Result<Layout, Error> {
 impl Plan {
     /// `where_text` is exact; `substrait` keeps at least the rows that its expression keeps.
     #[new]
-    #[pyo3(signature = (files, path, *, file_pattern=None, layout=None, columns=None, where_text=None, substrait=None, limit=None, batch_rows=65536, decode=true))]
+    #[pyo3(signature = (files, path, *, file_pattern=None, layout=None, columns=None, where_text=None, lists=Vec::new(), substrait=None, limit=None, batch_rows=65536, decode=true))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a scan request")]
     fn new(
         py: Python<'_>,
@@ -48,6 +49,7 @@ impl Plan {
         layout: Option<&str>,
         columns: Option<Vec<String>>,
         where_text: Option<&str>,
+        lists: Vec<list::Named<'_>>,
         substrait: Option<&[u8]>,
         limit: Option<u64>,
         batch_rows: usize,
@@ -55,9 +57,10 @@ impl Plan {
     ) -> PyResult<Self> {
         let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
         let mut request = ScanRequest::new(path);
+        let lists = list::of_all(py, lists)?;
         let prepared = (|| {
             request.layout = layout.map(self::layout).transpose()?;
-            let text = where_text.map(Predicate::parse).transpose()?;
+            let text = where_text.map(|text| Predicate::parse_with(text, &lists)).transpose()?;
             let expression = substrait.map(Predicate::from_substrait).transpose()?.flatten();
             request.predicate = match (text, expression) {
                 (Some(a), Some(b)) => Some(a.and(b)),

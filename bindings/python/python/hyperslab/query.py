@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from . import _native
 from .arrays import of_arrays
+from .constants import Named, named_lists
 from .errors import InvalidInputError, MissingFileError
 from .file import File, FileSet, _natural, open as open_files, session
 from .objects import Dataset
@@ -51,20 +52,29 @@ def query(files: Any, group: Any = "/", text: str | None = None, *, rows: str | 
     anything with `shape`, `dtype` and `__getitem__` (numpy, h5py, Zarr), Arrow tables, or the path of a Parquet file.
     `group` is a path with wildcards, or a compiled regular expression that the whole path matches; the names in `text`
     are arrays in it, or paths. `variables` gives names to arrays elsewhere: a `Dataset`, `"other.h5:/path[0:10]"`, or any
-    array. `rows` names the array whose elements are asked for, where `text` does not say so. Without `text` the answer is
-    every row. `index_folder` is where indexes are that do not lie beside the files. Planning reads metadata, coordinates
-    that `text` speaks of, and, once, the indexed values of files that were copied or touched since they were indexed."""
-    bound = [(name, *_origin(name, value, threads)) for name, value in (variables or {}).items()]
-    return _of(_files(files, threads, index_folder), group, text, rows, bound, decode)
+    array; a name behind `in` (`id in ids`) stands for an array or a list of constants. `rows` names the array whose
+    elements are asked for, where `text` does not say so. Without `text` the answer is every row. `index_folder` is where
+    indexes are that do not lie beside the files. Planning reads metadata, coordinates that `text` speaks of, and, once, the
+    indexed values of files that were copied or touched since they were indexed."""
+    lists, others = _lists(text, variables)
+    bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
+    return _of(_files(files, threads, index_folder), group, text, rows, bound, lists, decode)
+
+
+def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
+    """Lists of constants that `text` names, and what else `variables` has."""
+    lists = named_lists(text, variables)
+    names = {name for name, _, _ in lists}
+    return lists, {name: value for name, value in (variables or {}).items() if name not in names}
 
 
 _Files = tuple[list[_native.File], Union[str, None], list[tuple[str, list[str]]]]
 
 
-def _of(files: _Files, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], decode: bool) -> Query:
+def _of(files: _Files, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], lists: list[Named], decode: bool) -> Query:
     natives, pattern, captures = files
     where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
-    native = _native.Query(natives, where, text, rows=rows, variables=variables, file_pattern=pattern, file_captures=captures, decode=decode)
+    native = _native.Query(natives, where, text, rows=rows, variables=variables, lists=lists, file_pattern=pattern, file_captures=captures, decode=decode)
     return Query(native, text)
 
 
@@ -74,12 +84,13 @@ def query_of_absolute_paths(files: Any, group: Any, text: str | None, rows: str 
     if not _holds_arrays(files):
         natives = session().open([os.path.abspath(native.path) for native in natives])
         pattern = None if pattern is None else os.path.abspath(pattern)
+    lists, others = _lists(text, variables)
     bound = []
-    for name, value in (variables or {}).items():
+    for name, value in others.items():
         file, path = _origin(name, value, None)
         named = isinstance(value, (Dataset, str))
         bound.append((name, session().open([os.path.abspath(file.path)])[0] if named else file, path))
-    return _of((natives, pattern, captures), group, text, rows, bound, decode)
+    return _of((natives, pattern, captures), group, text, rows, bound, lists, decode)
 
 
 def _files(files: Any, threads: int | None, index_folder: Any = None) -> _Files:
@@ -91,7 +102,10 @@ def _files(files: Any, threads: int | None, index_folder: Any = None) -> _Files:
     if _holds_arrays(files):
         return [of_arrays(session(threads, index_folder=folder), files)], None, []
     if isinstance(files, str) and files.startswith("re:"):
-        files = re.compile(files[3:])
+        try:
+            files = re.compile(files[3:])
+        except re.error as error:
+            raise InvalidInputError(f"{_short(files[3:])!r} is no regular expression: {error.msg}", "InvalidInput") from None
     if isinstance(files, re.Pattern):
         return _matching(files, threads, folder)
     opened = open_files(files, threads=threads, index_folder=folder)
@@ -152,9 +166,12 @@ class Query:
         _check_count("number", number)
         return Query(self._native.step(number), self.text)
 
-    def where(self, text: str) -> Query:
-        """The question with one more condition."""
-        return Query(self._native.and_also(text), text if self.text is None else f"({self.text}) and ({text})")
+    def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
+        """The question with one more condition; `variables` gives lists that it names behind `in`."""
+        lists, others = _lists(text, variables)
+        if others:
+            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`", "InvalidInput")
+        return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
 
     def count(self) -> int:
         """How many rows satisfy the condition."""
@@ -369,7 +386,7 @@ class Query:
         return self._native.explain()
 
     def __repr__(self) -> str:
-        return f"<Query {self.text!r} of {len(self.steps)} steps>"
+        return f"<Query {self.text and _short(self.text)!r} of {len(self.steps)} steps>"
 
 
 def _rising(low: float, high: float, bins: int, log: bool, is_given: bool) -> Any:
@@ -396,6 +413,11 @@ def _each(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tuple[Any
 
 def _logs(count: int, log: Any) -> tuple[bool, ...]:
     return (bool(log),) * count if isinstance(log, (bool, np.bool_)) else tuple(log)
+
+
+def _short(text: str) -> str:
+    """What a message quotes of a text."""
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _quoted(name: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from . import _native
+from .constants import named_lists
 from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 
 
@@ -64,7 +65,13 @@ class Table:
         self._files, self._path, self._options = files, path, options
         if isinstance(options.get("columns"), str):
             options["columns"] = [options["columns"]]
-        self._where = options.pop("where", None)
+        self._where, variables = options.pop("where", None), options.pop("variables", None)
+        if self._where is not None and not isinstance(self._where, str) and not hasattr(self._where, "to_substrait"):
+            raise InvalidInputError(f"where is a {type(self._where).__name__}; write it as text, such as where=\"depth < 10\", or as a pyarrow expression", "InvalidInput")
+        if variables is not None:
+            self._options["lists"] = lists = named_lists(self._where if isinstance(self._where, str) else None, variables)
+            if unused := variables.keys() - {name for name, _, _ in lists}:
+                raise InvalidInputError(f"{sorted(unused)[0]!r} does not stand behind `in` in where: variables of a table are lists of constants", "InvalidInput")
         for name in ("limit", "batch_rows"):
             _check_count(name, options.get(name))
         self._expression = None if self._where is None or isinstance(self._where, str) else self._where

@@ -88,7 +88,7 @@ impl IndexPlan {
             }
         }
         if !found_any {
-            return Err(Error::not_found(format!("no dataset matches {}", request.datasets.join(", "))));
+            return Err(Error::not_found(format!("no dataset matches {}", crate::shown::shown(&request.datasets.join(", ")))));
         }
         Ok(plan)
     }
