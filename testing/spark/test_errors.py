@@ -216,3 +216,26 @@ def test_interrupting_stops_a_planning(spark: Any, path: pathlib.Path, tmp_path:
     said, took = rounds[-1]
     assert "Cancelled" in said, rounds
     assert took < 2, f"{took:.3f} s"
+
+
+def test_members_that_are_not_columns_are_named(spark: Any, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["obs/score"] = [1.5, 2.5]
+        f["obs/cell_type/codes"] = [0, 1]
+        f["obs/short"] = [1]
+    path = str(tmp_path / "a.h5")
+
+    def group(**options: Any) -> Any:
+        return spark.read.format("hdf5").option("dataset", "/obs").options(**options).load(path)
+
+    frame = group()
+    assert frame.columns == ["score"] and [row.score for row in frame.collect()] == [1.5, 2.5]
+    frame.explain()
+    shown = capfd.readouterr().out
+    plan = shown if "NotColumns" in shown else frame._jdf.queryExecution().toString()
+    assert "NotColumns" in plan and "cell_type is a group" in plan and "short" in plan
+    with pytest.raises(Exception, match="not columns: cell_type is a group; short"):
+        group(omitted="error")
+    assert group(omitted="ignore").count() == 2
+    with pytest.raises(Exception, match="give warn, error or ignore"):
+        group(omitted="no")

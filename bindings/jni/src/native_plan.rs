@@ -52,7 +52,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_end<'local>(mut env: JNIEnv<
 }
 
 /// The table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes": {…},
-/// "skipped": […]}`. `listSizes` are the lengths of lists, by column, where all have one length.
+/// "skipped": […], "omitted": [{"name": …, "reason": …}, …]}`. `listSizes` are the lengths of lists, by column, where all
+/// have one length. `omitted` are members of the group that are a column in no file.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     mut env: JNIEnv<'local>,
@@ -64,7 +65,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let request = TableRequest::parse(&text(env, &request)?)?;
         let cancellation = PLANNINGS.find(planning)?;
         let files = of_each_file(&request, &cancellation, |plan| {
-            Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?))
+            Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec()))
         })?;
         if files.done.is_empty() {
             return Err(nothing_left(&files));
@@ -72,7 +73,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let schema = union(files.done.iter().map(|(number, (schema, ..))| (path_of(&request, *number), schema)), request.nonconforming)?;
         let mut whole = PlanExtent { rows: 0, value_bytes: 0, exact: true };
         let mut chunks = ChunkCount { all: 0, left: 0 };
-        for (_, (_, extent, count)) in files.done.iter() {
+        for (_, (_, extent, count, _)) in files.done.iter() {
             chunks.all = chunks.all.saturating_add(count.all);
             chunks.left = chunks.left.saturating_add(count.left);
             whole.rows = whole.rows.saturating_add(extent.rows);
@@ -84,6 +85,14 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             _ => None,
         });
         let list_sizes: BTreeMap<&str, i32> = sizes.collect();
+        let omitted: BTreeMap<&str, &str> = files
+            .done
+            .iter()
+            .flat_map(|(_, (.., omitted))| omitted)
+            .filter(|omitted| schema.field_with_name(&omitted.name).is_err())
+            .map(|omitted| (omitted.name.as_str(), omitted.reason.as_str()))
+            .collect();
+        let omitted: Vec<_> = omitted.into_iter().map(|(name, reason)| json!({"name": name, "reason": reason})).collect();
         let answer = json!({
             "schema": struct_type(&schema)?,
             "rows": long(whole.rows.min(request.limit.unwrap_or(u64::MAX)))?,
@@ -93,6 +102,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             "chunksLeft": long(chunks.left)?,
             "listSizes": list_sizes,
             "skipped": files.skipped,
+            "omitted": omitted,
         });
         env.new_string(answer.to_string()).map_err(at_border)
     });

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InternalException;
+import io.hyperslab.InvalidInputException;
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
@@ -13,6 +15,9 @@ import org.slf4j.LoggerFactory;
 /** What the native library says of a table, from metadata. */
 final class Description {
   private static final Logger LOG = LoggerFactory.getLogger(Description.class);
+
+  /** More are counted, not named, in messages. */
+  private static final int MAX_NAMED = 10;
 
   final StructType schema;
   /** Rows that the predicates leave, before those that must be tested row by row. */
@@ -26,6 +31,9 @@ final class Description {
 
   private final JsonNode listSizes;
 
+  /** Members of the group that are not columns, each with the reason. */
+  final List<String> omitted = new ArrayList<>();
+
   private Description(JsonNode answer) {
     listSizes = answer.get("listSizes");
     schema = (StructType) DataType.fromJson(answer.get("schema").toString());
@@ -33,6 +41,7 @@ final class Description {
     valueBytes = answer.get("valueBytes").asLong();
     exact = answer.get("exact").asBoolean();
     chunksSkipped = answer.get("chunks").asLong() - answer.get("chunksLeft").asLong();
+    answer.get("omitted").forEach(member -> omitted.add(member.get("name").asText() + " " + member.get("reason").asText()));
     warnOfSkipped(answer);
   }
 
@@ -43,7 +52,23 @@ final class Description {
   /** The columns of a table: those of its files, then those of their folders. */
   static StructType columnsOf(ReadOptions options) {
     List<InputFile> files = Files.of(options);
-    return new PartitionFolders(files).addTo(of(options.request(files)).schema);
+    return new PartitionFolders(files).addTo(of(options.request(files)).withoutOmitted(options).schema);
+  }
+
+  /** Warns of members of the group that are not columns, or refuses the table, as the option {@code omitted} says. */
+  Description withoutOmitted(ReadOptions options) {
+    String action = options.omitted();
+    if (omitted.isEmpty() || action.equals("ignore")) {
+      return this;
+    }
+    String names = String.join("; ", omitted.subList(0, Math.min(MAX_NAMED, omitted.size())));
+    int more = omitted.size() - MAX_NAMED;
+    String text = "members that are not columns: " + names + (more > 0 ? "; and " + more + " more" : "");
+    if (action.equals("error")) {
+      throw new InvalidInputException(text + "; read these datasets by option dataset, or give option omitted=ignore");
+    }
+    LOG.warn("{}: {}", options.text("dataset") == null ? "/" : options.text("dataset"), text);
+    return this;
   }
 
   /** Elements of the lists in a column where all lists have as many. */

@@ -142,7 +142,7 @@ public final class Hdf5Catalog implements TableCatalog, SupportsNamespaces {
     properties.put("dataset", (group.equals("/") ? "" : group) + "/" + table.name());
     try {
       ReadOptions options = new ReadOptions(properties);
-      StructType schema = Description.of(options.request(Files.of(options))).schema;
+      StructType schema = Description.of(options.request(Files.of(options))).withoutOmitted(options).schema;
       return new Hdf5Table(schema, properties);
     } catch (NotFoundException error) {
       // A dataset of such a name comes first.

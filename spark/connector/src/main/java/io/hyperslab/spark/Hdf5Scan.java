@@ -81,7 +81,8 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   public String description() {
     return "hdf5 " + request.get("dataset").asText() + " of " + request.get("files").size() + " of " + byFolder.folders().files().size() + " files, PushedPredicates: "
         + request.get("predicates") + ", PushedLimit: " + (request.has("limit") ? request.get("limit").asText() : "none")
-        + ", Columns: " + request.get("columns") + ", PushedAggregates: " + aggregates.request();
+        + ", Columns: " + request.get("columns") + ", PushedAggregates: " + aggregates.request()
+        + (described.omitted.isEmpty() ? "" : ", NotColumns: " + described.omitted);
   }
 
   @Override

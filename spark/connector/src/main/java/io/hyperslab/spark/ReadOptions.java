@@ -27,7 +27,7 @@ final class ReadOptions {
           "path", "paths", "dataset", "layout", "where", "decode", "partitions", "targetpartitionbytes", "batchrows",
           "recursivefilelookup", "pathglobfilter", "nonconforming", "ignorecorruptfiles", "ignoremissingfiles",
           "links", "missingsources", "format", "limits", "readthreads", "sumfloats", "filecolumns",
-          "indexfolder");
+          "indexfolder", "omitted");
 
   /** {@code limits.heap_bytes} is one of {@code limits}. */
   private static final String LIMIT = "limits.";
@@ -152,6 +152,15 @@ final class ReadOptions {
 
   boolean nullsForMissingColumns() {
     return "null".equalsIgnoreCase(values.get("nonconforming"));
+  }
+
+  /** What is done about members of a group that are not columns: {@code warn}, {@code error} or {@code ignore}. */
+  String omitted() {
+    String value = values.getOrDefault("omitted", "warn").toLowerCase(Locale.ROOT);
+    if (!Arrays.asList("warn", "error", "ignore").contains(value)) {
+      throw new InvalidInputException("option omitted is " + value + ": give warn, error or ignore");
+    }
+    return value;
   }
 
   private static boolean conf(String name) {
