@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, layouts, selecting
+from . import _native, compounds, layouts, selecting
 from .attributes import Empty
 from .errors import InvalidInputError, UnsupportedError
 
@@ -101,7 +101,7 @@ class NewAttributes:
         if (references := _targets(value, dtype)) is not None:
             self._writer.set_references(self._path, name, *references)
             return
-        given = value if isinstance(value, (str, bytes)) else np.asarray(value)
+        given = value if isinstance(value, (str, bytes)) else _array(value, dtype)
         datatype = _datatype(dtype, given)
         if isinstance(value, bytes):
             given = np.bytes_(value)
@@ -135,10 +135,18 @@ def _shape_of(values: Any, datatype: dict[str, Any]) -> tuple[int, ...]:
 class NewDataset:
     """A dataset that is being written: `dataset[10:20] = values`."""
 
+    _attributes: type[NewAttributes] = NewAttributes
+
     def __init__(self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: dict[str, Any],
-                 chunks: tuple[int, ...] | None) -> None:
+                 chunks: tuple[int, ...] | None, fill: Any = None) -> None:
         self._writer, self._path, self._shape, self._datatype = writer, path, shape, datatype
-        self.chunks = chunks
+        self._chunks, self._fill = chunks, fill
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """Extent of a chunk. Of a growing dataset without `chunks=` it is chosen when 2 MiB of values are there or when the
+        file ends; until then this is what an empty one would get."""
+        return None if self._chunks is None else tuple(self._writer.definition(self._path)[2])
 
     @property
     def name(self) -> str:
@@ -153,7 +161,7 @@ class NewDataset:
     @property
     def attrs(self) -> NewAttributes:
         """The attributes."""
-        return NewAttributes(self._writer, self._path)
+        return self._attributes(self._writer, self._path)
 
     @property
     def ref(self) -> NewReference:
@@ -173,12 +181,22 @@ class NewDataset:
         self[before:before + count] = values
 
     def __setitem__(self, key: Any, values: Any) -> None:
+        """Writes slices, of the fields whose names are in the key (`d["a", 0:3]`); other fields stay as they are."""
+        key, names = compounds.selected(key)
         selected = selecting.select(key, self.shape)
         if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
             raise UnsupportedError("writing by masks or lists of indexes: write slices", "Unsupported")
         inner = tuple(self._datatype["shape"]) if self._datatype["class"] == "array" else ()
         heap: list[bytes] = []
-        data = layouts.stored(values, self._datatype, heap)
+        if self._fill is not None and np.ma.is_masked(values):
+            values = layouts.filled(values, self._fill, self._datatype)
+        parts: compounds.Parts = None
+        if layouts.has_fields(self._datatype):
+            data, parts = layouts.stored_fields(values, self._datatype, heap, names)
+        elif names:
+            raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")
+        else:
+            data = layouts.stored(values, self._datatype, heap)
         try:
             data = layouts.contiguous(np.broadcast_to(data, selected.shape + inner))
         except ValueError:
@@ -187,7 +205,7 @@ class NewDataset:
             return
         start, count = [axis[0] for axis in selected.axes], list(selected.box)
         steps = [axis[2] for axis in selected.axes]
-        self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap, steps if any(step != 1 for step in steps) else None)
+        self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap, steps if any(step != 1 for step in steps) else None, parts)
 
     def __repr__(self) -> str:
         return f"<new dataset {self.name} {self.shape}>"
@@ -195,6 +213,9 @@ class NewDataset:
 
 class NewGroup:
     """A group that is being written."""
+
+    _attributes: type[NewAttributes] = NewAttributes
+    _dataset: type[NewDataset] = NewDataset
 
     def __init__(self, writer: Any, path: str) -> None:
         self._writer, self._path = writer, path
@@ -205,7 +226,7 @@ class NewGroup:
     @property
     def attrs(self) -> NewAttributes:
         """The attributes."""
-        return NewAttributes(self._writer, self._path)
+        return self._attributes(self._writer, self._path)
 
     @property
     def ref(self) -> NewReference:
@@ -217,9 +238,14 @@ class NewGroup:
         attributes of this group are created; the default is that of the file."""
         self._writer.create_group(self._below(path))
         self._track(self._below(path), track_order)
-        made = type(self).__new__(NewGroup if isinstance(self, NewFile) else type(self))
+        kind = self._member_type()
+        made = kind.__new__(kind)
         NewGroup.__init__(made, self._writer, self._below(path))
         return made
+
+    def _member_type(self) -> type[NewGroup]:
+        """What groups in this one are."""
+        return NewGroup if isinstance(self, NewFile) else type(self)
 
     require_group = create_group
 
@@ -275,7 +301,7 @@ class NewGroup:
             maxshape = maxshape or [None, *(extent or [0])[1:]]
         chosen = self._writer.create_dataset(where, datatype, extent, maxshape, chunks, filters, fill, **more_options)
         self._track(where, track_order)
-        made = NewDataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen))
+        made = self._dataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen), fillvalue)
         if data is not None:
             made[()] = data
         return made
@@ -315,19 +341,18 @@ class ExternalLink:
 
 
 def _array(data: Any, dtype: Any) -> Any:
-    """The values as an array, of whose elements sequences are not another dimension."""
+    """The values as an array, of whose elements sequences and rows are not another dimension."""
     if isinstance(data, np.ndarray):
         return data
-    metadata = np.dtype(dtype).metadata if dtype not in (None, str, bytes) else None
+    plain = dtype in (None, str, bytes)
+    metadata = None if plain else np.dtype(dtype).metadata
     if metadata and "vlen" in metadata and metadata["vlen"] not in (str, bytes):
         out = np.empty(len(data), dtype=object)
         for place, value in enumerate(data):
             out[place] = value
         return out
-    given = np.asarray(data)
-    if dtype not in (None, str, bytes) and np.dtype(dtype).names is not None and given.dtype.names is None:
-        given = np.array(data, dtype=np.dtype(dtype))
-    return given
+    names = None if plain else np.dtype(dtype).names
+    return np.asarray(data) if names is None else compounds.rows(data, names)
 
 
 def _halved(shape: tuple[int, ...], size: int) -> list[int]:
@@ -342,8 +367,9 @@ class NewFile(NewGroup):
     """A file that is being written. It becomes visible, complete and on the disk, with `close()` or at the end of
     `with`; an error there, or `abort()`, leaves nothing."""
 
-    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False) -> None:
-        super().__init__(_native.Writer(path, alignment, threads, track_order), "/")
+    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
+                 durable: bool = True) -> None:
+        super().__init__(_native.Writer(path, alignment, threads, track_order, durable), "/")
         self._replace, self.filename, self._open = replace, path, True
 
     def close(self) -> None:
@@ -370,16 +396,20 @@ class NewFile(NewGroup):
         return f"<new file {self.filename}>"
 
 
-def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False) -> NewFile:
+def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
+           durable: bool = True) -> NewFile:
     """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
 
     Nothing is visible before the end: until then a file of this name stays as it was. `mode="w"` takes its place,
     `mode="x"` conflicts with it. Blocks of `alignment` bytes or more begin at multiples of it (default: the block
     or stripe of the file system). Chunks are compressed by `threads` threads, one a core by default.
 
+    `close()` waits until the file is on the disk. With `durable=False` it does not: readers still see the old file or the
+    complete new one if this process is killed, but a crash of the machine may leave an incomplete file.
+
     With `track_order=True` the file records the order in which groups, datasets and attributes are created, and readers
     list them in that order; else readers list them by name. `create_group` and `create_dataset` can say otherwise for one
     object."""
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
-    return NewFile(os.fspath(path), mode == "w", alignment, threads, track_order)
+    return NewFile(os.fspath(path), mode == "w", alignment, threads, track_order, durable)
