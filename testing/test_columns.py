@@ -81,3 +81,41 @@ def test_text_that_is_not_utf8_is_an_error_and_not_a_wrong_value(tmp_path: pathl
     table = hs.open(tmp_path / "a.h5").table("/x").to_arrow()
     assert table.schema.field("x").type in (pa.binary(), pa.binary(2), pa.utf8())
     assert [v.encode("latin-1") if isinstance(v, str) else v for v in table["x"].to_pylist()] == [b"ok", b"\xff\xfe"]
+
+
+def test_text_padded_with_spaces_and_a_buffers_nuls(tmp_path: pathlib.Path) -> None:
+    """Programs that say H5T_STR_SPACEPAD fill the rest of a buffer with NULs all the same."""
+    path = tmp_path / "made.h5"
+    stored = np.array([b"hi\0\0\0\0\0\0", b"hi      ", b"hi   \0\0\0", b"h i\0    ", b"        ", b"\0\0\0\0\0\0\0\0", b" hi\0\0 \0\0"], "S8")
+    with h5py.File(path, "w") as f:
+        kind = h5py.h5t.C_S1.copy()
+        kind.set_size(8)
+        kind.set_strpad(h5py.h5t.STR_SPACEPAD)
+        dataset = h5py.h5d.create(f.id, b"s", kind, h5py.h5s.create_simple((7,)))
+        dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, stored, kind)
+        record = h5py.h5t.create(h5py.h5t.COMPOUND, 8)
+        record.insert(b"t", 0, kind)
+        h5py.h5d.create(f.id, b"r", record, h5py.h5s.create_simple((7,))).write(h5py.h5s.ALL, h5py.h5s.ALL, stored.view([("t", "S8")]), record)
+    expected = ["hi", "hi", "hi", "h i", "", "", " hi"]
+    f = hs.open(path)
+    assert f.table("/s").to_arrow()["s"].to_pylist() == expected and f.table("/r").to_arrow()["t"].to_pylist() == expected
+    assert f.table("/s", where="s = 'hi'").count() == 3 and f.table("/s", where="s in ('h i', ' hi')").count() == 2
+    with h5py.File(path) as theirs:
+        assert f["s"][...].tolist() == theirs["s"][...].tolist()
+
+
+def test_booleans_other_than_0_and_1_are_true(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "made.h5"
+    with h5py.File(path, "w") as f:
+        f["b"] = np.array([0, 1, 255, 2, 0, 128], "u1").view(bool)
+        f["r"] = np.array([(255, 1), (0, 2)], [("b", "u1"), ("n", "i4")]).view([("b", bool), ("n", "i4")])
+    with h5py.File(path) as theirs:
+        assert theirs["b"][...].view("u1").tolist() == [0, 1, 255, 2, 0, 128]
+    f = hs.open(path)
+    assert f.table("/b").to_arrow()["b"].to_pylist() == [False, True, True, True, False, True] and f["b"][...].tolist() == [False, True, True, True, False, True]
+    assert f.table("/r").to_arrow()["b"].to_pylist() == [True, False]
+    assert f.table("/b", where="b").count() == 4 and f.table("/b", where="b = false").count() == 2
+    for level in "ZPX":
+        hs.index(path, "/b", level)
+        f = hs.open(path)
+        assert f.table("/b", where="b").to_arrow()["b"].to_pylist() == [True] * 4 and f.table("/b", where="b = false").count() == 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import pathlib
+import zlib
 import random
 import struct
 from collections.abc import Callable, Iterable
@@ -508,3 +509,24 @@ def test_filters_after_each_other(tmp_path: pathlib.Path) -> None:
         for name, chain in chains.items():
             create(file, name, numbers("<i4", (1000,), "smooth"), (300,), lambda p, chain=chain: [step(p) for step in chain])
     assert assert_equal(path) == len(chains)
+
+
+@pytest.mark.parametrize("number", [32022, 32023])
+def test_filters_that_only_round_values_are_undone_by_nothing(tmp_path: pathlib.Path, number: int) -> None:
+    """BitGroom and Granular BitRound change values before they are compressed; HDF5's own filter gives them back as stored."""
+    path = tmp_path / "rounded.h5"
+    values = np.linspace(0, 1, 1000, dtype="f4")
+    values.view("u4")[:] &= 0xFFFF0000
+    with h5py.File(path, "w") as f:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk((500,))
+        creation.set_filter(number, h5py.h5z.FLAG_OPTIONAL, (3, 4, 0, 0, 0))
+        creation.set_deflate(5)
+        dataset = h5py.h5d.create(f.id, b"x", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple((1000,)), creation)
+        for start in (0, 500):
+            dataset.write_direct_chunk((start,), zlib.compress(values[start:start + 500].tobytes()))
+    assert (hs.open(path)["x"][...] == values).all()
+    with h5py.File(path, "r+") as f:
+        f["x"].id.write_direct_chunk((0,), zlib.compress(b"\0" * 2004))
+    with pytest.raises(hs.CorruptError):
+        hs.open(path)["x"][:500]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pathlib
 import struct
+import warnings
 
+import h5py
 import netCDF4
 import numpy as np
 import pyarrow as pa
@@ -313,3 +315,95 @@ def test_old_references_count_in_their_own_calendar(tmp_path: pathlib.Path, cale
     dates = netCDF4.num2date(numbers, units, calendar)
     wanted = netCDF4.date2num(dates, "microseconds since 1970-01-01", calendar)
     assert found == list(wanted)
+
+
+def test_limits_that_the_stored_type_cannot_hold_are_ignored(tmp_path: pathlib.Path) -> None:
+    """As netCDF4 does it: limits of unsigned bytes, of unpacked values, fractions, NaN."""
+    path = tmp_path / "made.nc"
+    cases: dict[str, tuple[str, dict]] = {
+        "minc": ("i1", {"valid_range": np.array([0.0, 255.0])}),
+        "unpacked": ("i2", {"valid_range": np.array([-50.5, 50.5]), "scale_factor": 0.01}),
+        "beyond": ("i2", {"valid_min": np.int32(-40_000), "valid_max": np.int32(40_000)}),
+        "below": ("u1", {"valid_range": np.array([-1, 100], "i2")}),
+        "half": ("i2", {"valid_min": 0.5}),
+        "one_side": ("i1", {"valid_min": np.int32(-100), "valid_max": np.int32(300)}),
+        "whole": ("i2", {"valid_range": np.array([-5.0, 90.0])}),
+        "nan": ("f4", {"valid_min": np.float32("nan"), "valid_max": np.float32(50)}),
+        "range_first": ("i2", {"valid_range": np.array([-40_000, 5], "i4"), "valid_max": np.int16(60)}),
+        "missing": ("i1", {"missing_value": np.int32(300)}),
+        "fine": ("i1", {"valid_range": np.array([-3, 3], "i1")}),
+    }
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("n", 200)
+        for name, (kind, attributes) in cases.items():
+            variable = f.createVariable(name, kind, ("n",), fill_value=False)
+            variable[:] = (np.arange(200) - 100).astype(kind)
+            variable.setncatts(attributes)
+    with netCDF4.Dataset(path) as theirs, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours = hs.open(path)
+        for name in cases:
+            expected = theirs[name][:]
+            found = ours.table(f"/{name}").to_arrow()[name]
+            assert found.is_null().to_pylist() == np.ma.getmaskarray(expected).tolist(), name
+            np.testing.assert_allclose(np.array(found.drop_null()), expected.compressed().astype("f8"), rtol=1e-6)
+
+
+def test_class_and_name_are_the_librarys_own_everywhere(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "made.nc"
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("x", 3)
+        f.createVariable("x", "f4", ("x",))[:] = 1
+        f.createVariable("v", "f4", ("x",))[:] = 1
+        f.createGroup("g")
+    with h5py.File(path, "r+") as f:
+        for place in ("/", "v", "g"):
+            f[place].attrs.update({"CLASS": "mine", "NAME": "mine", "kept": 1})
+    ours = hs.open(path)
+    with netCDF4.Dataset(path) as theirs:
+        for mine, their in [(ours, theirs), (ours["v"], theirs["v"]), (ours["g"], theirs.groups["g"]), (ours["x"], theirs["x"])]:
+            assert list(mine.attrs) == their.ncattrs()
+    assert hs.open(path, format="hdf5")["v"].attrs["CLASS"] == "mine"
+
+
+def test_dimensions_without_a_scale_are_named_as_the_library_does(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "made.nc"
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("x", 3)
+        f.createVariable("x", "f4", ("x",))
+        f.createVariable("named", "f4", ("x",))
+        f.createGroup("g").createDimension("y", 4)
+    with h5py.File(path, "r+") as f:
+        for group in ("/", "/g", "/g/inner", "/h"):
+            made = f.require_group(group) if group in ("/", "/g") else f.create_group(group, track_order=True)
+            made["a"] = np.zeros((4, 5, 4))
+            made["b"] = np.zeros((5, 3))
+            made.create_dataset("c", (4, 5), maxshape=(None, 5), chunks=(1, 5))
+            made["d"] = np.zeros(4)
+            made["scalar"] = 1.0
+
+    def names(ours: hs.Group, theirs: netCDF4.Dataset) -> None:
+        for name, variable in theirs.variables.items():
+            assert ours[name].dims == variable.dimensions, f"{theirs.path} {name}"
+        for name, group in theirs.groups.items():
+            names(ours[name], group)
+
+    with netCDF4.Dataset(path) as theirs:
+        names(hs.open(path), theirs)
+
+
+@pytest.mark.parametrize("model", MODELS[:3])
+def test_a_variable_beyond_the_end_of_the_file_is_an_error_that_says_why(tmp_path: pathlib.Path, model: str) -> None:
+    """What PnetCDF leaves of a file without fill values whose last variables nobody wrote; and what a broken download leaves."""
+    path = tmp_path / "a.nc"
+    with netCDF4.Dataset(path, "w", format=model) as f:
+        f.createDimension("x", 500)
+        f.createVariable("written", "f8", ("x",))[:] = np.arange(500)
+        f.createVariable("never", "f8", ("x",))[:] = 1
+    whole = path.read_bytes()
+    for length in (len(whole) - 4000, len(whole) - 8, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        f = hs.open(path)
+        assert f["written"][...].tolist() == list(range(500))
+        with pytest.raises(hs.CorruptError, match="truncated, or was made without fill values.*/never"):
+            f["never"][...]

@@ -247,3 +247,114 @@ def test_sequences_of_texts_and_of_sequences(tmp_path: pathlib.Path) -> None:
     found = hs.open(tmp_path / "v.h5")
     assert [list(map(str, row)) for row in found.table("/t").to_arrow()["t"].to_pylist()] == [[f"ä{n}{k}{i}" for i in range(k)] for n in range(2) for k in range(3)]
     assert found.table("/l").to_arrow()["l"].to_pylist() == [[list(range(i + n)) for i in range(k)] for n in range(2) for k in range(3)]
+
+
+def everything(shape: tuple[int, ...]) -> list:
+    """All of a shape as one slab."""
+    return [(tuple(0 for _ in shape), tuple(1 for _ in shape), None, shape)]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("target", "source"),
+    [((2, 3), (6,)), ((6,), (2, 3)), ((2, 3), (3, 2)), ((4, 4), (2, 8)), ((2, 3, 4), (4, 6)), ((1, 12), (3, 2, 2)), ((5, 1, 2), (10, 1)), ((24,), (2, 3, 4))],
+)
+def test_selections_of_equal_counts_belong_together_in_row_major_order(tmp_path: pathlib.Path, target: tuple, source: tuple, whole: bool) -> None:
+    path = tmp_path / "v.h5"
+    values = np.arange(np.prod(source)).reshape(source) * 7
+    with h5py.File(tmp_path / "s.h5", "w") as f:
+        f["data"] = values
+    with h5py.File(path, "w", libver="latest") as f:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        to, origin = h5py.h5s.create_simple(target), h5py.h5s.create_simple(source)
+        if not whole:
+            to.select_hyperslab(*everything(target)[0])
+            origin.select_hyperslab(*everything(source)[0])
+        creation.set_virtual(to, b"s.h5", b"data", origin)
+        h5py.h5d.create(f.id, b"v", h5py.h5t.STD_I64LE, h5py.h5s.create_simple(target), creation)
+    check(path, 1)
+    ours = hs.open(path)["v"]
+    assert (ours[...] == values.reshape(target)).all()
+    for key in (np.s_[-1], np.s_[..., 0], np.s_[..., ::2], np.s_[[0]]):
+        assert (ours[key] == values.reshape(target)[key]).all()
+    assert hs.open(path).table("/v").to_arrow()["v"].to_pylist() == values.ravel().tolist()
+
+
+def test_any_two_selections_of_equal_counts(tmp_path: pathlib.Path) -> None:
+    """Regular slabs, unions of boxes, points and whole datasets on either side, against h5py."""
+    rng = np.random.default_rng(5)
+    shapes = [(24,), (4, 6), (8, 9), (2, 3, 8), (50,), (5, 4, 3)]
+    values = {}
+    with h5py.File(tmp_path / "s.h5", "w") as f:
+        for number, shape in enumerate(shapes):
+            values[number] = np.arange(np.prod(shape)).reshape(shape) + 1000 * number
+            f.create_dataset(str(number), data=values[number], chunks=tuple(max(n // 2, 1) for n in shape))
+
+    def selection(shape: tuple[int, ...]) -> h5py.h5s.SpaceID:
+        space = h5py.h5s.create_simple(shape)
+        kind = rng.integers(3)
+        if kind == 0:
+            start = [int(rng.integers(n)) for n in shape]
+            step = [int(rng.integers(1, 3)) for _ in shape]
+            count = [int(rng.integers(1, (n - s + t - 1) // t + 1)) for n, s, t in zip(shape, start, step)]
+            space.select_hyperslab(tuple(start), tuple(count), tuple(step))
+        elif kind == 1:
+            for number in range(3):
+                start = [int(rng.integers(n)) for n in shape]
+                count = [int(rng.integers(1, n - s + 1)) for n, s in zip(shape, start)]
+                space.select_hyperslab(tuple(start), tuple(count), op=h5py.h5s.SELECT_OR if number else h5py.h5s.SELECT_SET)
+        return space
+
+    path, made = tmp_path / "v.h5", 0
+    with h5py.File(path, "w", libver="latest") as f:
+        for _ in range(20_000):
+            a, b = rng.integers(len(shapes), size=2)
+            to, origin = selection(shapes[a]), selection(shapes[b])
+            if to.get_select_npoints() != origin.get_select_npoints() or to.get_select_npoints() == 1:
+                continue
+            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            creation.set_fill_value(np.array(-1, "i8"))
+            creation.set_virtual(to, b"s.h5", str(b).encode(), origin)
+            h5py.h5d.create(f.id, f"v{made}".encode(), h5py.h5t.STD_I64LE, h5py.h5s.create_simple(shapes[a]), creation)
+            made += 1
+            if made == 150:
+                break
+    assert made == 150
+    ours = hs.open(path)
+    with h5py.File(path) as theirs:
+        for name in theirs:
+            expected = theirs[name][...]
+            np.testing.assert_array_equal(ours[name][...], expected)
+            key = tuple(slice(int(rng.integers(n)), None, int(rng.integers(1, 3))) for n in expected.shape)
+            np.testing.assert_array_equal(ours[name][key], expected[key])
+
+
+def test_mappings_of_another_arrangement_cost_what_is_wanted(tmp_path: pathlib.Path) -> None:
+    """A few elements of mappings of 2^40 elements, and of boxes of 2^24, without listing those."""
+    import resource
+    import subprocess
+    import sys
+
+    side = 1 << 20
+    with h5py.File(tmp_path / "s.h5", "w") as f:
+        line = f.create_dataset("line", (side * side,), "u1", chunks=(1 << 16,), fillvalue=7)
+        line[5 * side + 3:5 * side + 6] = [1, 2, 3]
+        f.create_dataset("square", (8192, 8192), "u1", chunks=(64, 64), fillvalue=9)
+    path = tmp_path / "v.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_virtual(h5py.h5s.create_simple((side, side)), b"s.h5", b"line", h5py.h5s.create_simple((side * side,)))
+        h5py.h5d.create(f.id, b"v", h5py.h5t.STD_U8LE, h5py.h5s.create_simple((side, side)), creation)
+        boxes = h5py.h5s.create_simple((8192, 8192))
+        boxes.select_hyperslab((0, 0), (4096, 4096))
+        boxes.select_hyperslab((4096, 4096), (4096, 4096), op=h5py.h5s.SELECT_OR)
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_virtual(boxes, b"s.h5", b"square", boxes)
+        h5py.h5d.create(f.id, b"boxes", h5py.h5t.STD_U8LE, h5py.h5s.create_simple((8192, 8192)), creation)
+    program = (
+        "import sys, resource, hyperslab as hs; f = hs.open(sys.argv[1])\n"
+        "assert f['v'][5, 2:8].tolist() == [7, 1, 2, 3, 7, 7] and f['v'][0, 0] == 7\n"
+        "assert f['boxes'][4095, 4090:4100].tolist() == [9] * 6 + [0] * 4 and f['boxes'][8000, 100] == 0\n"
+    )
+    limit = 3 << 30
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))

@@ -65,6 +65,24 @@ def test_corrupt_and_missing_files_may_be_ignored(spark: Any, path: pathlib.Path
     assert kept[-10:] == list(range(10)) and len(kept) < 100_010
 
 
+def test_files_that_are_no_hdf5_may_be_ignored(spark: Any, tmp_path: pathlib.Path) -> None:
+    """What broken transfers leave: as Spark's reader of Parquet, ours leaves it out if it is told to."""
+    with h5py.File(tmp_path / "good.h5", "w") as f:
+        f["x"] = np.arange(10)
+    wrong = {"empty.h5": b"", "text.h5": b"no data today\n", "page.h5": b"<html><body>404 Not Found</body></html>", "zeros.h5": bytes(4096),
+             "short.h5": (tmp_path / "good.h5").read_bytes()[:700], "packed.h5": b"\x1f\x8b\x08\x00" + bytes(100)}
+    for name, content in wrong.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(Exception, match=name):
+            read(spark, tmp_path / name, tmp_path / "good.h5")
+    for frame in (read(spark, tmp_path, ignoreCorruptFiles=True), read(spark, *sorted(tmp_path.iterdir()), ignoreCorruptFiles=True)):
+        assert [row.x for row in frame.collect()] == list(range(10)) and frame.count() == 10
+    with pytest.raises(Exception, match="there is no option|InvalidInput: layout"):
+        read(spark, tmp_path, ignoreCorruptFiles=True, layout="wide")
+    with pytest.raises(Exception, match="NotFound.*no file to take the table's columns from: .*empty.h5"):
+        read(spark, tmp_path / "empty.h5", ignoreCorruptFiles=True)
+
+
 def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathlib.Path) -> None:
     frame = read(spark, path)
     jvm_plan = frame._jdf.queryExecution().executedPlan()

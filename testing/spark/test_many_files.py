@@ -91,8 +91,159 @@ def test_files_that_do_not_conform_are_named_or_have_nulls(spark: Any, tmp_path:
     assert [tuple(row) for row in frame.select("x", "y", "z").collect()] == [(n, n, None) for n in range(3)] + [(n, None, n) for n in range(3)]
     assert [tuple(row) for row in frame.where("y is null").select("x", "z").collect()] == [(0, 0), (1, 1), (2, 2)]
     assert frame.where("y is null").count() == 3 and frame.count() == 6 and frame.select("y").groupBy().count().collect()[0][0] == 6
-    with pytest.raises(Exception, match=r"a\.h5 and .*c\.h5.*column x is Int32.*Float32"):
-        spark.read.format("hdf5").option("nonconforming", "null").load([str(a), str(c)])
+    with pytest.raises(Exception, match=r"a\.h5 and .*c\.h5.*column x is Int32.*Float32.*give option nonconforming"):
+        spark.read.format("hdf5").option("dataset", "/x").load([str(a), str(c)])
+
+
+def frames(spark: Any, tmp_path: pathlib.Path, types: list[str]) -> Any:
+    for number, dtype in enumerate(types):
+        values = [f"t{k}" for k in range(3)] if dtype == "text" else np.arange(3).astype(dtype) + (0.1 if dtype.startswith("f") else 10 * number)
+        with h5py.File(tmp_path / f"{number}.h5", "w") as f:
+            f["x"] = values
+            f["list"] = np.repeat(np.asarray(values)[:, None], 2, axis=1) if dtype != "text" else np.zeros((3, 2))
+    return spark.read.format("hdf5").option("nonconforming", "null")
+
+
+@pytest.mark.parametrize(("types", "wide"), [
+    (["f4", "f8"], "double"), (["i4", "i8"], "bigint"), (["u1", "i1"], "smallint"), (["i8", "u8"], "decimal(20,0)"), (["u4", "i2"], "bigint"),
+    (["i2", "f4"], "float"), (["f4", "i4"], "double"), (["f8", "i4", "f4", "u1"], "double"),
+])
+def test_types_are_widened_to_one_that_holds_all_values(spark: Any, tmp_path: pathlib.Path, types: list[str], wide: str) -> None:
+    read = frames(spark, tmp_path, types)
+    files = [str(tmp_path / f"{number}.h5") for number in range(len(types))]
+    wanted: list[Any] = []
+    for file in files:
+        with h5py.File(file) as f:
+            wanted += f["x"][:].tolist()
+    for order in (files, files[::-1]):
+        frame = read.option("dataset", "/x").load(order)
+        values = wanted if order is files else [value for n in range(len(files))[::-1] for value in wanted[3 * n:3 * n + 3]]
+        assert dict(frame.dtypes)["x"] == wide
+        assert rows(frame) == values, "numpy's values, bit by bit"
+        assert frame.agg({"x": "max"}).collect()[0][0] == max(wanted) and frame.where(f"x = {wanted[1]!r}D").count() == wanted.count(wanted[1])
+    lists = read.option("dataset", "/list").option("layout", "rows").load(files)
+    assert dict(lists.dtypes)["list"] == f"array<{wide}>" and [row.list for row in lists.select("list").collect()] == [[value, value] for value in wanted]
+
+
+@pytest.mark.parametrize("types", [["i8", "f8"], ["u4", "f4"], ["text", "i4"]])
+def test_types_without_a_common_one_are_refused(spark: Any, tmp_path: pathlib.Path, types: list[str]) -> None:
+    read = frames(spark, tmp_path, types)
+    with pytest.raises(Exception, match=r"0\.h5 and .*1\.h5 do not make one table: column x is .*no type holds the values of both"):
+        read.option("dataset", "/x").load([str(tmp_path / "0.h5"), str(tmp_path / "1.h5")])
+
+
+def test_a_file_without_the_dataset_has_no_rows(spark: Any, tmp_path: pathlib.Path) -> None:
+    a, b = write(tmp_path / "a.h5", np.arange(3)), write(tmp_path / "b.h5", np.arange(3), "y")
+    with pytest.raises(Exception, match=r'NotFound: there is no "x".*b\.h5'):
+        spark.read.format("hdf5").option("dataset", "/x").load([a, b])
+    read = spark.read.format("hdf5").option("nonconforming", "null")
+    for dataset in ("/x", "/x*"):
+        frame = read.option("dataset", dataset).load([b, a, b])
+        assert rows(frame) == [0, 1, 2] and frame.count() == 3 and rows(frame.where("x > 0")) == [1, 2]
+    with pytest.raises(Exception, match="NotFound.*no such dataset.*/z"):
+        read.option("dataset", "/z").load([a, b])
+
+
+def test_partition_folders_make_columns(spark: Any, tmp_path: pathlib.Path) -> None:
+    """The same folders of Parquet, read by Spark itself, are the judge."""
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    cells = [("2024", "a b", "1.5", "1e3", "2024-03-01", "2024-03-01 00:00:00"), ("2023", "x/y=z%", "2", "99999999999999999999", "2023-12-31", "2024-03-10"),
+             ("12", None, "-2.25", "-5", "2024-02-29", "2023-12-31 23:59:59.5")]
+    names = ["year", "name", "ratio", "big", "day", "moment"]
+    frame = spark.createDataFrame([(n, *cell) for n, cell in enumerate(cells)], "x bigint, " + ", ".join(f"{name} string" for name in names))
+    frame.write.partitionBy(*names).parquet(str(theirs))
+    for file in theirs.rglob("*.parquet"):
+        value = spark.read.parquet(str(file)).collect()[0].x
+        write(ours / file.parent.relative_to(theirs) / "part.h5", [value])
+    read = spark.read.format("hdf5").option("dataset", "/x")
+    mine, judge = read.load(str(ours)).select("x", *names), spark.read.parquet(str(theirs))
+    assert mine.dtypes == judge.select("x", *names).dtypes
+    assert [kind for _, kind in mine.dtypes] == ["bigint", "int", "string", "double", "decimal(20,0)", "date", "timestamp"]
+    assert sorted(map(tuple, mine.collect()), key=str) == sorted(map(tuple, judge.select(*mine.columns).collect()), key=str)
+    for test in ("year = 2024", "year > 12", "year <> 12 and ratio < 2", "name is null", "name = 'a b' or day = date'2023-12-31'", "not (year in (12, 13))",
+                 "day >= date'2024-01-01'", "name <> 'a b'", "year = 2024 and x = 0", "year = 2024 or x = 1", "year = 7", "big > 1000", "ratio <= 1.5D", "moment < timestamp'2024-03-01 00:00:00'", "name like 'a%'", "year + 1 = 13"):
+        assert sorted(row.x for row in mine.where(test).collect()) == sorted(row.x for row in judge.where(test).collect()), test
+        assert mine.where(test).count() == judge.where(test).count(), test
+    assert mine.where("year = 2024").rdd.getNumPartitions() == 1 and "1 of 3 files" in mine.where("year = 2024")._jdf.queryExecution().executedPlan().toString()
+    assert mine.groupBy("year").count().orderBy("year").collect() == judge.groupBy("year").count().orderBy("year").collect()
+    assert mine.agg({"year": "max", "x": "min"}).collect() == judge.agg({"year": "max", "x": "min"}).collect()
+    assert sorted(row.year for row in mine.select("year").collect()) == [12, 2023, 2024], "no column of the files at all"
+    assert [row.year for row in spark.read.format("hdf5").option("dataset", "/x").schema("x bigint, year string").load(str(ours)).where("x = 1").collect()] == ["2023"]
+    assert "year" not in read.option("recursiveFileLookup", "true").load(str(ours)).columns
+    join = mine.join(spark.createDataFrame([(2023,)], "year int").hint("broadcast"), "year").select("x").collect()
+    assert [row.x for row in join] == [1]
+
+
+def test_partition_folders_of_mixed_types_and_names(spark: Any, tmp_path: pathlib.Path) -> None:
+    for number, value in enumerate(("1", "3000000000")):
+        write(tmp_path / "wide" / f"x={value}" / "a.h5", [number])
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "wide"))
+    assert ("x_part", "bigint") in frame.dtypes, "the files have a column of the name"
+    assert [(row.x, row.x_part) for row in frame.where("x_part > 0").collect()] == [(0, 1), (1, 3000000000)] and rows(frame.where("x = 1")) == [1]
+    for number, value in enumerate(("1", "b")):
+        write(tmp_path / "text" / f"c={value}" / "deep" / "a.h5", [number])
+    (tmp_path / "text" / "_temporary").mkdir()
+    write(tmp_path / "text" / "_temporary" / "a.h5", [99])
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "text"))
+    assert [(row.c, row.x) for row in frame.collect()] == [("1", 0), ("b", 1)]
+    write(tmp_path / "text" / "loose.h5", [2])
+    with pytest.raises(Exception, match=r"the folders of .*loose\.h5 and .*make different columns|the folders of .* and .*loose\.h5 make different columns"):
+        spark.read.format("hdf5").option("dataset", "/x").load(str(tmp_path / "text"))
+
+
+def test_folders_without_files_say_what_to_do(spark: Any, tmp_path: pathlib.Path) -> None:
+    write(tmp_path / "deep" / "below" / "a.h5", [1])
+    (tmp_path / "empty").mkdir()
+    read = spark.read.format("hdf5").option("dataset", "/x")
+    with pytest.raises(Exception, match='NotFound: the folder has no files, only folders such as "below": give option recursiveFileLookup=true, or a glob .*/deep'):
+        read.load(str(tmp_path / "deep"))
+    with pytest.raises(Exception, match="NotFound: the folder has no files .*/empty"):
+        read.load(str(tmp_path / "empty"))
+    with pytest.raises(Exception, match='no file there matches pathGlobFilter "..nc"'):
+        read.option("pathGlobFilter", "*.nc").load(str(tmp_path / "deep" / "below"))
+    with pytest.raises(Exception, match="no file matches .*recursiveFileLookup"):
+        spark.read.format("hdf5").option("dataset", "/x").load(f"{tmp_path}/**/b.h5")
+    with pytest.raises(Exception, match="the path is empty"):
+        spark.read.format("hdf5").option("dataset", "/x").load("")
+    with pytest.raises(Exception, match='names a host, "elsewhere"'):
+        spark.read.format("hdf5").load("file://elsewhere/a.h5")
+    assert rows(spark.read.format("hdf5").option("dataset", "/x").load(f"file://localhost{tmp_path}/deep/below/a.h5")) == [1]
+
+
+def test_a_path_named_twice_is_read_twice(spark: Any, tmp_path: pathlib.Path) -> None:
+    path = write(tmp_path / "a.h5", np.arange(3))
+    (tmp_path / "list.csv").write_text("a.h5,/x\na.h5,/x\n")
+    for files in ([path, path], str(tmp_path / "list.csv")):
+        frame = spark.read.format("hdf5").option("dataset", "/x").load(files)
+        assert rows(frame) == [0, 1, 2, 0, 1, 2] and frame.count() == 6
+        assert frame.where("x = 1").orderBy("_file", "_row").select("x").collect() == [(1,), (1,)]
+
+
+def test_a_recursive_read_leaves_subfiles_of_containers_out(spark: Any, tmp_path: pathlib.Path) -> None:
+    spark.range(0, 10, 1, 3).write.format("hdf5").option("dataset", "/x").save(str(tmp_path / "out.h5"))
+    frame = spark.read.format("hdf5").option("dataset", "/x").option("recursiveFileLookup", "true").option("pathGlobFilter", "*.h5").load(str(tmp_path))
+    assert sorted(rows(frame)) == list(range(10))
+
+
+def test_small_files_share_tasks(spark: Any, folder: pathlib.Path) -> None:
+    frame = spark.read.format("hdf5").option("dataset", "/x").load([f"{folder}/run_*.h5"] * 5)
+    assert frame.rdd.getNumPartitions() <= 3 and frame.count() == 3000
+    assert spark.read.format("hdf5").option("dataset", "/x").option("targetPartitionBytes", "1m").load(f"{folder}/run_*.h5").rdd.getNumPartitions() > 20
+    with pytest.raises(Exception, match="option targetpartitionbytes is 1x: give bytes"):
+        spark.read.format("hdf5").option("dataset", "/x").option("targetPartitionBytes", "1x").load(f"{folder}/run_1.h5").collect()
+
+
+def test_sparks_own_function_knows_the_file(spark: Any, folder: pathlib.Path) -> None:
+    frame = spark.read.format("hdf5").option("dataset", "/x").load(f"{folder}/run_1*.h5").selectExpr("input_file_name() as name", "_file as file")
+    assert all(row.name == f"file://{row.file}" for row in frame.collect())
+
+
+def test_a_column_called_as_ours_is_the_files(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["t"] = np.array([(7, 1), (5, 2), (6, 3)], [("_row", "i8"), ("x", "i8")])
+    frame = spark.read.format("hdf5").option("dataset", "/t").load(str(tmp_path / "a.h5"))
+    assert frame.columns == ["_row", "x"] and [tuple(row) for row in frame.orderBy("_row").collect()] == [(5, 2), (6, 3), (7, 1)]
+    assert rows(frame.where("_row = 5")) == [2]
 
 
 def test_create_table_keeps_its_options(spark: Any, folder: pathlib.Path) -> None:

@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+import hyperslab as hs
 from hyperslab import mllib
 
 SHAPE = (37, 4, 3)
@@ -30,7 +31,28 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 def values(path: str, dataset: str) -> np.ndarray:
     with h5py.File(path) as f:
         data = f[dataset][...]
-    return data.reshape(len(data), -1)
+    return data.reshape(len(data), int(np.prod(data.shape[1:])))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Files of 7, 0, 1, 20 and 3 rows, which come in the order of the numbers in their names; and one of several steps."""
+    folder = tmp_path_factory.mktemp("several")
+    rng = np.random.default_rng(3)
+    for number, rows in ((1, 7), (2, 0), (3, 1), (10, 20), (100, 3)):
+        with h5py.File(folder / f"run_{number}.h5", "w") as f:
+            data = np.where(rng.random((rows, 3, 2)) < 0.3, 0, rng.standard_normal((rows, 3, 2)))
+            f.create_dataset("x", data=data, chunks=(4, 3, 2), maxshape=(None, 3, 2))
+    with h5py.File(folder / "_steps.h5", "w") as f:
+        for step in (2, 1, 10):
+            f[f"Step#{step}/x"] = rng.standard_normal((step, 2))
+    names = ["run_1.h5", "run_2.h5", "run_3.h5", "run_10.h5", "run_100.h5"]
+    (folder / "_files").write_text("file,dataset\n" + "".join(f"{name},/x\n" for name in names))
+    return folder
+
+
+def together(folder: pathlib.Path, numbers: tuple[int, ...] = (1, 2, 3, 10, 100)) -> np.ndarray:
+    return np.concatenate([values(str(folder / f"run_{number}.h5"), "/x") for number in numbers])
 
 
 PARTITIONS = [None, 1, 3, 1000]
@@ -69,7 +91,7 @@ def test_matrices(spark: Any, path: str) -> None:
     data = values(path, "/sparse")
     for matrix in (mllib.h5read_imat(spark, path, "/sparse", 4), mllib.h5read_rowmat(spark, path, "/sparse"),
                    mllib.h5read_coordmat(spark, path, "/sparse"), mllib.h5read_blockmat(spark, path, "/sparse")):
-        assert (matrix.numRows(), matrix.numCols()) == data.shape or data[-1].max() == 0 or data[:, -1].max() == 0
+        assert (matrix.numRows(), matrix.numCols()) == data.shape
     entries = mllib.h5read_coordmat(spark, path, "/sparse").entries.collect()
     dense = np.zeros(data.shape)
     for entry in entries:
@@ -123,6 +145,99 @@ def test_a_folder_is_read_and_errors_are_raised(spark: Any, path: str, tmp_path:
         mllib.h5read_vec(spark, path, "/nothing")
     with pytest.raises(Exception, match="label is column 12"):
         mllib.h5read_labeled(spark, path, "/x", 12).collect()
+
+
+def test_rows_of_several_files_are_numbered_through(spark: Any, folder: pathlib.Path) -> None:
+    data = together(folder)
+    names = [str(folder / f"run_{number}.h5") for number in (1, 2, 3, 10, 100)]
+    ways: list[tuple[Any, str | None]] = [(folder, "/x"), (f"{folder}/run_*.h5", "/x"), (names, "/x"), ((str(folder), "/x"), None),
+                                          ([(name, "/x") for name in names], None), (str(folder / "_files"), None)]
+    for files, dataset in ways:
+        for partitions in (None, 3, 1000):
+            rows = mllib.h5read_irow(spark, files, dataset, partitions).collect()
+            assert [row.index for row in rows] == list(range(len(data))), (files, partitions)
+            np.testing.assert_array_equal([row.vector.toArray() for row in rows], data)
+        points = mllib.h5read_point(spark, files, dataset, 3).collect()
+        assert [key for _, key in points] == list(range(data.size)) and [value for value, _ in points] == data.reshape(-1).tolist(), files
+    # The order of a list is the order of its rows, and what is in it twice is read twice.
+    backwards = mllib.h5read_irow(spark, [names[3], names[0], names[0]], "/x", 2).collect()
+    assert [row.index for row in backwards] == list(range(34))
+    np.testing.assert_array_equal([row.vector.toArray() for row in backwards], together(folder, (10, 1, 1)))
+
+
+def test_matrices_of_several_files(spark: Any, folder: pathlib.Path) -> None:
+    data = together(folder)
+    for partitions in (None, 4):
+        imat, rowmat = mllib.h5read_imat(spark, folder, "/x", partitions), mllib.h5read_rowmat(spark, folder, "/x", partitions)
+        coordmat, blockmat = mllib.h5read_coordmat(spark, folder, "/x", partitions), mllib.h5read_blockmat(spark, folder, "/x", partitions)
+        for matrix in (imat, rowmat, coordmat, blockmat, coordmat.toRowMatrix()):
+            assert (matrix.numRows(), matrix.numCols()) == data.shape, matrix
+        np.testing.assert_array_equal(blockmat.toLocalMatrix().toArray(), data)
+        np.testing.assert_array_equal(coordmat.toBlockMatrix().toLocalMatrix().toArray(), data)
+        decomposed = imat.computeSVD(4, computeU=True)
+        np.testing.assert_allclose(decomposed.s.toArray(), np.linalg.svd(data, compute_uv=False)[:4], rtol=1e-9)
+        assert decomposed.U.numRows() == len(data)
+        points = mllib.h5read_labeled(spark, folder, "/x", 2, partitions).collect()
+        assert [point.label for point in points] == data[:, 2].tolist()
+        np.testing.assert_array_equal([point.features.toArray() for point in points], np.delete(data, 2, axis=1))
+        np.testing.assert_array_equal(mllib.h5read(spark, folder, "/x", partitions).collect(), data)
+    # The report's own example.
+    small = folder.parent / "small"
+    small.mkdir(exist_ok=True)
+    for number in range(3):
+        with h5py.File(small / f"{number}.h5", "w") as f:
+            f["m"] = np.full((2, 2), number + 1.0)
+    assert mllib.h5read_blockmat(spark, small, "/m").toLocalMatrix().toArray().tolist() == [[n, n] for n in (1, 1, 2, 2, 3, 3)]
+    assert mllib.h5read_imat(spark, small, "/m").numRows() == 6
+
+
+def test_rows_of_wildcards_are_numbered_through(spark: Any, folder: pathlib.Path) -> None:
+    path = str(folder / "_steps.h5")
+    data = np.concatenate([values(path, f"/Step#{step}/x") for step in (1, 2, 10)])
+    for files, whole in ((path, data), ([path, path], np.concatenate([data, data]))):
+        for partitions in (None, 5):
+            rows = mllib.h5read_irow(spark, files, "/Step#*/x", partitions).collect()
+            assert [row.index for row in rows] == list(range(len(whole)))
+            np.testing.assert_array_equal([row.vector.toArray() for row in rows], whole)
+            assert [key for _, key in mllib.h5read_point(spark, files, "/Step#*/x", partitions).collect()] == list(range(whole.size))
+
+
+def test_several_files_from_the_jvm(spark: Any, folder: pathlib.Path) -> None:
+    java, session, data = spark._jvm.io.hyperslab.spark.mllib.H5Read, spark._jsparkSession, together(folder)
+    paths = spark._jvm.java.util.ArrayList()
+    for number in (1, 2, 3, 10, 100):
+        paths.add(str(folder / f"run_{number}.h5"))
+    for files in (str(folder), f"{folder}/run_*.h5", paths):
+        rows = java.h5read_irow(session, files, "/x", 3).collect()
+        assert [rows[n].index() for n in range(len(data))] == list(range(len(data))) and len(rows) == len(data)
+        points = java.h5read_point(session, files, "/x", 3).collect()
+        assert [points[n]._2() for n in range(data.size)] == list(range(data.size)) and points[data.size - 1]._1() == data[-1, -1]
+        assert (java.h5read_imat(session, files, "/x", None).numRows(), java.h5read_blockmat(session, files, "/x", 2).numRows()) == data.shape[:1] * 2
+    pair = spark._jvm.scala.Tuple2(str(folder / "run_10.h5"), "/x")
+    assert java.h5read(session, pair, None, None).count() == 20
+
+
+def test_what_is_no_file_or_partition_is_refused(spark: Any, folder: pathlib.Path, path: str) -> None:
+    for partitions in (0, -3):
+        with pytest.raises(Exception, match=f"InvalidInput: option partitions is {partitions}: give a whole number of at least 1"):
+            mllib.h5read_irow(spark, path, "/x", partitions)
+    for files, words in (([], "list of files is empty"), ([3], "given as 3"), ((path,), "given as"), ((path, "/x", "/y"), "given as"), ("", "path is empty")):
+        with pytest.raises(Exception, match=words):
+            mllib.h5read(spark, files, "/x")
+    assert mllib.h5read(spark.sparkContext, (path, "/x"), mode="single", partitions=2).count() == SHAPE[0]
+    with pytest.raises(Exception, match="mode is 'double'"):
+        mllib.h5read(spark, path, "/x", mode="double")
+    with pytest.raises(Exception, match="column x is .*2.* in the first and .*6"):
+        mllib.h5read_irow(spark, [(str(folder / "_steps.h5"), "/Step#1/x"), (str(folder / "run_1.h5"), "/x")])
+
+
+def test_over_connect_it_is_refused_by_name() -> None:
+    class Session:
+        """What a session of Spark Connect is called."""
+
+    Session.__module__ = "pyspark.sql.connect.session"
+    with pytest.raises(hs.UnsupportedError, match="MLlib's RDDs over Spark Connect"):
+        mllib.h5read_imat(Session(), "a.h5", "/x")
 
 
 def test_principal_components_are_those_of_numpy(spark: Any, path: str) -> None:

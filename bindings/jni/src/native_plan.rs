@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::DataType;
 use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, SplitPolicy, file_columns};
-use hyperslab::{Cancellation, Error, ErrorKind, Result, Session};
+use hyperslab::{Cancellation, Error, ErrorKind, File, Result, Session};
 use jni::JNIEnv;
 use jni::objects::{JClass, JObject, JObjectArray, JString};
 use jni::sys::{jlong, jobjectArray, jstring};
@@ -20,6 +20,7 @@ use crate::partition::pack;
 use crate::request::{FileRequest, Nonconforming, TableRequest};
 use crate::spark_type::struct_type;
 use crate::table::Table;
+use crate::union::union;
 
 /// Bytes of values of a partition where nothing else is said.
 const TARGET_BYTES: u64 = 64 << 20;
@@ -50,7 +51,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_end<'local>(mut env: JNIEnv<
     guard(&mut env, |_| PLANNINGS.remove(planning).map(drop));
 }
 
-/// The table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "skipped": […]}`.
+/// The table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes": {…},
+/// "skipped": […]}`. `listSizes` are the lengths of lists, by column, where all have one length.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     mut env: JNIEnv<'local>,
@@ -64,7 +66,10 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let files = of_each_file(&request, &cancellation, |plan| {
             Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?))
         })?;
-        let schema = union(&files, request.nonconforming)?;
+        if files.done.is_empty() {
+            return Err(nothing_left(&files));
+        }
+        let schema = union(files.done.iter().map(|(number, (schema, ..))| (path_of(&request, *number), schema)), request.nonconforming)?;
         let mut whole = PlanExtent { rows: 0, value_bytes: 0, exact: true };
         let mut chunks = ChunkCount { all: 0, left: 0 };
         for (_, (_, extent, count)) in files.done.iter() {
@@ -74,6 +79,11 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             whole.value_bytes = whole.value_bytes.saturating_add(extent.value_bytes);
             whole.exact &= extent.exact;
         }
+        let sizes = schema.fields().iter().filter_map(|field| match field.data_type() {
+            DataType::FixedSizeList(_, size) => Some((field.name().as_str(), *size)),
+            _ => None,
+        });
+        let list_sizes: BTreeMap<&str, i32> = sizes.collect();
         let answer = json!({
             "schema": struct_type(&schema)?,
             "rows": long(whole.rows.min(request.limit.unwrap_or(u64::MAX)))?,
@@ -81,6 +91,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             "exact": whole.exact,
             "chunks": long(chunks.all)?,
             "chunksLeft": long(chunks.left)?,
+            "listSizes": list_sizes,
             "skipped": files.skipped,
         });
         env.new_string(answer.to_string()).map_err(at_border)
@@ -89,8 +100,9 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
 }
 
 /// The splits as bytes, after a first element that says how they make partitions:
-/// `{"partitions": [{"first": 0, "count": 2, "rows": …, "valueBytes": …, "files": {…}}, …], "skipped": […]}`. `files`
-/// are the bytes of values of each file, where the request wants to place partitions.
+/// `{"partitions": [{"first": 0, "count": 2, "rows": …, "valueBytes": …, "splitFiles": […], "files": {…}}, …], "skipped":
+/// […]}`. `splitFiles` are the positions, in the request, of the splits' files; `files` are the bytes of values of each
+/// file, where the request wants to place partitions.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     mut env: JNIEnv<'local>,
@@ -105,21 +117,22 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
         let cancellation = PLANNINGS.find(planning)?;
         let files = of_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy))?;
         let splits: Vec<&EncodedSplit> = files.done.iter().flat_map(|(_, splits)| splits).collect();
-        let names: Vec<&str> = files.done.iter().flat_map(|(file, splits)| splits.iter().map(move |_| file.as_str())).collect();
+        let numbers: Vec<usize> = files.done.iter().flat_map(|(number, splits)| splits.iter().map(move |_| *number)).collect();
         let weights: Vec<u64> = splits.iter().map(|split| split.value_bytes).collect();
-        let partitions = pack(&weights, target_bytes, request.partitions);
+        let partitions = pack(&weights, target_bytes, request.partitions, request.cores);
         let partitions = partitions.into_iter().map(|range| {
             let members = splits.get(range.clone()).unwrap_or_default();
             let sum = |part: fn(&EncodedSplit) -> u64| members.iter().fold(0u64, |n, split| n.saturating_add(part(split)));
             let mut placed: BTreeMap<&str, u64> = BTreeMap::new();
             if request.placement {
-                for (file, split) in names.get(range.clone()).unwrap_or_default().iter().zip(members) {
-                    let bytes = placed.entry(file).or_default();
+                for (number, split) in numbers.get(range.clone()).unwrap_or_default().iter().zip(members) {
+                    let bytes = placed.entry(path_of(&request, *number)).or_default();
                     *bytes = bytes.saturating_add(split.value_bytes).min(i64::MAX.cast_unsigned());
                 }
             }
             Ok(json!({
                 "files": placed,
+                "splitFiles": numbers.get(range.clone()).unwrap_or_default(),
                 "first": range.start,
                 "count": range.len(),
                 "rows": long(sum(|split| split.rows))?,
@@ -167,10 +180,19 @@ fn encoded_splits(plan: &Plan, policy: &SplitPolicy) -> Result<Vec<EncodedSplit>
     splits.iter().map(encode).collect()
 }
 
-/// What was asked of each file, in the files' order, and the files that were left out.
+/// What was asked of each file, by its position in the request, and why others were left out.
 struct EachFile<T> {
-    done: Vec<(String, T)>,
+    done: Vec<(usize, T)>,
     skipped: Vec<String>,
+}
+
+fn path_of(request: &TableRequest, number: usize) -> &str {
+    request.files.get(number).map_or("", FileRequest::path)
+}
+
+fn nothing_left<T>(files: &EachFile<T>) -> Error {
+    let why = files.skipped.first().map_or_else(|| "there are none".to_owned(), Clone::clone);
+    Error::not_found(format!("no file to take the table's columns from: {why}"))
 }
 
 fn of_each_file<T: Send>(
@@ -185,26 +207,36 @@ fn of_each_file<T: Send>(
         None => mixed(&session, &request.files, &scan, cancellation),
     };
     scan.text_captures.extend(more);
-    let answers: Vec<(String, Result<T>)> = request
-        .files
-        .par_iter()
-        .map(|file| {
-            let path = file.path().to_owned();
-            let plan = plan_of(&session, &path, &of_file(&scan, file), request.nonconforming, cancellation);
-            let answer = plan.and_then(|plan| ask(&plan)).map_err(|error| error.in_file(&path));
-            (path, answer)
-        })
-        .collect();
+    let of_one = |file: &FileRequest| {
+        let path = file.path();
+        let place = |error: Error| error.in_file(path);
+        cancellation.check()?;
+        let opened = match session.open(path).map_err(place) {
+            Err(error) if may_skip(request, path, &error) || (request.ignore_corrupt && is_no_file_of_ours(&error)) => return Ok(Err(error)),
+            opened => opened?,
+        };
+        match plan_of(&opened, &of_file(&scan, file), request.nonconforming, cancellation).and_then(|plan| plan.as_ref().map(&ask).transpose()).map_err(place) {
+            Ok(Some(answer)) => Ok(Ok(answer)),
+            Ok(None) => Ok(Err(Error::not_found("it has no such dataset, and so no rows").at_object(file.dataset().unwrap_or(&scan.path)).in_file(path))),
+            Err(error) if may_skip(request, path, &error) => Ok(Err(error)),
+            Err(error) => Err(error),
+        }
+    };
+    let answers: Vec<Result<Result<T, Error>>> = request.files.par_iter().map(of_one).collect();
     cancellation.check()?;
     let mut files = EachFile { done: Vec::with_capacity(answers.len()), skipped: Vec::new() };
-    for (file, answer) in answers {
-        match answer {
-            Ok(answer) => files.done.push((file, answer)),
-            Err(error) if may_skip(request, &file, &error) => files.skipped.push(error.to_string()),
-            Err(error) => return Err(error),
+    for (number, answer) in answers.into_iter().enumerate() {
+        match answer? {
+            Ok(answer) => files.done.push((number, answer)),
+            Err(why) => files.skipped.push(why.to_string()),
         }
     }
     Ok(files)
+}
+
+/// Whether a file could not be opened because it is no HDF5 or netCDF file at all: empty, a text, a web page.
+fn is_no_file_of_ours(error: &Error) -> bool {
+    error.kind() == ErrorKind::InvalidInput
 }
 
 /// The scan of one file.
@@ -221,8 +253,8 @@ fn mixed(session: &Session, files: &[FileRequest], scan: &ScanRequest, cancellat
         return Vec::new();
     }
     let all = ScanRequest { columns: None, predicate: None, ..scan.clone() };
-    let schemas = files.par_iter().map(|file| plan_of(session, file.path(), &of_file(&all, file), Nonconforming::Error, cancellation));
-    let schemas: Vec<_> = schemas.flatten().map(|plan| plan.schema().clone()).collect();
+    let plan = |file: &FileRequest| Plan::cancellable(&[session.open(file.path()).ok()?], &of_file(&all, file), cancellation).ok();
+    let schemas: Vec<_> = files.par_iter().filter_map(plan).map(|plan| plan.schema().clone()).collect();
     let mut kinds: BTreeMap<&str, (bool, bool)> = BTreeMap::new();
     for field in schemas.iter().flat_map(|schema| schema.fields()) {
         let (integers, texts) = kinds.entry(field.name().as_str()).or_default();
@@ -255,60 +287,23 @@ fn may_skip(request: &TableRequest, file: &str, error: &Error) -> bool {
     }
 }
 
-fn plan_of(session: &Session, file: &str, scan: &ScanRequest, nonconforming: Nonconforming, cancellation: &Cancellation) -> Result<Plan> {
-    cancellation.check()?;
-    let files = [session.open(file)?];
-    let Some(columns) = scan.columns.as_ref().filter(|_| nonconforming == Nonconforming::Null) else {
-        return Plan::cancellable(&files, scan, cancellation);
+/// The plan of one file; none if files may differ and this one lacks the dataset.
+fn plan_of(file: &File, scan: &ScanRequest, nonconforming: Nonconforming, cancellation: &Cancellation) -> Result<Option<Plan>> {
+    let files = [file.clone()];
+    if nonconforming == Nonconforming::Error {
+        return Plan::cancellable(&files, scan, cancellation).map(Some);
+    }
+    let all = match Plan::cancellable(&files, &ScanRequest { columns: None, predicate: None, ..scan.clone() }, cancellation) {
+        Err(error) if error.kind() == ErrorKind::NotFound && error.file().is_none_or(|name| name == file.name()) => return Ok(None),
+        all => all?,
+    };
+    let Some(columns) = &scan.columns else {
+        return if scan.predicate.is_none() { Ok(Some(all)) } else { Plan::cancellable(&files, scan, cancellation).map(Some) };
     };
     // Java fills the columns in that this file has not.
-    let all = Plan::cancellable(&files, &ScanRequest { columns: None, predicate: None, ..scan.clone() }, cancellation)?;
     let has = |name: &String| name == "_row" || name == "_file" || all.schema().field_with_name(name).is_ok();
     let columns = columns.iter().filter(|name| has(name)).cloned().collect();
-    Plan::cancellable(&files, &ScanRequest { columns: Some(columns), ..scan.clone() }, cancellation)
-}
-
-/// The table of all files. Without leave, every file must have the same columns.
-fn union(files: &EachFile<(Schema, PlanExtent, ChunkCount)>, nonconforming: Nonconforming) -> Result<Schema> {
-    let mut done = files.done.iter();
-    let Some((first_file, (first, ..))) = done.next() else {
-        let why = files.skipped.first().map_or_else(|| "there are none".to_owned(), Clone::clone);
-        return Err(Error::not_found(format!("no file to take the table's columns from: {why}")));
-    };
-    // Each column with the file that it was first seen in.
-    let mut fields: Vec<(Field, &str)> = first.fields().iter().map(|f| (f.as_ref().clone(), first_file.as_str())).collect();
-    for (file, (schema, ..)) in done {
-        for field in schema.fields() {
-            match fields.iter_mut().find(|(known, _)| known.name() == field.name()) {
-                Some((known, there)) if known.data_type() != field.data_type() => {
-                    return Err(Error::invalid_input(format!(
-                        "{there} and {file} do not make one table: column {} is {} in the first and {} in the second",
-                        field.name(), known.data_type(), field.data_type()
-                    )));
-                }
-                Some((known, _)) => *known = known.clone().with_nullable(known.is_nullable() || field.is_nullable()),
-                None if nonconforming == Nonconforming::Null => {
-                    fields.push((field.as_ref().clone().with_nullable(true), file));
-                }
-                None => return Err(missing(field.name(), file, first_file)),
-            }
-        }
-        for (known, there) in &mut fields {
-            if schema.field_with_name(known.name()).is_err() {
-                if nonconforming == Nonconforming::Error {
-                    return Err(missing(known.name(), there, file));
-                }
-                *known = known.clone().with_nullable(true);
-            }
-        }
-    }
-    Ok(Schema::new(fields.into_iter().map(|(field, _)| field).collect::<Vec<_>>()))
-}
-
-fn missing(column: &str, has: &str, has_not: &str) -> Error {
-    Error::invalid_input(format!(
-        "{has} and {has_not} do not make one table: the first has a column {column}, the second has not; give option nonconforming = null for nulls"
-    ))
+    Plan::cancellable(&files, &ScanRequest { columns: Some(columns), ..scan.clone() }, cancellation).map(Some)
 }
 
 fn byte_arrays<'local, 'a>(env: &mut JNIEnv<'local>, parts: impl Iterator<Item = &'a [u8]>) -> Result<JObjectArray<'local>> {

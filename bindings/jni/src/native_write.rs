@@ -10,6 +10,7 @@ use jni::objects::{JByteArray, JClass, JIntArray, JObjectArray, JString};
 use jni::sys::{jboolean, jbyteArray, jint, jlong};
 
 use crate::boundary::{at_border, bytes, guard, text};
+use crate::losses::refuse_losses;
 use crate::table::Table;
 use crate::write_request::WriteRequest;
 
@@ -37,13 +38,15 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_check<'local>(mut env: JNIE
     guard(&mut env, |env| WriteRequest::parse(&text(env, &request)?)?.datasets().map(drop));
 }
 
-/// A plan for the file `path`, as bytes; `mode` is create, overwrite or append.
+/// A plan for the file `path`, as bytes; `mode` is create, overwrite or append. `only`, which may be null, is a dataset or
+/// group: an overwrite that would remove anything else from the file is a `Conflict`.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeWrite_plan<'local>(
     mut env: JNIEnv<'local>,
     _: JClass<'local>,
     path: JString<'local>,
     mode: JString<'local>,
+    only: JString<'local>,
 ) -> jbyteArray {
     let plan = guard(&mut env, |env| {
         let (path, mode) = (text(env, &path)?, text(env, &mode)?);
@@ -54,6 +57,10 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_plan<'local>(
             other => return Err(Error::invalid_input(format!("mode {other:?} is none of create, overwrite, append"))),
         };
         let mut plan = WritePlan::new(Path::new(&path), mode, None)?;
+        if mode == WriteMode::Overwrite && !only.is_null() {
+            // The plan remembers what was there, so that the commit finds changes that come after this look.
+            refuse_losses(plan.path(), &text(env, &only)?)?;
+        }
         // Columns keep the order that they have in the data frame.
         plan.track_order();
         env.byte_array_from_slice(&plan.encode()?).map_err(at_border)

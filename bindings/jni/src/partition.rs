@@ -5,13 +5,19 @@ use std::ops::Range;
 /// What opening one more split costs, as bytes that could be read instead.
 const OPEN_BYTES: u64 = 256 << 10;
 
-/// Packs splits, in order, into partitions of about `target_bytes`; into at most `count` where given.
-pub(crate) fn pack(value_bytes: &[u64], target_bytes: u64, count: Option<usize>) -> Vec<Range<usize>> {
+/// A partition of many small files weighs this at most.
+const MAX_WEIGHT: u64 = 64 << 20;
+
+/// Packs splits, in order, into partitions of about `target_bytes`; into at most `count` where given. If `cores` are,
+/// many small splits make larger partitions than that, as long as about every core has one.
+pub(crate) fn pack(value_bytes: &[u64], target_bytes: u64, count: Option<usize>, cores: Option<usize>) -> Vec<Range<usize>> {
     let weights: Vec<u64> = value_bytes.iter().map(|bytes| bytes.saturating_add(OPEN_BYTES)).collect();
-    match count {
-        Some(count) => balanced(&weights, count.max(1)),
-        None => greedy(&weights, target_bytes.max(1)),
+    if let Some(count) = count {
+        return balanced(&weights, count.max(1));
     }
+    let whole = weights.iter().fold(0u64, |sum, weight| sum.saturating_add(*weight));
+    let share = cores.map_or(0, |cores| whole / (cores.max(1) as u64));
+    greedy(&weights, target_bytes.max(share.min(MAX_WEIGHT)).max(1))
 }
 
 fn greedy(weights: &[u64], target: u64) -> Vec<Range<usize>> {
@@ -63,7 +69,7 @@ mod tests {
         for count in [None, Some(1), Some(3), Some(100)] {
             for splits in [0, 1, 2, 7, 50] {
                 let bytes: Vec<u64> = (0..splits).map(|n| (n * 7919) % 5 * (1 << 20)).collect();
-                let partitions = pack(&bytes, 4 << 20, count);
+                let partitions = pack(&bytes, 4 << 20, count, None);
                 assert!(covers(&partitions, bytes.len()), "{count:?} {splits}");
                 assert!(partitions.len() <= count.unwrap_or(usize::MAX));
             }
@@ -72,8 +78,11 @@ mod tests {
 
     #[test]
     fn small_files_share_a_partition_and_large_splits_do_not() {
-        assert_eq!(pack(&[1000; 64], 64 << 20, None), vec![0..64]);
-        assert_eq!(pack(&[64 << 20; 3], 64 << 20, None), vec![0..1, 1..2, 2..3]);
-        assert_eq!(pack(&[64 << 20; 4], 1, Some(2)), vec![0..2, 2..4]);
+        assert_eq!(pack(&[1000; 64], 64 << 20, None, None), vec![0..64]);
+        assert_eq!(pack(&[64 << 20; 3], 64 << 20, None, None), vec![0..1, 1..2, 2..3]);
+        assert_eq!(pack(&[64 << 20; 4], 1, Some(2), None), vec![0..2, 2..4]);
+        // 5,000 files of 1.6 kB on two cores: 64 MiB are 255 of them.
+        assert_eq!(pack(&[1600; 5000], 4 << 20, None, Some(2)).len(), 18);
+        assert_eq!(pack(&[1600; 5000], 4 << 20, None, Some(100)).len(), 90);
     }
 }

@@ -62,7 +62,8 @@ pub(crate) enum Nonconforming {
     /// An error that names both.
     #[default]
     Error,
-    /// Columns that it has not are null; types must still agree.
+    /// Columns that it has not are null, of several types the narrowest is taken that holds all values, and a file
+    /// without the dataset has no rows.
     Null,
 }
 
@@ -123,6 +124,8 @@ pub(crate) struct TableRequest {
     pub partitions: Option<usize>,
     /// Bytes of values that a partition aims for.
     pub target_bytes: Option<u64>,
+    /// How many tasks run at once: more partitions of small files than that bring nothing.
+    pub cores: Option<usize>,
     #[serde(default)]
     pub nonconforming: Nonconforming,
     #[serde(default)]

@@ -11,13 +11,36 @@ pub(crate) fn struct_type(schema: &Schema) -> Result<Value> {
     Ok(json!({"type": "struct", "fields": fields}))
 }
 
+/// The attribute that tells the type of a column that Spark wrote as counts with units.
+pub(crate) const SPARK_TYPE: &str = "spark_type";
+
+/// The type that a column of times had in Spark: `date` and `timestamp`, whose values are in UTC as ours are.
+pub(crate) fn time_of_spark(field: &Field) -> Option<&'static str> {
+    let attribute = |name: &str| field.metadata().get(name).map(String::as_str);
+    if *field.data_type() != DataType::Timestamp(TimeUnit::Microsecond, None) {
+        return None;
+    }
+    match (attribute(SPARK_TYPE), attribute("units")) {
+        (Some("timestamp"), _) => Some("timestamp"),
+        (Some("date"), Some(units)) if units.starts_with("days since") => Some("date"),
+        _ => None,
+    }
+}
+
 fn field(field: &Field) -> Result<Value> {
+    if let Some(name) = time_of_spark(field) {
+        return Ok(described(field, json!(name)));
+    }
     let data_type = data_type(field.data_type()).map_err(|error| Error::unsupported(format!("column {}: {}", field.name(), error.message())))?;
+    Ok(described(field, data_type))
+}
+
+fn described(field: &Field, data_type: Value) -> Value {
     let mut metadata: Map<String, Value> = field.metadata().iter().map(|(k, v)| (k.clone(), json!(v))).collect();
     if let Some(comment) = comment(field) {
         metadata.insert("comment".to_owned(), json!(comment));
     }
-    Ok(json!({"name": field.name(), "type": data_type, "nullable": field.is_nullable(), "metadata": metadata}))
+    json!({"name": field.name(), "type": data_type, "nullable": field.is_nullable(), "metadata": metadata})
 }
 
 fn comment(field: &Field) -> Option<String> {

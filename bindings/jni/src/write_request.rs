@@ -10,6 +10,7 @@ use hyperslab::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::spark_type::SPARK_TYPE;
 use crate::written_type::{compound, datatype, units};
 
 /// Bytes that a chunk holds where nothing else is said.
@@ -86,6 +87,10 @@ impl WriteRequest {
             attributes.push(("units".to_owned(), units.to_owned()));
             attributes.push(("calendar".to_owned(), "proleptic_gregorian".to_owned()));
         }
+        if let Some(name @ ("date" | "timestamp")) = spark_type.as_str() {
+            // Counts with units are times without a zone to every reader; to Spark they are this type again.
+            attributes.push((SPARK_TYPE.to_owned(), name.to_owned()));
+        }
         for name in KEPT {
             let text = field.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str);
             // What a reader of ours made of an attribute is JSON, with quotes.
@@ -121,6 +126,10 @@ impl WriteRequest {
             Some("lz4") if self.level.is_none() => filters.push(filter(32004, Some("lz4"), Vec::new())),
             Some("lz4") => return Err(Error::invalid_input("lz4 has no level")),
             Some(other) => return Err(Error::unsupported(format!("compression {other:?}: give gzip, zstd, lz4 or none"))),
+        }
+        if let Some(compression) = filters.last() {
+            // A level that does not exist is an error here, and not only in the tasks.
+            Pipeline { filters: vec![compression.clone()] }.encode(vec![0; 64])?;
         }
         Ok(Pipeline { filters })
     }
@@ -172,6 +181,8 @@ mod tests {
             Ok::<_, Error>(WriteRequest::parse(&json)?.datasets()?.remove(0).definition.filters.filters.len())
         };
         assert_eq!(ask(r#""compression": "gzip", "shuffle": true"#)?, 2);
+        assert!(ask(r#""compression": "gzip", "level": 99"#).is_err_and(|error| error.to_string().contains("0 to 9")));
+        assert!(ask(r#""compression": "zstd", "level": 99"#).is_err());
         assert!(ask(r#""compression": "brotli""#).is_err() && ask(r#""level": 3"#).is_err() && ask(r#""compresion": "gzip""#).is_err());
         Ok(())
     }

@@ -106,6 +106,11 @@ impl Plan {
         wait(py, &cancellation, move || plan.histogram(&column, &edges, &shared))
     }
 
+    /// Names of members of the groups that are not columns, and why.
+    fn omitted(&self) -> Vec<(String, String)> {
+        self.0.omitted().iter().map(|omitted| (omitted.name.clone(), omitted.reason.clone())).collect()
+    }
+
     /// How the scan will run.
     fn explain(&self) -> String {
         self.0.explain()

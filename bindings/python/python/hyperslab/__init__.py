@@ -2,7 +2,7 @@
 
 from ._native import __version__, register_filter, unregister_filter
 from .errors import (CancelledError, ConflictError, CorruptError, Error, InternalError, InvalidInputError, IoError,
-                     LimitExceededError, NotFoundError, UnsupportedError)
+                     LimitExceededError, NotFoundError, OmittedColumnsWarning, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
 from .counters import Counters, counters
@@ -21,6 +21,6 @@ from .writing import ExternalLink, NewDataset, NewFile, NewGroup, NewReference, 
 
 __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Counters", "Dataset", "Empty", "Error", "ExternalLink",
            "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
-           "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
+           "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
            "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
            "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

@@ -25,6 +25,7 @@ import hyperslab as hs
 from . import tree
 from .objects import Node
 from .progress import counting, waiting
+from .table import listed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
                   help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.")
@@ -230,8 +231,10 @@ def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotate
          columns: Columns = None, where: Where = None, layout: Layout = None, raw: Raw = False, as_json: AsJson = False) -> None:
     """The first rows of a table (JSON: one row a line)."""
     with waiting("reading"):
-        found = _open(file).table(path, where, _split(columns), layout, decode=not raw).head(rows)
+        table = _table(file, path, where, columns, layout, raw)
+        found = table.head(rows)
     _rows(found, as_json)
+    _note_omitted(table, columns)
 
 
 @app.command()
@@ -250,8 +253,19 @@ def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", 
 @app.command()
 def export(file: str, path: str, out: str, where: Where = None, columns: Columns = None, layout: Layout = None, raw: Raw = False) -> None:
     """Writes a table as OUT.parquet, .arrow or .csv, a batch at a time."""
-    table = _open(file).table(path, where, _split(columns), layout, decode=not raw)
+    table = _table(file, path, where, columns, layout, raw)
     _write(out, table.batches(), table.count() if where is None else None)
+    _note_omitted(table, columns)
+
+
+def _table(file: str, path: str, where: Optional[str], columns: Optional[str], layout: Optional[str], raw: bool) -> hs.Table:
+    return _open(file).table(path, where, _split(columns), layout, decode=not raw, omitted="ignore")
+
+
+def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
+    """Says on standard error what is not in the table, unless the columns were chosen."""
+    if table.omitted and columns is None:
+        print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
 
 
 def _write(out: str, reader: pa.RecordBatchReader, total: Optional[int]) -> None:
@@ -282,7 +296,11 @@ def _maker(out: str) -> Callable[[str, pa.Schema], Any]:
 
 
 @app.command()
-def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None) -> None:
+def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
+         cmap: Annotated[Optional[str], typer.Option(help="A colormap of matplotlib.")] = None,
+         vmin: Annotated[Optional[float], typer.Option(help="The least value shown.")] = None,
+         vmax: Annotated[Optional[float], typer.Option(help="The greatest value shown.")] = None,
+         log: Annotated[bool, typer.Option("--log", help="Scale values by their logarithm.")] = False) -> None:
     """A quick look as a picture: 1-D as a line, N-D as an image of the last two dimensions."""
     found = _single(_open(file), file)[path]
     if not isinstance(found, hs.Dataset):
@@ -292,7 +310,7 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
     except ValueError:
         raise hs.InvalidInputError(f"--index {index}: give whole numbers separated by commas") from None
     with waiting("drawing"):
-        found.plot(out, at)
+        found.plot(out, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log)
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 

@@ -76,6 +76,10 @@ class InternalError(Error, RuntimeError):
     """A fault of Hyperslab's own."""
 
 
+class OmittedColumnsWarning(UserWarning):
+    """Members of a group that are not columns of its table."""
+
+
 _CLASSES: dict[str, type[Error]] = {
     "NotFound": NotFoundError, "InvalidInput": InvalidInputError, "Unsupported": UnsupportedError,
     "Corrupt": CorruptError, "LimitExceeded": LimitExceededError, "Conflict": ConflictError,

@@ -39,11 +39,15 @@ class File(Group):
         return self._file.format
 
     def table(self, path: str | None = None, where: Any = None, columns: list[str] | None = None, layout: str | None = None,
-              decode: bool = True, batch_rows: int = 65536, limit: int | None = None) -> Table:
-        """Arrays at `path` as a table (the root group without a path)."""
+              decode: bool = True, batch_rows: int = 65536, limit: int | None = None, omitted: str = "warn") -> Table:
+        """Arrays at `path` as a table (the root group without a path). Members of a group that are not columns are in
+        `Table.omitted`, and in an `OmittedColumnsWarning` unless `columns` are given; `omitted="error"` makes them an
+        `InvalidInputError`, `omitted="ignore"` no warning."""
         options = {"where": where, "columns": columns, "layout": layout, "decode": decode,
                    "batch_rows": batch_rows, "limit": limit, "file_pattern": self._pattern}
-        return Table(self._natives, path or "/", options)
+        table = Table(self._natives, path or "/", options)
+        table._report_omitted(omitted, 2)
+        return table
 
     def refresh(self) -> None:
         """Reads the file's metadata anew: what a writer has added since shows in this object, and in

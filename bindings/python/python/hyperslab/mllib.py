@@ -1,96 +1,137 @@
 """Datasets as RDDs and matrices of MLlib, under the names that H5Spark gave them.
 
-A row is an index of the first dimension, with the other dimensions flat in it. Rows are read by the
-same reader in the JVM as tables are, and have their true numbers whatever the partitions. Every
-function takes a Spark session (or context), a path (a file, a glob, a folder), a dataset's path, and
-how many partitions to make at most.
+A row is an index of the first dimension, with the other dimensions flat in it. The JVM reads rows with the reader that
+tables have, and numbers them from 0 on through all files, in the order of files and rows, whatever the partitions.
+
+Every function takes a Spark session (or context), what to read, and how many partitions to make at most. What to read is a
+path (a file, a glob, a folder, a list of files) and a dataset's path, or a list of paths; as in H5Spark, a tuple
+`(path, dataset)` may stand for both, alone or in a list. H5Spark's `mode="single"` and `mode="multi"` are accepted, and not
+needed: what is at the path tells.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Sequence
+from typing import Any, Union
 
 import numpy as np
 
-from .errors import UnsupportedError
+from .errors import InvalidInputError, UnsupportedError
 
 __all__ = ["h5read", "h5read_array", "h5read_blockmat", "h5read_coordmat", "h5read_imat", "h5read_irow", "h5read_labeled",
            "h5read_point", "h5read_rowmat", "h5read_vec"]
 
+#: A path, `(path, dataset)`, or a list of them.
+Files = Union[str, "os.PathLike[str]", tuple[Any, str], Sequence[Any]]
 
 _NUMPY = {"tinyint": "i1", "smallint": "i2", "int": "i4", "bigint": "i8", "float": "f4", "double": "f8"}
 
 
-def _java(spark: Any, name: str, path: str, dataset: str, *more: Any, session: bool = True) -> tuple[Any, Any]:
-    """What the Java function of this name returns, with the session's context."""
+def _session(spark: Any) -> Any:
     from pyspark.sql import SparkSession
 
-    ours = spark if isinstance(spark, SparkSession) else SparkSession(spark)
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise UnsupportedError("MLlib's RDDs over Spark Connect, which has none: use a session in the driver's process, or spark.read with layout \"rows\"",
+                               "Unsupported")
+    return spark if isinstance(spark, SparkSession) else SparkSession(spark)
+
+
+def _one(path: Any) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidInputError(f"a file is given as {path!r}: give a path, or (path, dataset)", "InvalidInput")
+    return os.fspath(path)
+
+
+def _files(session: Any, files: Files) -> Any:
+    """What the Java functions take: a text, or a list of texts and of pairs."""
+    if isinstance(files, (str, os.PathLike)):
+        return os.fspath(files)
+    make = session._jvm.java.util.ArrayList
+    paths = make()
+    for one in [files] if isinstance(files, tuple) else files:
+        if isinstance(one, tuple):
+            if len(one) != 2 or not isinstance(one[1], str):
+                raise InvalidInputError(f"a file is given as {one!r}: give a path, or (path, dataset)", "InvalidInput")
+            pair = make()
+            pair.add(_one(one[0]))
+            pair.add(one[1])
+            paths.add(pair)
+        else:
+            paths.add(_one(one))
+    return paths
+
+
+def _java(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, mode: str | None, session: bool = True) -> tuple[Any, Any]:
+    """What the Java function of this name returns, with the session's context."""
+    if mode not in (None, "single", "multi"):
+        raise InvalidInputError(f"mode is {mode!r}: give \"single\" or \"multi\", or leave it out", "InvalidInput")
+    ours = _session(spark)
     function = getattr(ours._jvm.io.hyperslab.spark.mllib.H5Read, name)
-    return ours.sparkContext, function(*((ours._jsparkSession,) if session else ()), str(path), dataset, *more)
+    return ours.sparkContext, function(*((ours._jsparkSession,) if session else ()), _files(ours, files), dataset, *more)
 
 
-def _rdd(spark: Any, name: str, path: str, dataset: str, *more: Any) -> Any:
+def _rdd(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, mode: str | None) -> Any:
     from pyspark.mllib.common import _java2py
 
-    return _java2py(*_java(spark, name, path, dataset, *more))
+    return _java2py(*_java(spark, name, files, dataset, *more, mode=mode))
 
 
-def h5read(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
+def h5read(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
     """Rows as numpy arrays of the dataset's own type (unsigned integers in the next wider one)."""
-    context, element = _java(spark, "element_type", path, dataset, session=False)
+    context, element = _java(spark, "element_type", path, dataset, mode=mode, session=False)
     if element not in _NUMPY:
-        raise UnsupportedError(f"{dataset} has elements of type {element}, which are no numbers of an array")
+        raise UnsupportedError(f"{dataset or path} has elements of type {element}, which are no numbers of an array")
     dtype = np.dtype(_NUMPY[element])
-    return _rdd(spark, "h5read_bytes", path, dataset, partitions).map(lambda row: np.frombuffer(row, dtype))
+    return _rdd(spark, "h5read_bytes", path, dataset, partitions, mode=mode).map(lambda row: np.frombuffer(row, dtype))
 
 
 h5read_array = h5read
 
 
-def h5read_point(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
-    """`(value, key)` for each element; the key is its number in the dataset."""
-    return _rdd(spark, "h5read_point_pairs", path, dataset, partitions)
+def h5read_point(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
+    """`(value, key)` for each element; the key is its number among the elements of all files."""
+    return _rdd(spark, "h5read_point_pairs", path, dataset, partitions, mode=mode)
 
 
-def h5read_vec(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
+def h5read_vec(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
     """Rows as dense vectors."""
-    return _rdd(spark, "h5read_vec", path, dataset, partitions)
+    return _rdd(spark, "h5read_vec", path, dataset, partitions, mode=mode)
 
 
-def h5read_labeled(spark: Any, path: str, dataset: str, label: int = 0, partitions: int | None = None) -> Any:
+def h5read_labeled(spark: Any, path: Files, dataset: str | None = None, label: int = 0, partitions: int | None = None, *, mode: str | None = None) -> Any:
     """Rows as `LabeledPoint`; `label` is the number of the column that is the label."""
-    return _rdd(spark, "h5read_labeled", path, dataset, label, partitions)
+    return _rdd(spark, "h5read_labeled", path, dataset, label, partitions, mode=mode)
 
 
-def h5read_irow(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
+def h5read_irow(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
     """Rows as `IndexedRow`."""
-    return h5read_imat(spark, path, dataset, partitions).rows
+    return h5read_imat(spark, path, dataset, partitions, mode=mode).rows
 
 
-def h5read_imat(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
+def h5read_imat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
     """An `IndexedRowMatrix`."""
     from pyspark.mllib.linalg.distributed import IndexedRowMatrix
 
-    return IndexedRowMatrix(_java(spark, "h5read_imat", path, dataset, partitions)[1])
+    return IndexedRowMatrix(_java(spark, "h5read_imat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_rowmat(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
+def h5read_rowmat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
     """A `RowMatrix`."""
     from pyspark.mllib.linalg.distributed import RowMatrix
 
-    return RowMatrix(_java(spark, "h5read_rowmat", path, dataset, partitions)[1])
+    return RowMatrix(_java(spark, "h5read_rowmat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_coordmat(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
-    """A `CoordinateMatrix` of the elements that are not zero."""
+def h5read_coordmat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
+    """A `CoordinateMatrix` of the elements that are not zero, with the rows and columns of the files."""
     from pyspark.mllib.linalg.distributed import CoordinateMatrix
 
-    return CoordinateMatrix(_java(spark, "h5read_coordmat", path, dataset, partitions)[1])
+    return CoordinateMatrix(_java(spark, "h5read_coordmat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_blockmat(spark: Any, path: str, dataset: str, partitions: int | None = None) -> Any:
+def h5read_blockmat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
     """A `BlockMatrix` of blocks of 1024 by 1024."""
     from pyspark.mllib.linalg.distributed import BlockMatrix
 
-    return BlockMatrix(_java(spark, "h5read_blockmat", path, dataset, partitions)[1], 1024, 1024)
+    return BlockMatrix(_java(spark, "h5read_blockmat", path, dataset, partitions, mode=mode)[1], 1024, 1024)

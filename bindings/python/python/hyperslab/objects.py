@@ -194,8 +194,7 @@ class Dataset(Node):
         fields = [k for k in keys if isinstance(k, str)]
         rest = tuple(k for k in keys if not isinstance(k, str))
         selected = selecting.select(rest or (Ellipsis,), self.shape)
-        values = reading.read(self._file, self._number, self._about["datatype"], selected.axes, selected.box)
-        values = selecting.apply(values, selected)
+        values = reading.select(self._file, self._number, self.name, self._about, selected)
         if fields:
             values = values[fields[0] if len(fields) == 1 else fields]
         scalar = isinstance(values, np.ndarray) and values.ndim == 0 and Ellipsis not in [k for k in rest if k is Ellipsis]
@@ -207,11 +206,13 @@ class Dataset(Node):
             raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
         return TextView(self, encoding, errors)
 
-    def plot(self, out: str | None = None, index: tuple[int, ...] = ()) -> Any:
-        """Draws a quick look (see `hyperslab.plot.plot`)."""
+    def plot(self, out: str | None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
+             vmax: float | None = None, log: bool = False, ax: Any = None) -> Any:
+        """Draws a quick look: one dimension as a line, more as an image of the last two, at `index` of the others. Returns
+        `out` if it is a path, else the matplotlib figure. `hyperslab.plot.plot` describes the options."""
         from .plot import plot
 
-        return plot(self, out, index)
+        return plot(self, out, index, cmap=cmap, vmin=vmin, vmax=vmax, log=log, ax=ax)
 
     def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
         """Reads into `out`; without a copy where the place is contiguous and of the same dtype."""

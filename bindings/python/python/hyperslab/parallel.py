@@ -175,7 +175,7 @@ class WritePlan:
 
     def __init__(self, path: Any, mode: str = "create", *, alignment: int | None = None, writers: int | None = None,
                  factor: int | None = None, durable: bool = True, checksums: bool = False, track_order: bool = False) -> None:
-        """`mode` is "create" (there must be no file), "overwrite" or "append". With `writers` (how many tasks there will
+        """`mode` is "create" (there must be no file), "overwrite" (takes the place of the whole file) or "append". With `writers` (how many tasks there will
         be), `factor` of them share each subfile for the datasets of the plan; the default goes by the file system.
         `durable=False` does not wait for the disk, `checksums=True` records checksums for `verify(values=True)`,
         `track_order=True` the order in which tasks create groups, datasets and attributes."""

@@ -1,67 +1,224 @@
-"""Plot: a quick look at a dataset, as a PNG or a matplotlib figure."""
+"""Plot: a quick look at a dataset, as a picture file or a matplotlib figure."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 
 from .attributes import shown
 from .errors import Error, InvalidInputError
 from .objects import Dataset, make
 from .table import Table
 
-MOST_POINTS = 2000
-"""Of a dimension, no more points are read and drawn than this."""
+#: Cells of a line and, along each dimension, of an image, at most: an image has half as many as it has pixels. Longer
+#: dimensions have several values a cell.
+MAX_LINE_CELLS, MAX_IMAGE_CELLS = 1000, 350
+#: Values that are read at a time.
+BLOCK_VALUES = 1 << 21
+#: A cell is at most this many times as long as coordinates around it lie apart.
+MAX_GAPS = 2.0
+
+Array = np.ndarray[Any, Any]
+
+
+class Picture(Figure):
+    """A figure that a notebook shows, also without `%matplotlib`."""
+
+    def _repr_png_(self) -> bytes:
+        out = io.BytesIO()
+        self.savefig(out, format="png")
+        return out.getvalue()
 
 
 class Coordinate(NamedTuple):
     """What an axis of the picture shows; `known` when the file says where its points lie."""
 
     label: str
-    values: Any
+    values: Array
     known: bool
 
 
-def plot(dataset: Dataset, out: str | None = None, index: tuple[int, ...] = ()) -> Any:
-    """Draws 1-D as a line and N-D as an image of the last two dimensions, at `index` of the others
-    (0 where left out). Coordinates and units are shown where the file has them; long dimensions are
-    thinned. Gives `out` when that is a path, else the matplotlib figure."""
-    from matplotlib.figure import Figure
+class Extremes(NamedTuple):
+    """The least and greatest value of each cell (NaN for none), and the mean of all values."""
 
-    if dataset.ndim == 0 or dataset.dtype.kind not in "iufb" or dataset.size == 0:
-        raise InvalidInputError(f"{dataset.name} is no array of numbers with something in it: choose another", "InvalidInput")
-    leading = max(0, dataset.ndim - 2)
-    if len(index) > leading:
-        raise InvalidInputError(f"{len(index)} indexes, but {dataset.name} has {leading} dimensions beside the two that are drawn", "InvalidInput")
-    fixed = tuple(index) + (0,) * (leading - len(index))
-    steps = [max(1, -(-extent // MOST_POINTS)) for extent in dataset.shape[leading:]]
-    values = _decoded(dataset, (*fixed, *(slice(None, None, step) for step in steps)))
-    axes = [_coordinate(dataset, leading + i, step) for i, step in enumerate(steps)]
+    low: Array
+    high: Array
+    mean: float
 
-    figure = Figure(layout="constrained")
-    picture = figure.subplots()
-    if values.ndim == 1:
-        picture.plot(axes[0].values, values)
-        picture.set(xlabel=axes[0].label, ylabel=_label(dataset, "value"))
+
+def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
+         vmax: float | None = None, log: bool = False, ax: Any = None) -> Any:
+    """Draws one dimension as a line and more as an image of the last two, at `index` of the others (0 if left out).
+    Bytes of shape (..., height, width, 3 or 4) are drawn as a colored image. Coordinates and units are shown if the
+    file has them. `vmin` and `vmax` limit the values shown, `log` scales them by their logarithm, `cmap` is a colormap of
+    matplotlib, `ax` the axes to draw into.
+
+    All values are read. In a line of more than 1,000 and along a dimension of an image of more than 350, several share a
+    cell: a line shows the least and the greatest of them, an image the one of these two that is further from the mean of
+    the whole image, so that no extreme is lost. A colored image shows every n-th pixel.
+
+    Returns `out` if it is a path, else the matplotlib figure. `InvalidInputError` if there are no numbers to draw."""
+    if dataset.dtype.kind not in "iufb" or dataset.size == 0 or dataset.ndim == 0:
+        raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another", "InvalidInput")
+    colored = dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
+    drawn = 3 if colored else min(2, dataset.ndim)
+    leading = dataset.ndim - drawn
+    given = index if isinstance(index, tuple) else (index,)
+    if len(given) > leading:
+        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions beside those that are drawn", "InvalidInput")
+    fixed = given + (0,) * (leading - len(given))
+
+    # An image has two pixels for each cell, so that the frame hides none.
+    figure = Picture(layout="constrained", figsize=(6.4, 4.8) if drawn == 1 else (9, 7)) if ax is None else ax.figure
+    axes = figure.subplots() if ax is None else ax
+    most = MAX_LINE_CELLS if drawn == 1 else MAX_IMAGE_CELLS
+    steps = [-(-extent // most) for extent in dataset.shape[leading:leading + min(2, drawn)]]
+    if colored:
+        key = fixed + tuple(slice(None, None, step) for step in steps)
+        axes.imshow(np.asarray(dataset[key]), extent=(-0.5, dataset.shape[-2] - 0.5, dataset.shape[-3] - 0.5, -0.5))
     else:
-        image = picture.pcolormesh(axes[1].values, axes[0].values, values, shading="nearest")
-        figure.colorbar(image, label=_label(dataset, "value"))
-        picture.set(xlabel=axes[1].label, ylabel=axes[0].label)
-        if not axes[0].known:
-            picture.invert_yaxis()  # without coordinates the first row is at the top, as arrays are printed
-    where = ", ".join(f"{name or f'dimension {i}'} {at}" for i, (name, at) in enumerate(zip(_names(dataset), fixed)))
-    picture.set_title(dataset.name + (f" ({where})" if where else ""))
-    if np.asarray(axes[-1].values).dtype.kind == "M":
-        figure.autofmt_xdate()
+        cells = _extremes(dataset, fixed, steps)
+        coordinates = [_coordinate(dataset, leading + i, step) for i, step in enumerate(steps)]
+        if log and not np.nanmax(cells.high, initial=0) > 0:
+            raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log", "InvalidInput")
+        if np.isnan(cells.high).all():
+            axes.text(0.5, 0.5, "all values are missing", transform=axes.transAxes, ha="center", va="center")
+            axes.set(xticks=[], yticks=[])
+        elif drawn == 1:
+            _line(dataset, axes, coordinates[0], cells, vmin, vmax, log)
+        else:
+            norm = LogNorm(vmin, vmax) if log else None
+            _image(dataset, axes, coordinates, cells, cmap=cmap, norm=norm, **({} if log else {"vmin": vmin, "vmax": vmax}))
+    where = ", ".join(_place(dataset, dimension, at) for dimension, at in enumerate(fixed))
+    axes.set_title(dataset.name + (f" ({where})" if where else ""))
     if out is None:
         return figure
     figure.savefig(out)
     return out
 
 
-def _names(dataset: Dataset) -> tuple[str | None, ...]:
-    return dataset.dims or (None,) * dataset.ndim
+def _line(dataset: Dataset, axes: Any, coordinate: Coordinate, cells: Extremes, vmin: float | None, vmax: float | None, log: bool) -> None:
+    names = _value_names(dataset)
+    if len(cells.low) == dataset.shape[-1]:  # a value a cell
+        where, values = coordinate.values, cells.low
+    else:
+        where, values = np.repeat(coordinate.values, 2), np.stack([cells.low, cells.high], axis=1).reshape(-1)
+    line, = axes.plot(where, values, drawstyle="steps-mid" if names else "default")
+    # A line needs two values: one without neighbors is a point.
+    empty = np.isnan(np.concatenate([[np.nan], values, [np.nan]]))
+    alone = ~empty[1:-1] & empty[:-2] & empty[2:]
+    axes.plot(where[alone], values[alone], "o", color=line.get_color())
+    axes.set(xlabel=coordinate.label, ylabel=_label(dataset, "value"), ylim=(vmin, vmax))
+    if log:
+        axes.set_yscale("log")
+    if names:
+        axes.set_yticks(list(names), list(names.values()))
+    if coordinate.values.dtype.kind == "M":
+        axes.tick_params(axis="x", rotation=30)
+
+
+def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Extremes, **options: Any) -> None:
+    values = np.where(cells.high - cells.mean >= cells.mean - cells.low, cells.high, cells.low)
+    rows, row_edges = _edges(coordinates[0].values)
+    columns, column_edges = _edges(coordinates[1].values)
+    # -1 is a gap between cells.
+    with_gaps = np.where((rows[:, None] < 0) | (columns[None, :] < 0), np.nan, values[np.ix_(rows, columns)])
+    mesh = axes.pcolormesh(column_edges, row_edges, np.ma.masked_invalid(with_gaps), **options)
+    bar = axes.figure.colorbar(mesh, ax=axes, label=_label(dataset, "value"))
+    if names := _value_names(dataset):
+        bar.set_ticks(list(names), labels=list(names.values()))
+    axes.set(xlabel=coordinates[1].label, ylabel=coordinates[0].label)
+    if coordinates[1].values.dtype.kind == "M":
+        axes.tick_params(axis="x", rotation=30)
+    if not coordinates[0].known:
+        axes.invert_yaxis()  # without coordinates the first row is at the top, as arrays are printed
+
+
+def _edges(values: Array) -> tuple[Array, Array]:
+    """The cells along an axis, as positions in `values` (-1: a gap between cells), and their edges. Edges lie halfway
+    between coordinates, but a cell does not reach far into a gap: there the file has no values."""
+    if values.dtype.kind == "M":
+        cells, edges = _edges(values.astype("datetime64[us]").astype(np.int64))
+        return cells, np.rint(edges).astype(np.int64).astype("datetime64[us]")
+    places = values.astype(float)
+    if len(places) == 1:
+        return np.array([0]), np.array([places[0] - 0.5, places[0] + 0.5])
+    gaps = np.abs(np.diff(places))
+    around = [np.sort(gaps[max(0, i - 2):i + 2]) for i in range(len(places))]
+    limit = MAX_GAPS * np.array([near[(len(near) - 1) // 2] for near in around])
+    sign = np.sign(places[1] - places[0])
+    before = np.minimum(np.append(gaps[0], gaps), limit) / 2
+    after = np.minimum(np.append(gaps, gaps[-1]), limit) / 2
+    found, borders = [0], [places[0] - sign * before[0]]
+    for i in range(1, len(places)):
+        end, begin = places[i - 1] + sign * after[i - 1], places[i] - sign * before[i]
+        borders.append(end)
+        if abs(begin - end) > 1e-6 * gaps[i - 1]:
+            found.append(-1)
+            borders.append(begin)
+        found.append(i)
+    return np.array(found), np.array([*borders, places[-1] + sign * after[-1]])
+
+
+def _extremes(dataset: Dataset, fixed: tuple[int, ...], steps: list[int]) -> Extremes:
+    """The least and greatest values of the cells of the picture, of so many `steps` each, read a block at a time."""
+    shape = dataset.shape[len(fixed):]
+    counts = [-(-extent // step) for extent, step in zip(shape, steps)]
+    low, high = np.full(counts, np.nan), np.full(counts, np.nan)
+    total, number = 0.0, 0
+    for block in _blocks(shape, steps):
+        values = _decoded(dataset, (*fixed, *block))
+        # Whole cells: what is beyond the end is missing.
+        values = np.pad(values, [(0, -extent % step) for extent, step in zip(values.shape, steps)], constant_values=np.nan)
+        split = values.reshape([n for extent, step in zip(values.shape, steps) for n in (extent // step, step)])
+        cells = tuple(slice(part.start // step, -(-part.stop // step)) for part, step in zip(block, steps))
+        for cell_values, reduce in ((low, np.fmin.reduce), (high, np.fmax.reduce)):
+            reduced = split
+            for axis in range(1, len(shape) + 1):  # the slow dimension first: there are fewer values for the fast one then
+                reduced = reduce(reduced, axis=axis)
+            cell_values[cells] = reduced
+        total, number = total + float(np.nansum(values)), number + int(np.count_nonzero(~np.isnan(values)))
+    return Extremes(low, high, total / number if number else 0.0)
+
+
+def _blocks(shape: tuple[int, ...], steps: list[int]) -> Iterator[tuple[slice, ...]]:
+    """Boxes of whole cells, of about `BLOCK_VALUES` values each."""
+    if len(shape) == 1:
+        yield from ((part,) for part in _parts(shape[0], steps[0], BLOCK_VALUES))
+        return
+    columns = _parts(shape[1], steps[1], max(1, BLOCK_VALUES // steps[0]))
+    for part in columns:
+        for rows in _parts(shape[0], steps[0], max(1, BLOCK_VALUES // (part.stop - part.start))):
+            yield rows, part
+
+
+def _parts(extent: int, step: int, aim: int) -> list[slice]:
+    """Ranges of whole steps, `aim` long or a step."""
+    length = max(step, aim // step * step)
+    return [slice(start, min(start + length, extent)) for start in range(0, extent, length)]
+
+
+def _place(dataset: Dataset, dimension: int, at: int) -> str:
+    """Where the picture lies along a dimension that it does not show: its coordinate there, else the index."""
+    name = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
+    coordinate = _coordinate(dataset, dimension, 1)
+    if not coordinate.known:
+        return f"{name} {at}"
+    value = coordinate.values[at]
+    return f"{name} = {np.datetime_as_string(value, 's') if coordinate.values.dtype.kind == 'M' else f'{value:g}'}"
+
+
+def _value_names(dataset: Dataset) -> dict[int, str]:
+    """Names of the values of an enumeration."""
+    datatype = dataset._about["datatype"]
+    if datatype["class"] != "enum":
+        return {}
+    return {int(value): str(name) for name, value in datatype["members"]}
 
 
 def _label(dataset: Dataset, otherwise: str) -> str:
@@ -71,24 +228,25 @@ def _label(dataset: Dataset, otherwise: str) -> str:
     return f"{name} [{shown(attrs['units'])}]" if "units" in attrs else name
 
 
-def _decoded(dataset: Dataset, key: tuple[Any, ...]) -> np.ma.MaskedArray[Any, Any]:
-    """The values as numbers: missing ones masked, packed ones unpacked (CF conventions 2.5.1 and 8.1)."""
+def _decoded(dataset: Dataset, key: tuple[Any, ...]) -> Array:
+    """The values as floats: missing and infinite ones NaN, packed ones unpacked (CF conventions 2.5.1 and 8.1)."""
     raw = np.asarray(dataset[key])
     attrs = dataset.attrs
-    mask = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)
+    missing = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)
     for name in ("_FillValue", "missing_value"):
         if name in attrs:
-            mask |= np.isin(raw, np.asarray(attrs[name]))
+            missing |= np.isin(raw, np.asarray(attrs[name]))
     scale, offset = (float(np.ravel(attrs[name])[0]) if name in attrs else neutral for name, neutral in (("scale_factor", 1.0), ("add_offset", 0.0)))
-    return np.ma.MaskedArray(raw.astype(float) * scale + offset, mask)
+    return np.where(missing, np.nan, raw.astype(float) * scale + offset)
 
 
 def _coordinate(dataset: Dataset, dimension: int, step: int) -> Coordinate:
-    """The coordinate of a dimension where it has a usable one, else its indexes."""
+    """The coordinate of the cells of a dimension if it has a usable one, else their indexes."""
     extent = dataset.shape[dimension]
     name, number = dataset._about["dims"][dimension] if dataset._about["dims"] else (None, None)
     label = name or f"dimension {dimension}"
-    unknown = Coordinate(label, np.arange(0, extent, step), False)
+    middle = np.minimum(np.arange(0, extent, step) + step // 2, extent - 1)
+    unknown = Coordinate(label, middle, False)
     if number is None:
         return unknown
     scale = make(dataset._file, number, dataset._file.describe(number)["path"])
@@ -98,8 +256,8 @@ def _coordinate(dataset: Dataset, dimension: int, step: int) -> Coordinate:
         column = Table([scale._file], scale.name, {}).to_arrow().column(0)
     except Error:
         return unknown  # a coordinate that no column can hold leaves the picture with indexes
-    values = column.to_numpy()[::step]
+    values = column.to_numpy()
     # Only in order can the cells' borders be drawn between them.
-    if column.null_count or not (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1])):
+    if column.null_count or values.dtype.kind not in "iufM" or not (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1])):
         return unknown
-    return Coordinate(label if values.dtype.kind == "M" else _label(scale, label), values, True)
+    return Coordinate(label if values.dtype.kind == "M" else _label(scale, label), values[middle], True)

@@ -7,11 +7,50 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, odd_numbers, references
+from . import _native, odd_numbers, references, selecting
 from .dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
 from .errors import LimitExceededError
+from .selecting import Selected, apply
 
 Axis = "tuple[int, int, int] | list[int]"
+
+
+#: Bytes of values that are read at a time for a mask.
+_SLAB_BYTES = 32 << 20
+
+
+def select(file: _native.File, number: int, name: str, about: dict[str, Any], selected: Selected) -> np.ndarray[Any, Any]:
+    """The selected values of the dataset called `name`."""
+    try:
+        if selected.mask is not None:
+            return _masked(file, number, about, selected.mask)
+        return apply(read(file, number, about["datatype"], selected.axes, selected.box), selected)
+    except MemoryError as error:
+        if isinstance(error, LimitExceededError):
+            raise
+        raise LimitExceededError(f"an array of shape {selected.shape} exceeds the memory of this machine: read it in parts", "LimitExceeded", file.path, name) from None
+
+
+def _masked(file: _native.File, number: int, about: dict[str, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements of a mask, read part by part, so that little more than the result is in memory."""
+    datatype = about["datatype"]
+    row = max(datatype["size"] * int(np.prod(mask.shape[1:], dtype=object)), 1)
+    chunk = about["chunks"][0] if about["chunks"] else 1
+    rows = -(-max(_SLAB_BYTES // row, 1) // chunk) * chunk
+    out: np.ndarray[Any, Any] | None = None
+    done = 0
+    for axes, part in selecting.slabs(mask, rows):
+        chosen = mask[part]
+        values = read(file, number, datatype, axes, chosen.shape)[chosen]
+        if out is None:
+            out = np.empty((int(np.count_nonzero(mask)), *values.shape[1:]), dtype=values.dtype)
+        out[done:done + len(values)] = values
+        done += len(values)
+    if out is None:
+        # The dtype and shape of no elements.
+        empty = (0,) * mask.ndim
+        return read(file, number, datatype, [(0, 0, 1)] * mask.ndim, empty)[np.zeros(empty, dtype=bool)]
+    return out
 
 
 def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -19,12 +58,9 @@ def read(file: _native.File, number: int, datatype: dict[str, Any], axes: list[A
     count = int(np.prod(shape, dtype=object))
     # numpy multiplies extents even where one of them is 0.
     most = datatype["size"] * int(np.prod([max(extent, 1) for extent in shape], dtype=object))
-    try:
-        if most > sys.maxsize:
-            raise MemoryError
-        raw = np.empty(count * datatype["size"], dtype=np.uint8)
-    except MemoryError:
-        raise LimitExceededError(f"an array of shape {shape} exceeds the memory of this machine: read it in parts", "LimitExceeded") from None
+    if most > sys.maxsize:
+        raise MemoryError
+    raw = np.empty(count * datatype["size"], dtype=np.uint8)
     heap = file.read_into(number, axes, raw.ctypes.data, raw.nbytes)
     return convert(raw, datatype, shape, heap, file)
 

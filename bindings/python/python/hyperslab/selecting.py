@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from .errors import InvalidInputError
 
 
 class Selected(NamedTuple):
-    """`axes` to read, the `box` they give, then `pick` (per axis, or None) and the `shape` of the result."""
+    """`axes` to read, the `box` they give, and the `shape` of the result. `pick` has for each axis a slice (as it was read),
+    0 (dropped) or, of a list that is not increasing, the places of its indexes among those that were read."""
 
     axes: list[Any]
     box: tuple[int, ...]
@@ -74,8 +76,11 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
         elif indices.dtype.kind not in "iu":
             raise InvalidInputError("an index list holds integers or booleans", "InvalidInput")
         _check(indices, extent)
-        unique, back = np.unique(np.where(indices < 0, indices + extent, indices), return_inverse=True)
-        return [int(i) for i in unique], back, len(indices), True
+        indices = np.where(indices < 0, indices + extent, indices)
+        if not len(indices) or bool((indices[1:] > indices[:-1]).all()):
+            return _runs(indices), slice(None), len(indices), True
+        unique, back = np.unique(indices, return_inverse=True)
+        return unique.tolist(), back, len(indices), True
     try:
         index = operator.index(key)
     except TypeError:
@@ -84,17 +89,38 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
     return (index % extent, 1, 1), 0, 1, False
 
 
+def _runs(indices: np.ndarray[Any, Any]) -> Any:
+    """Increasing indexes as an axis: a range if they lie side by side."""
+    if len(indices) and int(indices[-1]) - int(indices[0]) + 1 == len(indices):
+        return int(indices[0]), len(indices), 1
+    return indices.tolist()
+
+
 def _check(indices: np.ndarray[Any, Any], extent: int) -> None:
     for bad in indices[(indices < -extent) | (indices >= extent)][:1]:
         raise IndexError(f"index {bad} is outside of a dimension of {extent}")
 
 
 def apply(values: np.ndarray[Any, Any], selected: Selected) -> np.ndarray[Any, Any]:
-    """What was read, as the key asked for it."""
-    if selected.mask is not None:
-        return np.asarray(values[selected.mask])
-    for dimension in reversed(range(len(selected.pick))):
-        picked = selected.pick[dimension]
-        if not isinstance(picked, slice):
-            values = np.take(values, picked, axis=dimension)
+    """What was read of a selection without a mask, as the key asked for it. Only lists that are not increasing copy."""
+    kept = [axis for axis, picked in enumerate(selected.pick) if isinstance(picked, slice) or np.ndim(picked)]
+    inner = values.shape[len(selected.pick):]
+    values = values.reshape([values.shape[axis] for axis in kept] + list(inner))
+    for dimension, axis in enumerate(kept):
+        if not isinstance(selected.pick[axis], slice):
+            values = np.take(values, selected.pick[axis], axis=dimension)
     return values
+
+
+def slabs(mask: np.ndarray[Any, Any], rows: int) -> Iterator[tuple[list[tuple[int, int, int]], tuple[slice, ...]]]:
+    """The parts of an array that hold all elements of a mask, in their order: each as axes to read and as slices of the mask.
+    A part is the box of the mask's elements in `rows` rows, which begin at a multiple of `rows`."""
+    for first in range(0, mask.shape[0], rows):
+        part = mask[first:first + rows]
+        bounds = []
+        for axis in range(mask.ndim):
+            some = np.flatnonzero(part.any(axis=tuple(other for other in range(mask.ndim) if other != axis)))
+            bounds.append((int(some[0]), int(some[-1]) + 1) if len(some) else (0, 0))
+        if bounds[0][1]:
+            bounds[0] = (first + bounds[0][0], first + bounds[0][1])
+            yield [(start, stop - start, 1) for start, stop in bounds], tuple(slice(start, stop) for start, stop in bounds)

@@ -6,66 +6,59 @@ from typing import Any
 
 import duckdb
 
-from .errors import Error, InvalidInputError, UnsupportedError
+from .errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
 from .file import File, open
-from .objects import Dataset, Group
-
-
-def _paths(group: Group, prefix: str, seen: frozenset[int]) -> list[str]:
-    found: list[str] = []
-    for name, _, number, _ in group._links():
-        if number is None:
-            if _leads_to_a_dataset(group, name):
-                found.append(prefix + name)
-            continue
-        if number in seen:
-            continue
-        about = group._file.describe(number)
-        if about["kind"] in ("dataset", "group"):
-            found.append(prefix + name)
-        if about["kind"] == "group":
-            found += _paths(Group(group._file, number, "/" + prefix + name), f"{prefix}{name}/", seen | {number})
-    return found
-
-
-def _leads_to_a_dataset(group: Group, name: str) -> bool:
-    """Whether a soft or external link can be followed to a dataset; below other groups nothing is looked for."""
-    try:
-        return isinstance(group[name], Dataset)
-    except Error:
-        return False
-
-
-def _views(paths: list[str]) -> tuple[dict[str, str], list[str]]:
-    """The path behind each view, and the names that stand for several paths. A view is named by its
-    path, and by its last part where no other has it. SQL takes upper and lower case for the same."""
-    full: dict[str, set[str]] = {}
-    short: dict[str, set[str]] = {}
-    for path in paths:
-        full.setdefault(path.lower(), set()).add(path)
-        short.setdefault(path.rsplit("/", 1)[-1].lower(), set()).add(path)
-    names = short | full  # a whole path comes before a last part
-    views = {next(iter(found)) if name in full else next(iter(found)).rsplit("/", 1)[-1]: next(iter(found))
-             for name, found in names.items() if len(found) == 1}
-    return views, [f"{name} may be {' or '.join(sorted(found))}" for name, found in names.items() if len(found) > 1]
+from .table import Table
+from .views import View, asks_for_views, counted, explained, names_of, object_paths, words_of
 
 
 def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
-    """The rows of `query` as a DuckDB relation. A view is named by its path without the leading
-    slash (`"a/b"`), and by its last part where that is unambiguous; only views that the query names are made."""
+    """The rows of `query` as a DuckDB relation. A view is named by its path without the leading slash (`"a/b"`), and by
+    its last part if that is unambiguous. Of several files, the views are the objects of the first, with the rows of all.
+
+    Raises `InvalidInputError` for a query that DuckDB refuses; it says why a view or a column is missing. Warns
+    (`OmittedColumnsWarning`) of members of a group that are not columns of its view."""
     file = files if isinstance(files, File) else open(files)
-    paths = _paths(file.files[0], "", frozenset({0}))
-    views, ambiguous = _views(paths)
+    names = names_of(object_paths(file.files[0]))
     connection = duckdb.connect(config={"python_enable_replacements": False})
-    asked = query.lower()
-    refused = [what for what in ambiguous if what.split(" may be ")[0] in asked]
-    for name, path in views.items():
-        if name.lower() in asked:
-            try:
-                connection.register(name, file.table("/" + path).dataset())
-            except (InvalidInputError, UnsupportedError) as error:
-                refused.append(f"{name}: {error}")
+    everything = asks_for_views(query)
+    used = _tables_of(connection, query)
+    refused: dict[str, str] = {}
+    omitted: dict[str, str] = {}
+    tables: dict[str, Table] = {}
+    views: list[View] = []
+    for word in names.paths if everything else words_of(query):
+        if word not in names.paths:
+            continue
+        name, path = names.paths[word]
+        try:
+            table = tables[word] = file.table("/" + path, omitted="ignore")
+            if everything and name.rsplit("/", 1)[-1] == name and name != path:
+                continue  # a short name of what is listed by its path
+            views.append(View(table))
+            connection.register(name, views[-1])
+        except (InvalidInputError, UnsupportedError, CorruptError, LimitExceededError, NotFoundError) as error:
+            refused[word] = error.message
+            continue
+        omitted |= {member: f"in {path} it {reason}" for member, reason in table.omitted.items()}
     try:
-        return connection.sql(query)
+        only = counted(query)
+        if only is not None and only[0] in tables:
+            # From metadata: DuckDB would go through all rows, and a small file may claim any number of them.
+            alias = only[1].replace('"', '""')
+            return connection.sql(f'select {tables[only[0]].count()}::bigint as "{alias}"')
+        relation = connection.sql(query)
     except duckdb.Error as error:
-        raise InvalidInputError(f"{' '.join(str(error).split())}; views: {', '.join(paths[:20])}{'; ' + '; '.join(refused) if refused else ''}", "InvalidInput") from None
+        raise InvalidInputError(explained(error, names, refused, omitted, views), "InvalidInput") from None
+    for word in [] if everything else tables:
+        if used is None or word in used:
+            tables[word]._report_omitted("warn", 2)
+    return relation
+
+
+def _tables_of(connection: duckdb.DuckDBPyConnection, query: str) -> set[str] | None:
+    """The tables of a query, in lower case; `None` if DuckDB cannot tell before it knows their columns."""
+    try:
+        return {name.lower() for name in connection.get_table_names(query)}
+    except duckdb.Error:
+        return None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from . import _native
-from .errors import InvalidInputError, UnsupportedError
+from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 
 
 def _batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
@@ -49,6 +50,13 @@ class Split:
         return self.batches(threads).read_all()
 
 
+def listed(omitted: Mapping[str, str]) -> str:
+    """The first few names with their reasons."""
+    shown = [f"{name} {reason}" for name, reason in omitted.items()][:8]
+    more = len(omitted) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
 class Table:
     """A planned scan."""
 
@@ -72,6 +80,22 @@ class Table:
     def schema(self) -> pa.Schema:
         """Columns and their types."""
         return pa.schema(self._plan)
+
+    @property
+    def omitted(self) -> dict[str, str]:
+        """Members of the group that are not columns, and why: `{"cell_type": "is a group"}`."""
+        return dict(self._plan.omitted())
+
+    def _report_omitted(self, how: str, stacklevel: int) -> None:
+        """Warns of what is left out, or raises, if the columns were not chosen by name."""
+        if how not in ("warn", "error", "ignore"):
+            raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore", "InvalidInput")
+        if how == "ignore" or (how == "warn" and self._options.get("columns") is not None) or not self.omitted:
+            return
+        message = f"{listed(self.omitted)} (table {self._path} of {self._files[0].path})"
+        if how == "error":
+            raise InvalidInputError(f"not columns: {message}", "InvalidInput")
+        warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
 
     def batches(self) -> pa.RecordBatchReader:
         """The record batches, one after the other."""
@@ -162,4 +186,5 @@ class Table:
         return self._plan.__arrow_c_schema__()
 
     def __repr__(self) -> str:
-        return f"<Table of {self._path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}"
+        omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
+        return f"<Table of {self._path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"

@@ -187,6 +187,7 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
     """Writes Arrow data as HDF5 and gives the number of rows. `source` is a table, a record batch, a list of them, or
     whatever has an Arrow stream (Polars, DuckDB, `hs.open(…).table(…)`); batches are written as they come.
 
+    `mode="w"` takes the place of a file of this name with all that it holds, `mode="x"` conflicts with it.
     `layout="columns"` makes a dataset of each column in `group`; `"records"` one compound dataset called `group`.
     Times become counts with CF's `units`. Nulls and types that HDF5 has not are refused by name."""
     reader = _reader(source)

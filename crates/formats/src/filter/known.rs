@@ -15,11 +15,14 @@ pub(super) mod id {
     pub const BITSHUFFLE: u16 = 32008;
     pub const ZFP: u16 = 32013;
     pub const ZSTD: u16 = 32015;
+    // These round values before they are compressed: what is stored is what was meant.
+    pub const BITGROOM: u16 = 32022;
+    pub const GRANULAR_BITROUND: u16 = 32023;
     pub const BLOSC2: u16 = 32026;
 }
 
 /// Names of registered filters, for people and for refusals.
-pub(super) const NAMES: [(u16, &str); 38] = [
+pub(super) const NAMES: [(u16, &str); 39] = [
     (id::DEFLATE, "deflate"),
     (id::SHUFFLE, "shuffle"),
     (id::FLETCHER32, "fletcher32"),
@@ -49,8 +52,8 @@ pub(super) const NAMES: [(u16, &str); 38] = [
     (32019, "jpeg"),
     (32020, "vbz"),
     (32021, "fapec"),
-    (32022, "bitgroom"),
-    (32023, "granular-bitround"),
+    (id::BITGROOM, "bitgroom"),
+    (id::GRANULAR_BITROUND, "granular-bitround"),
     (32024, "sz3"),
     (32025, "delta-rice"),
     (id::BLOSC2, "blosc2"),
@@ -58,6 +61,7 @@ pub(super) const NAMES: [(u16, &str); 38] = [
     (32028, "sperr"),
     (32029, "terse-prolix"),
     (32030, "ffmpeg"),
+    (32033, "htj2k"),
 ];
 
 /// Whether this crate decodes the filter itself.
@@ -77,6 +81,8 @@ pub(super) fn is_built_in(id: u16) -> bool {
                 | id::BITSHUFFLE
                 | id::ZFP
                 | id::ZSTD
+                | id::BITGROOM
+                | id::GRANULAR_BITROUND
                 | id::BLOSC2
     )
 }

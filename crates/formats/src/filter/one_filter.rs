@@ -76,6 +76,13 @@ impl Filter {
             id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
             id::ZFP => zfp::decode(input, &self.parameters, most, out),
             id::ZSTD => zstd::decode(input, most, out),
+            id::BITGROOM | id::GRANULAR_BITROUND if input.len() > most => {
+                Err(Error::corrupt(format!("{} bytes where at most {most} belong", input.len())))
+            }
+            id::BITGROOM | id::GRANULAR_BITROUND => {
+                out.extend_from_slice(input);
+                Ok(())
+            }
             id::BLOSC2 => blosc2::decode(input, most, out),
             _ => match registry::find(self.id) {
                 Some(decoder) => {

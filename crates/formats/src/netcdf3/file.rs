@@ -200,7 +200,8 @@ impl ArrayFile for Netcdf3File {
             let offset = within.and_then(|n| n.checked_add(place.begin)).ok_or_else(beyond)?;
             if offset.checked_add(length).is_none_or(|end| end > self.storage.len()) {
                 return Err(Error::corrupt(format!(
-                    "{length} bytes of data begin here but the file ends at byte {}: it is truncated",
+                    "{length} bytes of data begin here but the file ends at byte {}: it is truncated, or was made without fill values \
+                     and never written as far; other variables can be read",
                     self.storage.len()
                 ))
                 .at_offset(offset));

@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
     fn items(&mut self, least: u64) -> Result<u64> {
         let count = self.count()?;
         if count > u64::from(u32::MAX) || count.checked_mul(least).is_none() {
-            return Err(self.corrupt(format!("a list of {count} entries")));
+            return Err(self.corrupt(format!("the header gives a list {count} entries, which is more than it can have")));
         }
         Ok(count)
     }
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
             9 if newer => integer(4, false),
             10 if newer => integer(8, true),
             11 if newer => integer(8, false),
-            _ => return Err(self.corrupt(format!("netCDF type {code}"))),
+            _ => return Err(self.corrupt(format!("the header gives a variable or attribute the type {code}, which netCDF does not have"))),
         })
     }
 

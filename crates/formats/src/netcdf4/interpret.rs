@@ -7,12 +7,13 @@ use hyperslab_array::Dataspace;
 
 use super::attribute;
 use super::fill::default_fill;
+use super::phony;
 use super::scales::{NO_VARIABLE, by_address, is_scale, last_part};
 use crate::{Content, Dataset, Dimension, DimensionScale, LinkTarget, Object, ObjectId, Tree};
 
 /// Attributes that only the library reads.
-const BOOKKEEPING: [&str; 6] =
-    ["_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "REFERENCE_LIST", "DIMENSION_LIST"];
+const BOOKKEEPING: [&str; 8] =
+    ["_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "REFERENCE_LIST", "DIMENSION_LIST", "CLASS", "NAME"];
 
 /// What the library puts before a variable that has a dimension's name but is not its coordinates.
 const NON_COORDINATE: &str = "_nc4_non_coord_";
@@ -75,12 +76,10 @@ pub fn interpret(tree: &mut Tree) {
     }
     attach_coordinates(tree);
     declare_dimensions(tree, &scales, &extents);
-    let is_dimension_scale: Vec<bool> = tree.objects.iter().map(is_scale).collect();
-    for (object, scale) in tree.objects.iter_mut().zip(is_dimension_scale) {
-        object.attributes.retain(|attribute| {
-            let name = attribute.name.as_str();
-            !(BOOKKEEPING.contains(&name) || scale && ["CLASS", "NAME"].contains(&name))
-        });
+    let first = by_dimension_id.keys().max().map_or(0, |id| id.saturating_add(1)).max(scales.iter().flatten().count() as u64);
+    phony::name_dimensions(tree, first);
+    for object in &mut tree.objects {
+        object.attributes.retain(|attribute| !BOOKKEEPING.contains(&attribute.name.as_str()));
         if let Some((parent, name)) = object.path.rsplit_once('/')
             && let Some(name) = name.strip_prefix(NON_COORDINATE)
         {
@@ -128,10 +127,8 @@ fn describe(
             dimension: DimensionScale { name: Some(scale.name.clone()), scale: scale.coordinates.then_some(scale.id) },
             scale: Some(scale.id.0),
         },
-        None => Described {
-            dimension: DimensionScale { name: Some(format!("phony_dim_{axis}")), scale: None },
-            scale: None,
-        },
+        // To be named after it is known what the group's other variables have.
+        None => Described { dimension: DimensionScale::default(), scale: None },
     });
     Some(described.collect())
 }

@@ -3,6 +3,7 @@
 mod attribute;
 mod fill;
 mod interpret;
+mod phony;
 mod scales;
 
 pub use interpret::{interpret, is_netcdf4};

@@ -71,9 +71,11 @@ impl Convention {
             missing.extend(default_fill.map(|fill| reinterpret(fill, &stored, unsigned)));
         }
         missing.extend(list("missing_value")?);
+        // Limits that the stored type cannot hold say nothing of its values: those of unpacked or unsigned values, mostly.
+        let limit = |name: &str| one(name).map(|limit| limit.filter(|limit| is_held(limit, &stored)));
         let range: Vec<Number> = list("valid_range")?;
         let (low, high) = match range.as_slice() {
-            [low, high] => (Some(*low), Some(*high)),
+            [low, high] if is_held(low, &stored) && is_held(high, &stored) => (Some(*low), Some(*high)),
             _ => (None, None),
         };
         let factor = |name: &str| match find(name) {
@@ -96,9 +98,9 @@ impl Convention {
             (None, None) => TimeUnits::parse(&units, None),
         });
         let convention = Self {
-            valid_min: low.or(one("valid_min")?),
-            valid_max: high.or(one("valid_max")?),
-            stored,
+            valid_min: low.or(limit("valid_min")?),
+            valid_max: high.or(limit("valid_max")?),
+            stored: stored.clone(),
             unsigned,
             missing,
             scale,
@@ -246,6 +248,18 @@ fn as_unsigned(data_type: &DataType) -> DataType {
 fn bits_as(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let data = array.to_data().into_builder().data_type(to.clone()).build().map_err(arrow)?;
     Ok(arrow_array::make_array(data))
+}
+
+/// Whether a limit is a value of the stored type; for floats, which round it, whether it is a number at all.
+fn is_held(limit: &Number, stored: &DataType) -> bool {
+    let Some(bits) = stored.primitive_width().filter(|_| stored.is_integer()).map(|width| 8 * width) else {
+        return !limit.as_f64().is_nan();
+    };
+    let values = if stored.is_signed_integer() { -(1i128 << (bits - 1))..1i128 << (bits - 1) } else { 0..1i128 << bits };
+    match limit {
+        Number::Integer(value) => values.contains(value),
+        Number::Float(value) => value.fract() == 0.0 && (values.start as f64..values.end as f64).contains(value),
+    }
 }
 
 /// A signed constant beside `_Unsigned` values stands for its bits.

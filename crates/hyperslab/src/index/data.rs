@@ -109,7 +109,9 @@ fn stale() -> Error {
 fn key_of_bits(key_type: KeyType, bits: u64) -> u64 {
     let sign = 1u64 << (8 * key_type.width() - 1);
     match key_type {
-        KeyType::Boolean | KeyType::Unsigned(_) => bits,
+        // Whatever is not zero is true.
+        KeyType::Boolean => u64::from(bits != 0),
+        KeyType::Unsigned(_) => bits,
         KeyType::Signed(_) => bits ^ sign,
         KeyType::Float(_) if bits & sign == 0 => bits | sign,
         KeyType::Float(_) => !bits & (sign | (sign - 1)),

@@ -144,7 +144,7 @@ impl Values<'_> {
             NullBuffer::new(BooleanBuffer::from(valid))
         });
         if self.key_type == KeyType::Boolean {
-            let values: BooleanBuffer = found.iter().map(|bits| Into::<u64>::into(*bits) == 1).collect();
+            let values: BooleanBuffer = found.iter().map(|bits| Into::<u64>::into(*bits) != 0).collect();
             return Ok(std::sync::Arc::new(BooleanArray::new(values, valid)));
         }
         let data_type = self.column.column.field().data_type().clone();

@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::QueryRequest;
 use crate::File;
-use crate::scan::{capture_column, column_names, expand, file_column_names, matched_file, natural};
+use crate::scan::{capture_column, column_names, expand, file_column_names, is_literal, matched_file, natural};
 
 /// A group (or a dataset of compounds) of a file, and what was matched.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct Places<'a> {
 
 /// The steps of a request: files in the given order, paths in natural order (`Step#2` before `Step#10`).
 pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>> {
-    let pattern = Pattern::new(&request.group)?;
+    let pattern = Pattern::new(files, &request.group)?;
     let mut found = Places { names: request.file_pattern.as_deref().map(file_column_names).unwrap_or_default(), places: Vec::new() };
     found.names.extend(request.file_captures.iter().map(|(name, _)| name.clone()));
     for name in pattern.names() {
@@ -64,24 +64,27 @@ impl Places<'_> {
 }
 
 enum Pattern {
+    Literal(String),
     Wildcards(String),
     Expression(Regex),
 }
 
 impl Pattern {
-    fn new(group: &str) -> Result<Self> {
+    fn new(files: &[File], group: &str) -> Result<Self> {
         Ok(match group.strip_prefix("re:") {
             // The whole path, as in Python's `fullmatch`.
             Some(expression) => Self::Expression(
                 Regex::new(&format!("^(?:{expression})$"))
                     .map_err(|error| Error::invalid_input(format!("{expression:?} is no regular expression: {error}")))?,
             ),
+            None if is_literal(files, group) => Self::Literal(group.to_owned()),
             None => Self::Wildcards(group.to_owned()),
         })
     }
 
     fn names(&self) -> Vec<String> {
         match self {
+            Self::Literal(_) => Vec::new(),
             Self::Wildcards(group) => column_names(group),
             Self::Expression(expression) => {
                 let mut unnamed = 0;
@@ -101,6 +104,7 @@ impl Pattern {
 
     fn paths(&self, file: &File) -> Result<Vec<(String, Vec<String>)>> {
         match self {
+            Self::Literal(group) => Ok(vec![(group.clone(), Vec::new())]),
             Self::Wildcards(group) => expand(file, group),
             Self::Expression(expression) => {
                 let groups = file.tree().objects.iter().filter(|object| matches!(object.content, Content::Group(_)));

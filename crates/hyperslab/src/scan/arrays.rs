@@ -135,7 +135,7 @@ impl Arrays {
             return Err(malformed("two columns of one name"));
         }
         let (shape, chunk_shape) = (self.shape.clone(), self.chunk_shape.clone());
-        Ok(Segment { file: file.clone(), opened: opened.clone(), path: self.path.clone(), shape, chunk_shape, columns, coordinate_parts, named: true })
+        Ok(Segment { file: file.clone(), opened: opened.clone(), path: self.path.clone(), shape, chunk_shape, columns, coordinate_parts, named: true, omitted: Vec::new() })
     }
 }
 

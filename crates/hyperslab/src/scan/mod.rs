@@ -3,9 +3,11 @@
 mod aggregate;
 mod arrays;
 mod batches;
+mod builder;
 mod by_index;
 mod chunks;
 mod gather;
+mod members;
 mod narrow;
 mod pipeline;
 mod plan;
@@ -25,11 +27,12 @@ mod wildcard;
 mod window;
 
 pub(crate) use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
-pub(crate) use table::{expand, natural};
+pub(crate) use table::{expand, is_literal, natural};
 pub(crate) use wildcard::{column_names, file_column_names, matched_file};
 
 pub use aggregate::{Extremes, Number, Rule, Summary};
 pub use batches::Batches;
+pub use members::Omitted;
 pub(crate) use by_index::ColumnByIndex;
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use request::{Layout, ScanRequest};

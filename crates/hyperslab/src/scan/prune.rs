@@ -139,7 +139,10 @@ type PlacedIndex = (Arc<dyn ColumnIndex>, Option<Arc<Place>>);
 pub(super) fn index_of(segment: &Segment, source: &Source) -> Option<PlacedIndex> {
     let pruner = segment.file.session().pruner();
     match source {
-        Source::Variable { dataset, column, per_row: None } => Some((pruner.column(&segment.file, *dataset, column)?, None)),
+        // An index is of the dataset's own elements, not of text that is put together from them.
+        Source::Variable { dataset, column, per_row: None } if segment.file.dataset(*dataset).is_ok_and(|d| d.datatype.size() == column.datatype().size()) => {
+            Some((pruner.column(&segment.file, *dataset, column)?, None))
+        }
         Source::Placed { dataset, column, place } => Some((pruner.column(&place.file, *dataset, column)?, Some(place.clone()))),
         _ => None,
     }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Axis, Dataspace, Datatype, Error, Result, Selection};
+use hyperslab_array::{Axis, Error, Result, Selection};
 use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
 
 use super::Layout;
-use crate::columns::{Column, Decoding, attributes_of};
-use crate::{Cancellation, File, Found};
+use super::builder::Builder;
+use super::members::Omitted;
+use crate::columns::{Column, Decoding};
+use crate::{Cancellation, File};
 
 /// Where a table column's values come from.
 #[derive(Debug, Clone)]
@@ -19,7 +21,8 @@ pub(crate) enum Source {
     Index { axis: usize },
     /// The value of a 1-D coordinate dataset at the index along a row dimension.
     Coordinate { axis: usize, dataset: ObjectId, column: Column },
-    /// Elements of a dataset, `per_row` of them a row (`None`: one, not as a list).
+    /// Elements of a dataset, `per_row` of them a row (`None`: one, not as a list). The column's datatype is that of
+    /// the dataset, except for text in an array of single characters: then each element is a whole text.
     Variable { dataset: ObjectId, column: Column, per_row: Option<u64> },
     /// Elements of a part of a dataset, perhaps of another file than the segment's.
     Placed { dataset: ObjectId, column: Column, place: Arc<Place> },
@@ -87,6 +90,13 @@ pub(crate) struct SegmentColumn {
     pub source: Source,
 }
 
+impl SegmentColumn {
+    /// Whether it is ours, `_row` or `_file`, and not one that the object has.
+    pub fn is_metadata(&self) -> bool {
+        matches!(self.source, Source::Row) || (matches!(self.source, Source::Constant(_)) && self.field.name() == FILE)
+    }
+}
+
 /// One object as a table.
 #[derive(Clone)]
 pub(crate) struct Segment {
@@ -100,12 +110,14 @@ pub(crate) struct Segment {
     pub shape: Vec<u64>,
     /// Chunk extents along these dimensions, of the first variable.
     pub chunk_shape: Vec<u64>,
-    /// All columns; the last two are `_row` and `_file`.
+    /// All columns; the last are `_row` and `_file`, where the object has none of these names.
     pub columns: Vec<SegmentColumn>,
     /// Coordinate datasets of which the rows are only a part.
     pub coordinate_parts: Vec<(ObjectId, Axis)>,
     /// Whether its columns are arrays that were named one by one, so that path and layout do not tell them.
     pub named: bool,
+    /// Members of the group that are not columns.
+    pub omitted: Vec<Omitted>,
 }
 
 pub(crate) const ROW: &str = "_row";
@@ -130,28 +142,20 @@ impl Segment {
             }
         };
         let built = built.map_err(|error| error.at_object(path).in_file(file.name()))?;
-        let mut columns: Vec<SegmentColumn> = captures
-            .iter()
-            .map(|(name, value)| SegmentColumn {
-                // Files are often called after what is in them: t2m_2020.h5 has a t2m.
-                field: Arc::new(match built.columns.iter().any(|column| column.field.name() == name) {
-                    true => Field::new(format!("{name}_part"), value.data_type().clone(), false),
-                    false => Field::new(name, value.data_type().clone(), false),
-                }),
+        let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
+        let mut columns = Vec::with_capacity(captures.len() + built.columns.len() + 2);
+        for (name, value) in captures {
+            // Files are often called after what is in them: t2m_2020.h5 has a t2m.
+            let name = free_name(name, "part", &taken);
+            taken.insert(name.clone());
+            columns.push(SegmentColumn {
+                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
                 source: Source::Constant(value.clone()),
-            })
-            .collect();
-        columns.extend(built.columns);
-        columns.extend(metadata_columns(file));
-        let mut names = BTreeSet::new();
-        if let Some(twice) = columns.iter().find(|c| !names.insert(c.field.name().clone())) {
-            return Err(Error::unsupported(format!(
-                "two columns would be called {:?}; read the datasets one by one",
-                twice.field.name()
-            ))
-            .at_object(path)
-            .in_file(file.name()));
+            });
         }
+        columns.extend(built.columns);
+        // A column of the file comes before ours of the same name.
+        columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
         Ok(Self {
             file: found.file,
             opened: file.clone(),
@@ -161,6 +165,7 @@ impl Segment {
             columns,
             coordinate_parts: Vec::new(),
             named: false,
+            omitted: built.omitted,
         })
     }
 
@@ -194,228 +199,6 @@ impl Segment {
     }
 }
 
-/// Rows and columns without what wildcards add.
-struct Built {
-    shape: Vec<u64>,
-    chunk_shape: Vec<u64>,
-    columns: Vec<SegmentColumn>,
-}
-
-struct Builder<'a> {
-    found: &'a Found,
-    decode: bool,
-}
-
-impl Builder<'_> {
-    fn dataset(&self, object: &Object, dataset: &Dataset, layout: Option<Layout>) -> Result<Built> {
-        if let Some(refusal) = &dataset.refusal {
-            return Err(refusal.clone());
-        }
-        if dataset.dataspace == Dataspace::Null {
-            return Err(Error::invalid_input("its dataspace is null: there are no values to make rows of"));
-        }
-        let compound = matches!(dataset.datatype, Datatype::Compound { .. });
-        let layout = layout.unwrap_or(if compound { Layout::Records } else { Layout::Cells });
-        let shape = dataset.dataspace.shape().to_vec();
-        let id = self.found.object;
-        match layout {
-            Layout::Cells => {
-                let mut columns = self.dimension_columns(id, dataset, shape.len(), true)?;
-                columns.push(self.variable(object, id, dataset, None)?);
-                Ok(Built { shape, chunk_shape: dataset.chunk_grid.chunk_shape().to_vec(), columns })
-            }
-            Layout::Rows => {
-                let Some((&rows, rest)) = shape.split_first() else {
-                    return Err(Error::invalid_input("the rows layout needs at least one dimension; this is a scalar"));
-                };
-                let mut columns = self.dimension_columns(id, dataset, 1, true)?;
-                let per_row = if rest.is_empty() { None } else { Some(rest.iter().product()) };
-                columns.push(self.variable(object, id, dataset, per_row)?);
-                let chunk_shape = dataset.chunk_grid.chunk_shape().iter().copied().take(1).collect();
-                Ok(Built { shape: vec![rows], chunk_shape, columns })
-            }
-            Layout::Records => {
-                let Datatype::Compound { members, .. } = &dataset.datatype else {
-                    return Err(Error::invalid_input("the records layout needs a compound dataset; use cells or rows"));
-                };
-                let mut columns = Vec::new();
-                if shape.len() > 1 {
-                    columns = self.dimension_columns(id, dataset, shape.len(), false)?;
-                }
-                for (number, member) in members.iter().enumerate() {
-                    let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
-                    columns.push(SegmentColumn {
-                        field: column.field().clone(),
-                        source: Source::Member { dataset: id, member: number, column },
-                    });
-                }
-                Ok(Built { shape, chunk_shape: dataset.chunk_grid.chunk_shape().to_vec(), columns })
-            }
-            Layout::Columns => Err(Error::invalid_input(
-                "the columns layout is for a group of equally long 1-D datasets; this is a dataset",
-            )),
-        }
-    }
-
-    /// The datasets directly in the group, and whether they stand side by side.
-    fn group(&self, layout: Option<Layout>) -> Result<Built> {
-        let tree = self.found.file.tree();
-        let group = tree.group(self.found.object).ok_or_else(|| Error::internal("not a group"))?;
-        let mut members: Vec<(&str, ObjectId, &Object, &Dataset)> = Vec::new();
-        for link in &group.links {
-            if let hyperslab_formats::LinkTarget::Hard(id) = link.target
-                && let Some(object) = tree.object(id)
-                && let Some(dataset) = tree.dataset(id)
-                && dataset.refusal.is_none()
-            {
-                members.push((&link.name, id, object, dataset));
-            }
-        }
-        if members.is_empty() {
-            return Err(Error::invalid_input("this group has no datasets of its own to make a table of"));
-        }
-        let equal_length = |members: &[(&str, ObjectId, &Object, &Dataset)]| {
-            members.windows(2).all(|pair| match pair {
-                [a, b] => a.3.dataspace.shape() == b.3.dataspace.shape(),
-                _ => true,
-            }) && members.iter().all(|m| m.3.dataspace.ndim() == 1)
-        };
-        let layout = layout.unwrap_or(if equal_length(&members) { Layout::Columns } else { Layout::Cells });
-        // Coordinate variables describe the others; they come back as dimension columns.
-        if layout != Layout::Columns {
-            let scales: BTreeSet<ObjectId> =
-                members.iter().flat_map(|m| m.3.dimensions.iter().filter_map(|d| d.scale)).collect();
-            if members.iter().any(|m| !scales.contains(&m.1)) {
-                members.retain(|m| !scales.contains(&m.1));
-            }
-            // Scalars (grid mappings, flags) have no rows to stand beside.
-            if members.iter().any(|m| m.3.dataspace.ndim() > 0) {
-                members.retain(|m| m.3.dataspace.ndim() > 0);
-            }
-        }
-        let (first_name, first_id, _, first) =
-            *members.first().ok_or_else(|| Error::internal("a group without members"))?;
-        let shape = first.dataspace.shape().to_vec();
-        for (name, _, _, dataset) in &members {
-            if dataset.dataspace.shape() != shape.as_slice() || dataset.dimensions != first.dimensions {
-                return Err(Error::invalid_input(format!(
-                    "{first_name} has shape {shape:?} and {name} has shape {:?}: they do not stand side by side; name one dataset",
-                    dataset.dataspace.shape()
-                )));
-            }
-        }
-        if layout == Layout::Columns && !equal_length(&members) {
-            return Err(Error::invalid_input("the columns layout needs 1-D datasets of equal length"));
-        }
-        let (row_shape, per_row) = match layout {
-            Layout::Rows => match shape.split_first() {
-                Some((&rows, rest)) if !rest.is_empty() => (vec![rows], Some(rest.iter().product())),
-                _ => (shape.clone(), None),
-            },
-            Layout::Records => return Err(Error::invalid_input("the records layout needs one compound dataset")),
-            _ => (shape.clone(), None),
-        };
-        let mut columns = match layout {
-            Layout::Columns => Vec::new(),
-            _ => self.dimension_columns(first_id, first, row_shape.len(), true)?,
-        };
-        for (name, id, object, dataset) in &members {
-            let mut column = self.variable(object, *id, dataset, per_row)?;
-            column.field = Arc::new(column.field.as_ref().clone().with_name(*name));
-            columns.push(column);
-        }
-        let chunk_shape = first.chunk_grid.chunk_shape().iter().copied().take(row_shape.len()).collect();
-        Ok(Built { shape: row_shape, chunk_shape, columns })
-    }
-
-    fn variable(&self, object: &Object, id: ObjectId, dataset: &Dataset, per_row: Option<u64>) -> Result<SegmentColumn> {
-        let name = match object.path.rsplit('/').next() {
-            Some(name) if !name.is_empty() => name,
-            _ => "value",
-        };
-        self.check_attributes(object)?;
-        let attributes = attributes_of(self.found.file.tree(), object);
-        let column = Column::new(name, &self.shown(&dataset.datatype), &attributes, self.decoding())?;
-        let field = match per_row {
-            None => column.field().clone(),
-            Some(count) => {
-                let count = i32::try_from(count).map_err(|_| {
-                    Error::unsupported(format!("a row of {count} elements is longer than an Arrow list can be"))
-                })?;
-                let item = column.field();
-                let element = Field::new("item", item.data_type().clone(), item.is_nullable());
-                let mut metadata = item.metadata().clone();
-                let rest = dataset.dataspace.shape().iter().skip(1).map(u64::to_string).collect::<Vec<_>>();
-                metadata.insert("shape".to_owned(), format!("[{}]", rest.join(",")));
-                let list = DataType::FixedSizeList(Arc::new(element), count);
-                Arc::new(Field::new(name, list, false).with_metadata(metadata))
-            }
-        };
-        Ok(SegmentColumn { field, source: Source::Variable { dataset: id, column, per_row } })
-    }
-
-    /// Attributes that cannot be read may say how values are decoded: without them they would be wrong.
-    fn check_attributes(&self, object: &Object) -> Result<()> {
-        match &object.attributes_error {
-            Some(error) if self.decode => Err(error.clone()),
-            _ => Ok(()),
-        }
-    }
-
-    fn decoding(&self) -> Decoding {
-        decoding(&self.found.file, self.decode)
-    }
-
-    /// The datatype as the columns show it: references undecoded are their bytes.
-    fn shown(&self, datatype: &Datatype) -> Datatype {
-        if self.decode { datatype.clone() } else { datatype.with_references_as_bytes() }
-    }
-
-    /// A column for each of the first `count` dimensions: coordinate values, else the index.
-    fn dimension_columns(
-        &self,
-        id: ObjectId,
-        dataset: &Dataset,
-        count: usize,
-        skip_own: bool,
-    ) -> Result<Vec<SegmentColumn>> {
-        let tree = self.found.file.tree();
-        let mut columns: Vec<SegmentColumn> = Vec::new();
-        for axis in 0..count {
-            let dimension = dataset.dimensions.get(axis).cloned().unwrap_or_default();
-            // A coordinate variable's values are its own coordinates.
-            if skip_own && dimension.scale == Some(id) {
-                continue;
-            }
-            let mut name = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
-            if columns.iter().any(|c| *c.field.name() == name) {
-                // The same dimension twice (a covariance matrix): the second gets its number.
-                name = format!("{name}_{axis}");
-            }
-            let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, self.found.file.dataset(scale).ok()?)));
-            let usable = scale.filter(|(_, _, values)| {
-                values.refusal.is_none()
-                    && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(axis..=axis)
-            });
-            columns.push(match usable {
-                Some((scale, object, values)) => {
-                    self.check_attributes(object)?;
-                    let column = Column::new(&name, &self.shown(&values.datatype), &object.attributes, self.decoding())?;
-                    SegmentColumn {
-                        field: column.field().clone(),
-                        source: Source::Coordinate { axis, dataset: scale, column },
-                    }
-                }
-                None => SegmentColumn {
-                    field: Arc::new(Field::new(name, DataType::Int64, false)),
-                    source: Source::Index { axis },
-                },
-            });
-        }
-        Ok(columns)
-    }
-}
-
 /// How the elements of one dataset become the column `name`.
 pub(crate) fn array_column(name: &str, file: &File, object: &Object, dataset: &Dataset, decode: bool) -> Result<Column> {
     if let Some(error) = object.attributes_error.as_ref().filter(|_| decode) {
@@ -434,8 +217,15 @@ pub(crate) fn metadata_columns(opened: &File) -> [SegmentColumn; 2] {
     ]
 }
 
+/// `name`, or if it is taken, the name with a suffix (and a number).
+pub(super) fn free_name(name: &str, suffix: &str, taken: &BTreeSet<String>) -> String {
+    let suffixed = (1..).map(|number| if number == 1 { format!("{name}_{suffix}") } else { format!("{name}_{suffix}_{number}") });
+    let mut names = std::iter::once(name.to_owned()).chain(suffixed);
+    names.find(|name| !taken.contains(name)).unwrap_or_else(|| name.to_owned())
+}
+
 /// What conventions decode a file's values.
-fn decoding(file: &File, decode: bool) -> Decoding {
+pub(super) fn decoding(file: &File, decode: bool) -> Decoding {
     match (decode, file.format()) {
         (false, _) => Decoding::Raw,
         (true, Format::Hdf5) => Decoding::Attributes,

@@ -14,6 +14,7 @@ use crate::File;
 pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segment>> {
     let mut places: Vec<(&File, String, Vec<String>)> = Vec::new();
     let file_pattern = request.file_pattern.as_deref();
+    let literal = is_literal(files, &request.path);
     for file in files {
         let captured = match file_pattern {
             Some(pattern) => wildcard::matched_file(pattern, &file.name()).ok_or_else(|| {
@@ -21,7 +22,7 @@ pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
             })?,
             None => Vec::new(),
         };
-        let mut paths = expand(file, &request.path)?;
+        let mut paths = if literal { vec![(request.path.clone(), Vec::new())] } else { expand(file, &request.path)? };
         paths.sort_by(|a, b| natural(&a.0, &b.0));
         for (path, matched) in paths {
             places.push((file, path, [captured.clone(), matched].concat()));
@@ -31,7 +32,7 @@ pub(super) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
         return Err(Error::not_found(format!("no object matches {}", request.path)));
     }
     let mut names = file_pattern.map(wildcard::file_column_names).unwrap_or_default();
-    for name in wildcard::column_names(&request.path) {
+    for name in if literal { Vec::new() } else { wildcard::column_names(&request.path) } {
         let taken = names.contains(&name);
         names.push(if taken { format!("{name}_path") } else { name });
     }
@@ -67,18 +68,23 @@ pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>
     Ok(columns)
 }
 
-/// Paths that match a pattern, in natural order.
+/// Whether one of the files has an object of this very name: then `*` and `?` in it are no wildcards.
+pub(crate) fn is_literal(files: &[File], pattern: &str) -> bool {
+    !wildcard::has_wildcard(pattern) || files.iter().any(|file| file.find(pattern).is_ok())
+}
+
+/// Paths that match a pattern, in natural order; the pattern itself if that is a path.
 pub(crate) fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
+    if is_literal(std::slice::from_ref(file), pattern) {
+        return Ok(vec![pattern.to_owned()]);
+    }
     let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
     paths.sort_by(|a, b| natural(a, b));
     Ok(paths)
 }
 
-/// Paths that match, with what each wildcard stood for.
+/// Paths that match a pattern with wildcards, with what each of them stood for.
 pub(crate) fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
-    if !wildcard::has_wildcard(pattern) {
-        return Ok(vec![(pattern.to_owned(), Vec::new())]);
-    }
     let mut here: Vec<(String, Vec<String>)> = vec![(String::new(), Vec::new())];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         let mut next = Vec::new();

@@ -1,37 +1,40 @@
 //! Mapping: which wanted elements a part of a virtual dataset holds, where they are in its source,
-//! and where they go.
+//! and where they go. Elements of the two selections belong together in their order, whatever the shapes.
 
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 
+use super::order::{Order, Run, order};
 use super::part::Part;
 
-/// Elements of a selection that are counted one by one, at most.
-const MOST_COUNTED: u64 = 1 << 26;
+/// A box of a source that is read to get at a few of its elements has at most so many, or so many times those that are
+/// wanted.
+const BOX_ELEMENTS: u64 = 1 << 22;
+const BOX_FACTOR: u64 = 4;
 
 /// The wanted elements that a part holds.
 pub(super) struct Places<'a> {
-    source: &'a StoredSelection,
+    part: &'a Part,
     kind: Kind,
 }
 
 enum Kind {
-    /// For each dimension: position in the output, and number of the element along the dimension.
+    /// Of a target that is a hyperslab, for each dimension: position in the output, and number of the element along it.
     Axes { lengths: Vec<u64>, shared: Vec<Vec<(u64, u64)>> },
-    /// For each element: position in the output, and number in the selection's order.
-    Counted { total: u64, elements: Vec<(u64, u64)> },
+    /// Runs of elements in the order of the target, of which there are `total`.
+    Runs { total: u64, runs: Vec<Run> },
 }
 
-/// What to read of the source, and which of the values read belongs to which place.
+/// What to read of the source at once, and where the values belong.
 pub(super) struct Wanted {
     pub selection: Selection,
-    /// For counted elements, their numbers among the values read.
-    numbers: Option<Vec<u64>>,
+    /// Runs by their numbers among the values read; `None` where all values belong to the places in their order.
+    runs: Option<Vec<Run>>,
 }
 
 /// What `part` holds of `selection`; `None` where it is nothing.
 pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option<Places<'a>>> {
     let kind = match &part.target {
-        StoredSelection::Hyperslab(axes) if maps_by_axes(&part.source, axes) => {
+        StoredSelection::Hyperslab(axes) => {
             if axes.len() != selection.axes().len() {
                 return Err(Error::corrupt("a virtual mapping of another number of dimensions"));
             }
@@ -41,75 +44,78 @@ pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option
             }
             Kind::Axes { lengths: axes.iter().map(|axis| axis.len().unwrap_or(0)).collect(), shared }
         }
+        target if !may_share(target, selection) => return Ok(None),
         target => {
-            let shape = selection.shape();
-            let mut elements = Vec::new();
-            let total = each(target, &mut |number, coordinates| {
-                let mut position = 0u64;
-                for ((&index, axis), &extent) in coordinates.iter().zip(selection.axes()).zip(&shape) {
-                    let (first, count) = axis.positions_within(index, index.saturating_add(1));
-                    if count == 0 {
-                        return;
-                    }
-                    position = position * extent + first;
-                }
-                elements.push((position, number));
-            })?;
-            if elements.is_empty() {
+            let target = order(target, &[])?;
+            let runs = target.shared(selection)?;
+            if runs.is_empty() {
                 return Ok(None);
             }
-            Kind::Counted { total, elements }
+            Kind::Runs { total: target.total()?, runs }
         }
     };
-    Ok(Some(Places { source: &part.source, kind }))
+    Ok(Some(Places { part, kind }))
 }
 
-/// Whether both selections are regular and their dimensions of more than one element match in order.
-fn maps_by_axes(source: &StoredSelection, target: &[HyperslabAxis]) -> bool {
-    match source {
-        StoredSelection::All => true,
-        StoredSelection::Hyperslab(source) => {
-            let long = |axes: &[HyperslabAxis]| axes.iter().filter_map(HyperslabAxis::len).filter(|len| *len != 1).collect::<Vec<_>>();
-            long(source) == long(target)
+/// Whether a box of the target meets the selection at all; nothing is listed to find that out.
+fn may_share(target: &StoredSelection, selection: &Selection) -> bool {
+    let StoredSelection::Blocks(blocks) = target else { return true };
+    blocks.iter().any(|(first, last)| {
+        let bounds = first.iter().zip(last).zip(selection.axes());
+        bounds.into_iter().all(|((first, last), axis)| axis.positions_within(*first, last.saturating_add(1)).1 > 0)
+    })
+}
+
+/// For each dimension of a source what is wanted of it, if its dimensions of more than one element are those of the
+/// target in order.
+fn by_axes(source: &[HyperslabAxis], lengths: &[u64], shared: &[Vec<(u64, u64)>]) -> Option<Vec<Axis>> {
+    let mut long = lengths.iter().zip(shared).filter(|(length, _)| **length != 1);
+    let mut wanted = Vec::with_capacity(source.len());
+    for axis in source {
+        if axis.len() == Some(1) {
+            wanted.push(Axis::range(axis.start, axis.start.saturating_add(1)));
+            continue;
         }
-        _ => false,
+        let (_, shared) = long.next().filter(|(length, _)| axis.len() == Some(**length))?;
+        wanted.push(increasing(shared.iter().map(|(_, ordinal)| axis.index(*ordinal)).collect()));
     }
+    long.next().is_none().then_some(wanted)
 }
 
 impl Places<'_> {
-    /// What to read of a source of `shape`.
-    pub fn of_source(&self, shape: &[u64]) -> Result<Wanted> {
-        let whole: Vec<HyperslabAxis> = shape.iter().map(|&extent| HyperslabAxis::all(extent)).collect();
-        let source = match self.source {
-            StoredSelection::All => StoredSelection::Hyperslab(whole),
-            source => source.clone(),
-        };
-        match (&self.kind, &source) {
-            (Kind::Axes { lengths, shared }, StoredSelection::Hyperslab(axes)) => {
-                let mut long = lengths.iter().zip(shared).filter(|(len, _)| **len != 1);
-                let mut wanted = Vec::with_capacity(axes.len());
-                for axis in axes {
-                    if axis.len() == Some(1) {
-                        wanted.push(Axis::range(axis.start, axis.start.saturating_add(1)));
-                        continue;
-                    }
-                    let Some((_, shared)) = long.next().filter(|(len, _)| axis.len() == Some(**len)) else {
-                        return Err(Error::corrupt(format!(
-                            "a virtual mapping of {lengths:?} elements onto a source of shape {shape:?}"
-                        )));
-                    };
-                    wanted.push(increasing(shared.iter().map(|(_, ordinal)| axis.index(*ordinal)).collect()));
-                }
-                if long.next().is_some() {
-                    return Err(Error::corrupt(format!(
-                        "a virtual mapping of {lengths:?} elements onto a source of shape {shape:?}"
-                    )));
-                }
-                Ok(Wanted { selection: inside(wanted, shape)?, numbers: None })
-            }
-            (Kind::Counted { total, elements }, source) => counted(source, *total, elements, shape),
-            _ => Err(Error::internal("a virtual mapping by axes of no hyperslab")),
+    /// What to read of a source of `shape`; `selection` is that of [`places`].
+    pub fn of_source(&self, selection: &Selection, shape: &[u64]) -> Result<Vec<Wanted>> {
+        let source = order(&self.part.source, shape)?;
+        if let (Kind::Axes { lengths, shared }, Order::Axes(axes)) = (&self.kind, &source)
+            && let Some(wanted) = by_axes(axes, lengths, shared)
+        {
+            return Ok(vec![Wanted { selection: inside(wanted, shape)?, runs: None }]);
         }
+        let (total, runs) = match &self.kind {
+            Kind::Runs { total, runs } => (*total, runs.clone()),
+            Kind::Axes { .. } => {
+                let target = order(&self.part.target, &[])?;
+                (target.total()?, target.shared(selection)?)
+            }
+        };
+        if source.total()? != total {
+            return Err(Error::corrupt(format!("a virtual mapping of {total} elements onto {} of its source", source.total()?)));
+        }
+        // Where each run is in the source, in the order of the source.
+        let mut pieces: Vec<(Vec<u64>, u64, u64)> = Vec::new();
+        for run in &runs {
+            let mut position = run.position;
+            source.locate(run.number, run.count, &mut |coordinates, count| {
+                if coordinates.len() != shape.len() {
+                    return Err(Error::corrupt("a virtual mapping of another number of dimensions"));
+                }
+                pieces.push((coordinates.to_vec(), position, count));
+                position += count;
+                Ok(())
+            })?;
+        }
+        pieces.sort_unstable();
+        boxes(&pieces, shape)
     }
 
     /// Puts the values read of the source at their places in `out`, of `shape` elements of `size` bytes.
@@ -128,8 +134,9 @@ impl Places<'_> {
                 _ => Err(Error::internal("a virtual mapping beyond its values")),
             }
         };
-        match (&self.kind, &wanted.numbers) {
-            (Kind::Axes { shared, .. }, _) => {
+        match (&self.kind, &wanted.runs) {
+            (_, Some(runs)) => runs.iter().try_for_each(|run| place(run.position, run.number, run.count)),
+            (Kind::Axes { shared, .. }, None) => {
                 let mut number = 0;
                 rows(shared, shape, 0, &mut |position, count| {
                     place(position, number, count)?;
@@ -137,12 +144,49 @@ impl Places<'_> {
                     Ok(())
                 })
             }
-            (Kind::Counted { elements, .. }, Some(numbers)) => {
-                elements.iter().zip(numbers).try_for_each(|((position, _), number)| place(*position, *number, 1))
-            }
-            (Kind::Counted { .. }, None) => Err(Error::internal("counted elements without numbers")),
+            (Kind::Runs { .. }, None) => Err(Error::internal("runs of elements without numbers")),
         }
     }
+}
+
+/// Boxes of a source of `shape` that hold these pieces (coordinates of the first, position in the output, count along the
+/// last dimension), which are in the source's order. A box grows while it is small or mostly wanted.
+fn boxes(pieces: &[(Vec<u64>, u64, u64)], shape: &[u64]) -> Result<Vec<Wanted>> {
+    let mut found = Vec::new();
+    let mut begin = 0;
+    let mut bounds: Vec<(u64, u64)> = Vec::new();
+    let mut elements = 0u64;
+    for (place, (coordinates, _, count)) in pieces.iter().enumerate() {
+        let dimensions = coordinates.len();
+        let own = coordinates.iter().enumerate().map(|(dimension, &first)| {
+            let length = if dimension + 1 == dimensions { *count } else { 1 };
+            (first, first.saturating_add(length))
+        });
+        let grown: Vec<(u64, u64)> = match bounds.is_empty() {
+            true => own.clone().collect(),
+            false => bounds.iter().zip(own.clone()).map(|(bound, own)| (bound.0.min(own.0), bound.1.max(own.1))).collect(),
+        };
+        let volume = grown.iter().fold(1u64, |n, (first, end)| n.saturating_mul(end - first));
+        if place > begin && volume > BOX_ELEMENTS.max(BOX_FACTOR.saturating_mul(elements.saturating_add(*count))) {
+            found.push(one_box(pieces.get(begin..place).unwrap_or_default(), &bounds, shape)?);
+            (begin, elements, bounds) = (place, 0, own.collect());
+        } else {
+            bounds = grown;
+        }
+        elements = elements.saturating_add(*count);
+    }
+    found.push(one_box(pieces.get(begin..).unwrap_or_default(), &bounds, shape)?);
+    Ok(found)
+}
+
+fn one_box(pieces: &[(Vec<u64>, u64, u64)], bounds: &[(u64, u64)], shape: &[u64]) -> Result<Wanted> {
+    let selection = inside(bounds.iter().map(|(first, end)| Axis::range(*first, *end)).collect(), shape)?;
+    let runs = pieces.iter().map(|(coordinates, position, count)| {
+        let along = coordinates.iter().zip(bounds);
+        let number = along.fold(0, |number, (index, (first, end))| number * (end - first) + (index - first));
+        Run { position: *position, number, count: *count }
+    });
+    Ok(Wanted { runs: Some(runs.collect()), selection })
 }
 
 /// Calls `visit(first position, count)` for the runs of positions in row-major order.
@@ -161,36 +205,6 @@ fn rows(shared: &[Vec<(u64, u64)>], shape: &[u64], row: u64, visit: &mut dyn FnM
     axis.iter().try_for_each(|(position, _)| rows(deeper, rest, row + position, visit))
 }
 
-fn counted(source: &StoredSelection, total: u64, elements: &[(u64, u64)], shape: &[u64]) -> Result<Wanted> {
-    // The elements' coordinates in the source, then the smallest box that holds them all.
-    let mut by_number: Vec<Option<Vec<u64>>> = vec![None; usize::try_from(total).map_err(|_| Error::limit_exceeded("a selection beyond memory"))?];
-    let there = each(source, &mut |number, coordinates| {
-        if let Some(place) = usize::try_from(number).ok().and_then(|n| by_number.get_mut(n)) {
-            *place = Some(coordinates.to_vec());
-        }
-    })?;
-    if there != total {
-        return Err(Error::corrupt(format!("a virtual mapping of {there} elements onto {total}")));
-    }
-    let coordinates = elements.iter().map(|(_, number)| {
-        let found = usize::try_from(*number).ok().and_then(|n| by_number.get(n)).and_then(Option::as_ref);
-        found.filter(|c| c.len() == shape.len()).ok_or_else(|| Error::corrupt("a virtual mapping of another number of dimensions"))
-    });
-    let coordinates: Vec<&Vec<u64>> = coordinates.collect::<Result<_>>()?;
-    let bounds = (0..shape.len()).map(|dimension| {
-        let along = || coordinates.iter().filter_map(|c| c.get(dimension).copied());
-        let (first, last) = (along().min().unwrap_or(0), along().max().unwrap_or(0));
-        Axis::range(first, last.saturating_add(1))
-    });
-    let selection = inside(bounds.collect(), shape)?;
-    let numbers = coordinates.iter().map(|coordinates| {
-        let along = coordinates.iter().zip(selection.axes());
-        along.fold(0, |number, (index, axis)| number * axis.count() + axis.positions_within(*index, index + 1).0)
-    });
-    let numbers = numbers.collect();
-    Ok(Wanted { selection, numbers: Some(numbers) })
-}
-
 fn inside(axes: Vec<Axis>, shape: &[u64]) -> Result<Selection> {
     Selection::new(axes, shape).map_err(|error| Error::corrupt(format!("a virtual mapping that its source does not hold: {}", error.message())))
 }
@@ -199,50 +213,5 @@ fn increasing(indexes: Vec<u64>) -> Axis {
     match indexes.as_slice() {
         [first, .., last] if last - first + 1 == indexes.len() as u64 => Axis::range(*first, last + 1),
         _ => Axis::Indices(indexes),
-    }
-}
-
-/// Calls `visit(number, coordinates)` for each element in the selection's order; gives how many there are.
-fn each(selection: &StoredSelection, visit: &mut dyn FnMut(u64, &[u64])) -> Result<u64> {
-    let too_many = || Error::limit_exceeded(format!("a selection of more than {MOST_COUNTED} elements that is no plain hyperslab"));
-    match selection {
-        StoredSelection::None => Ok(0),
-        StoredSelection::All => Err(Error::internal("all of an unknown extent")),
-        StoredSelection::Points(points) => {
-            points.iter().zip(0..).for_each(|(point, number)| visit(number, point));
-            Ok(points.len() as u64)
-        }
-        StoredSelection::Hyperslab(axes) => {
-            let count = axes.iter().try_fold(1u64, |n, axis| n.checked_mul(axis.len()?));
-            let count = count.filter(|n| *n <= MOST_COUNTED).ok_or_else(too_many)?;
-            let mut coordinates = vec![0; axes.len()];
-            for number in 0..count {
-                let mut rest = number;
-                for (place, axis) in coordinates.iter_mut().zip(axes).rev() {
-                    let len = axis.len().unwrap_or(1).max(1);
-                    *place = axis.index(rest % len);
-                    rest /= len;
-                }
-                visit(number, &coordinates);
-            }
-            Ok(count)
-        }
-        StoredSelection::Blocks(blocks) => {
-            // The union in row-major order, whatever the order of the blocks.
-            let volume = |(first, last): &(Vec<u64>, Vec<u64>)| {
-                first.iter().zip(last).try_fold(1u64, |n, (first, last)| n.checked_mul(last - first + 1))
-            };
-            let count = blocks.iter().try_fold(0u64, |n, block| n.checked_add(volume(block)?));
-            count.filter(|n| *n <= MOST_COUNTED).ok_or_else(too_many)?;
-            let mut all = std::collections::BTreeSet::new();
-            for block in blocks {
-                let axes = block.0.iter().zip(&block.1).map(|(first, last)| HyperslabAxis::block(*first, last - first + 1));
-                each(&StoredSelection::Hyperslab(axes.collect()), &mut |_, coordinates| {
-                    all.insert(coordinates.to_vec());
-                })?;
-            }
-            all.iter().zip(0..).for_each(|(coordinates, number)| visit(number, coordinates));
-            Ok(all.len() as u64)
-        }
     }
 }

@@ -1,12 +1,13 @@
 //! Virtual dataset: put together from parts of other datasets (HDF5 1.10, "VDS").
 //!
-//! Two selections belong together element by element. Where both are regular hyperslabs whose
-//! dimensions match, each dimension is mapped on its own; else elements are counted one by one.
+//! Two selections belong together element by element, in their order. Where both are regular hyperslabs whose
+//! dimensions match, each dimension is mapped on its own; else runs of elements are found by their numbers.
 
 mod direct;
 mod extent;
 mod mapping;
 mod numeric;
+mod order;
 mod part;
 mod regular;
 
@@ -52,16 +53,17 @@ pub(crate) fn fill(
                     part.dataset, part.file
                 )));
             }
-            let wanted = places.of_source(theirs.dataspace.shape())?;
-            let mut bytes = read::read_bytes(&other, id, &wanted.selection, cancellation)
-                .map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
-            if let Some(conversion) = &conversion {
-                bytes = conversion.convert(&bytes)?;
+            for wanted in places.of_source(selection, theirs.dataspace.shape())? {
+                let mut bytes = read::read_bytes(&other, id, &wanted.selection, cancellation)
+                    .map_err(|error| error.at_object(&part.dataset).in_file(other.name()))?;
+                if let Some(conversion) = &conversion {
+                    bytes = conversion.convert(&bytes)?;
+                }
+                if description.datatype.uses_heap() {
+                    heap_salt::salt(&description.datatype, &mut bytes, file.neighbours().salt_of(&other)?)?;
+                }
+                places.put(&wanted, &bytes, size, &selection.shape(), out)?;
             }
-            if description.datatype.uses_heap() {
-                heap_salt::salt(&description.datatype, &mut bytes, file.neighbours().salt_of(&other)?)?;
-            }
-            places.put(&wanted, &bytes, size, &selection.shape(), out)?;
         }
     }
     Ok(())

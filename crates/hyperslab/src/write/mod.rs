@@ -43,7 +43,7 @@ pub use fragment::Fragment;
 pub use fuse::{Fused, fuse};
 pub use hyperslab_storage::Existing;
 pub use plan::{WriteMode, WritePlan};
-pub use state::SubfileRecord;
+pub use state::{COMMIT_ATTRIBUTE, SubfileRecord};
 pub use steps::without_steps;
 pub use subfile::{Subfile, no_heap};
 pub use task::{Extent, Task};

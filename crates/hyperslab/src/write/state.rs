@@ -9,7 +9,7 @@ use super::plan::{check_version, container_of};
 use crate::{File, ObjectId, PathPolicy, Session, SessionOptions};
 
 /// The attribute of a master's root group that names its last commit.
-pub(super) const COMMIT_ATTRIBUTE: &str = "_hyperslab_commit";
+pub const COMMIT_ATTRIBUTE: &str = "_hyperslab_commit";
 /// The attribute of a subfile's root group that names its write and task.
 pub(super) const SUBFILE_ATTRIBUTE: &str = "_hyperslab_task";
 /// The record of a commit, in its folder.

@@ -70,14 +70,11 @@ fn references(kind: ReferenceKind, bytes: &[u8], size: usize, heap: &HeapObjects
     Ok(Arc::new(StringArray::from(texts)))
 }
 
-/// Names by value; a value without a name is shown as its number, a byte of a boolean that is
-/// neither FALSE nor TRUE is an error.
+/// Names by value; a value without a name is shown as its number, and a boolean that is neither FALSE nor TRUE is true, as
+/// in numpy.
 fn enumeration(datatype: &Datatype, base: &Datatype, members: &[EnumMember], bytes: &[u8], size: usize) -> Result<ArrayRef> {
     if datatype.is_boolean() {
-        if let Some(odd) = bytes.iter().find(|b| **b > 1) {
-            return Err(Error::corrupt(format!("a boolean of value {odd}")));
-        }
-        return Ok(Arc::new(bytes.iter().map(|b| Some(*b == 1)).collect::<BooleanArray>()));
+        return Ok(Arc::new(bytes.iter().map(|b| Some(*b != 0)).collect::<BooleanArray>()));
     }
     let (mut keys_of, mut names) = (HashMap::<i128, i32>::new(), Vec::<String>::new());
     for member in members {

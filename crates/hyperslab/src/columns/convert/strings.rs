@@ -34,7 +34,8 @@ fn cut(bytes: &[u8], padding: StringPadding) -> &[u8] {
     let end = match padding {
         StringPadding::NullTerminated => bytes.iter().position(|b| *b == 0),
         StringPadding::NullPadded => Some(bytes.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1)),
-        StringPadding::SpacePadded => Some(bytes.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1)),
+        // Programs fill the rest of a buffer with NULs, whatever the datatype says.
+        StringPadding::SpacePadded => Some(bytes.iter().rposition(|b| !matches!(*b, b' ' | 0)).map_or(0, |i| i + 1)),
     };
     end.and_then(|n| bytes.get(..n)).unwrap_or(bytes)
 }

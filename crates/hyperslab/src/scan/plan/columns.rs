@@ -1,10 +1,13 @@
 //! The columns of a plan's table: of all segments together, and those that were asked for.
 
+use std::collections::BTreeSet;
+
 use arrow_schema::{Field, Schema};
 use hyperslab_array::{Error, Result};
 
-use crate::scan::ScanRequest;
-use crate::scan::segment::{FILE, ROW, Segment};
+use crate::scan::predicate::Predicate;
+use crate::scan::{Omitted, ScanRequest};
+use crate::scan::segment::{Segment, SegmentColumn};
 
 /// The column of the table that a (perhaps dotted) name lies in.
 pub(super) fn top_level(name: &str, table: &Schema) -> String {
@@ -21,11 +24,24 @@ pub(super) fn top_level(name: &str, table: &Schema) -> String {
     name.to_owned()
 }
 
+/// What the segments leave out, each name once.
+pub(super) fn omitted(segments: &[Segment]) -> Vec<Omitted> {
+    let mut names = BTreeSet::new();
+    segments.iter().flat_map(|segment| &segment.omitted).filter(|omitted| names.insert(&omitted.name)).cloned().collect()
+}
+
 /// The names that a request asks for, in its order: all but row number and file where it names none.
-pub(super) fn wanted_columns(table: &Schema, request: &ScanRequest) -> Result<Vec<String>> {
+pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
+    let tested = request.predicate.iter().flat_map(Predicate::columns);
+    for name in request.columns.iter().flatten().cloned().chain(tested) {
+        if let Some(omitted) = omitted.iter().find(|omitted| omitted.name == name).filter(|_| table.field_with_name(&top_level(&name, table)).is_err()) {
+            return Err(Error::not_found(format!("there is no column {name:?} in this table: it {}", omitted.reason)).at_object(&request.path));
+        }
+    }
     let all = table.fields().iter().map(|f| f.name().clone());
     let Some(columns) = &request.columns else {
-        return Ok(all.filter(|name| name != ROW && name != FILE).collect());
+        let ours = |name: &str| segments.first().and_then(|segment| segment.column(name)).is_some_and(SegmentColumn::is_metadata);
+        return Ok(all.filter(|name| !ours(name)).collect());
     };
     for name in columns {
         if table.field_with_name(name).is_err() {

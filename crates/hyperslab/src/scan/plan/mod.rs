@@ -20,7 +20,7 @@ use super::segment::Segment;
 use super::spread::Spreads;
 use super::table::segments;
 use super::window::Rows;
-use super::{Batches, ScanRequest};
+use super::{Batches, Omitted, ScanRequest};
 use crate::{Cancellation, File, Session};
 
 /// Windows that one plan is cut into at most: 32 TiB of rows.
@@ -32,6 +32,7 @@ pub struct Plan {
     schema: SchemaRef,
     request: Arc<ScanRequest>,
     parts: Arc<Vec<Arc<Part>>>,
+    omitted: Arc<Vec<Omitted>>,
     session: Session,
 }
 
@@ -82,7 +83,8 @@ impl Plan {
         cancellation: &Cancellation,
     ) -> Result<Self> {
         let table = columns::union_schema(&segments)?;
-        let wanted = columns::wanted_columns(&table, request)?;
+        let omitted = columns::omitted(&segments);
+        let wanted = columns::wanted_columns(&table, &segments, request, &omitted)?;
         let fields = wanted.iter().map(|name| table.field_with_name(name).cloned());
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
@@ -100,6 +102,7 @@ impl Plan {
             schema,
             request: Arc::new(request.clone()),
             parts: Arc::new(parts),
+            omitted: Arc::new(omitted),
             session: session.clone(),
         })
     }
@@ -114,6 +117,11 @@ impl Plan {
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// Members of the groups that are not columns, each name once, and why.
+    pub fn omitted(&self) -> &[Omitted] {
+        &self.omitted
     }
 
     /// What the plan comes to, from shapes alone.
@@ -207,6 +215,7 @@ impl Plan {
                 lines.extend(self.session.pruner().remarks(file));
             }
         }
+        lines.extend(self.omitted.iter().map(|omitted| format!("not a column: {} {}", omitted.name, omitted.reason)));
         lines.join("\n")
     }
 

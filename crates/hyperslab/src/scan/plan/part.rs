@@ -136,10 +136,7 @@ impl Part {
         let mut bytes = 0u64;
         for column in columns.iter().filter_map(|name| self.segment.column(name)) {
             bytes += match &column.source {
-                Source::Variable { dataset, per_row, .. } => {
-                    let size = self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size());
-                    size.saturating_mul(per_row.unwrap_or(1))
-                }
+                Source::Variable { column, per_row, .. } => column.datatype().size().saturating_mul(per_row.unwrap_or(1)),
                 Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { dataset, .. } if datasets.insert(*dataset) => {
                     self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())

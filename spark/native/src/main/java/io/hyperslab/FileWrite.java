@@ -12,7 +12,16 @@ public final class FileWrite {
 
   /** @param mode {@code create} (there must be no file), {@code overwrite} or {@code append} */
   public FileWrite(String path, String mode) {
-    plan = NativeWrite.plan(path, mode);
+    this(path, mode, null);
+  }
+
+  /**
+   * @param mode {@code create} (there must be no file), {@code overwrite} or {@code append}
+   * @param only a dataset or group; an overwrite that would remove anything else from the file is a {@link
+   *     ConflictException}. Null: the whole file may be replaced.
+   */
+  public FileWrite(String path, String mode, String only) {
+    plan = NativeWrite.plan(path, mode, only);
   }
 
   /** Refuses what cannot be written; touches nothing. */

@@ -2,9 +2,10 @@ package io.hyperslab;
 
 /**
  * What went wrong, in which file and object, at which byte. There is one subclass for each kind of error, so that
- * callers can catch the kinds that they can act on.
+ * callers can catch the kinds that they can act on. It is an {@link IllegalArgumentException} because PySpark shows those
+ * in one line, and others with the stack of the JVM.
  */
-public abstract class HyperslabException extends RuntimeException {
+public abstract class HyperslabException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
   private final String reason;

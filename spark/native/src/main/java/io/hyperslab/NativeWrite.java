@@ -10,7 +10,7 @@ public final class NativeWrite {
 
   static native void check(String request);
 
-  static native byte[] plan(String path, String mode);
+  static native byte[] plan(String path, String mode, String only);
 
   static native byte[] beginPlan(byte[] plan);
 

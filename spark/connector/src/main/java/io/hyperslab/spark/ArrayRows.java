@@ -24,60 +24,87 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * One dataset in the rows layout, for those who want arrays and not a table: each row of the first dimension with its
- * true number, the same in every partitioning. One-dimensional datasets have rows of one element.
+ * One dataset of one or more files in the rows layout, for those who want arrays and not a table. Rows are numbered
+ * from 0 on through all files, in the order of files, datasets (of wildcards) and rows, in every partitioning.
+ * One-dimensional datasets have rows of one element.
  */
 public final class ArrayRows implements Serializable {
-  private static final long serialVersionUID = 1L;
+  private static final long serialVersionUID = 2L;
 
   private final StructType wanted;
   private final String session;
   private final DataType element;
   private final boolean list;
   private final long rows;
-  private final transient List<byte[][]> partitions;
+  private final long width;
+  private final transient List<Part> parts;
+
+  /** What one task reads: splits, and the number of their first row. */
+  public static final class Part implements Serializable {
+    private static final long serialVersionUID = 1L;
+
+    private final byte[][] splits;
+    private final long firstRow;
+
+    Part(byte[][] splits, long firstRow) {
+      this.splits = splits;
+      this.firstRow = firstRow;
+    }
+  }
 
   /**
-   * @param path a file, glob or folder
+   * Plans from metadata.
+   *
+   * @param files a file, glob, folder or list of files; or a {@code java.util.List} (an array) of them, in which
+   *     {@code {file, dataset}} pairs may stand
+   * @param dataset null where the files come with their datasets
    * @param partitions at most so many; null leaves it to the sizes
    */
-  public ArrayRows(String path, String dataset, Integer partitions) {
+  public ArrayRows(Object files, String dataset, Integer partitions) {
     Map<String, String> given = new HashMap<>();
-    given.put("path", path);
-    given.put("dataset", dataset);
+    given.put("paths", GivenPath.listOf(files));
     given.put("layout", "rows");
+    given.put("filecolumns", "false");
+    if (dataset != null) {
+      given.put("dataset", dataset);
+    }
     if (partitions != null) {
       given.put("partitions", partitions.toString());
     }
     ReadOptions options = new ReadOptions(given);
+    Long count = options.number("partitions");
     ObjectNode request = options.request(Files.of(options));
     Description described = Description.of(request);
     String column = described.schema.fields()[described.schema.length() - 1].name();
     DataType type = described.schema.apply(column).dataType();
     list = type instanceof ArrayType;
     element = list ? ((ArrayType) type).elementType() : type;
-    wanted = new StructType().add("_row", DataTypes.LongType, false).add(described.schema.apply(column));
+    width = list ? described.listSize(column) : 1;
+    wanted = new StructType().add(described.schema.apply(column));
     session = options.taskSession();
-    request.putArray("columns").add("_row").add(column);
+    request.putArray("columns").add(column);
     Description planned = Description.of(request);
-    if (partitions != null) {
-      request.put("partitions", partitions);
-      request.put("targetBytes", Math.max(1, (planned.valueBytes + partitions - 1) / partitions));
+    if (count != null) {
+      Hdf5Scan.aimAt(count, planned.valueBytes, request);
     }
     byte[][] answer = Watch.planning(planning -> planning.split(request.toString()));
     JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
-    List<byte[][]> parts = new ArrayList<>();
+    Description.warnOfSkipped(header);
+    List<Part> parts = new ArrayList<>();
+    long row = 0;
+    // Splits come in the order of files and rows, and no predicate leaves rows out.
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
-      parts.add(Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()));
+      parts.add(new Part(Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()), row));
+      row = Math.addExact(row, partition.get("rows").asLong());
     }
-    this.partitions = Collections.unmodifiableList(parts);
-    rows = planned.rows;
+    this.parts = Collections.unmodifiableList(parts);
+    rows = row;
   }
 
   /** What each partition reads. */
-  public List<byte[][]> partitions() {
-    return partitions;
+  public List<Part> parts() {
+    return parts;
   }
 
   /** All rows of all files. */
@@ -85,12 +112,17 @@ public final class ArrayRows implements Serializable {
     return rows;
   }
 
+  /** Elements of a row. */
+  public long width() {
+    return width;
+  }
+
   /** Spark's name for the type of the elements. */
   public String elementType() {
     return element.catalogString();
   }
 
-  /** One row: its number in the dataset, and its elements. */
+  /** One row: its number among the rows of all files, and its elements. */
   public static final class Row {
     public final long number;
     private final ColumnVector column;
@@ -176,8 +208,8 @@ public final class ArrayRows implements Serializable {
   }
 
   /** Reads one partition, inside of a task or outside. Values must be taken from a row before the next one. */
-  public Iterator<Row> read(byte[][] splits) {
-    BatchReader reader = new BatchReader(splits, wanted, session, "[]", false, false);
+  public Iterator<Row> read(Part part) {
+    BatchReader reader = new BatchReader(new SplitPartition(part.splits), wanted, new String[0], session, "[]", false, false);
     TaskContext task = TaskContext.get();
     if (task != null) {
       task.addTaskCompletionListener((org.apache.spark.util.TaskCompletionListener) context -> reader.close());
@@ -185,6 +217,7 @@ public final class ArrayRows implements Serializable {
     return new Iterator<Row>() {
       private ColumnarBatch batch;
       private int place;
+      private long number = part.firstRow;
       private boolean ended;
 
       @Override
@@ -206,8 +239,7 @@ public final class ArrayRows implements Serializable {
         if (!hasNext()) {
           throw new NoSuchElementException();
         }
-        int here = place++;
-        return new Row(batch.column(0).getLong(here), batch.column(1), here, list, element);
+        return new Row(number++, batch.column(0), place++, list, element);
       }
     };
   }

@@ -5,7 +5,11 @@ import io.hyperslab.HyperslabException;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.SplitReader;
 import io.hyperslab.spark.vectors.Vectors;
+import java.nio.file.Paths;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.spark.TaskContext;
+import org.apache.spark.rdd.InputFileBlockHolder;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.types.StructType;
@@ -17,8 +21,10 @@ import org.slf4j.LoggerFactory;
 final class BatchReader implements PartitionReader<ColumnarBatch> {
   private static final Logger LOG = LoggerFactory.getLogger(BatchReader.class);
 
-  private final byte[][] splits;
+  private final SplitPartition partition;
   private final StructType wanted;
+  /** Columns that have one value in each split. */
+  private final String[] constants;
   private final String session;
   private final String aggregates;
   private final boolean ignoreCorrupt;
@@ -33,9 +39,10 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final long[] counters = new long[4];
   private long batches;
 
-  BatchReader(byte[][] splits, StructType wanted, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
-    this.splits = splits;
+  BatchReader(SplitPartition partition, StructType wanted, String[] constants, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
+    this.partition = partition;
     this.wanted = wanted;
+    this.constants = constants;
     this.session = session;
     this.aggregates = aggregates;
     this.ignoreCorrupt = ignoreCorrupt;
@@ -47,10 +54,10 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     while (true) {
       try {
         if (reader == null) {
-          if (++number >= splits.length) {
+          if (++number >= partition.splits.length) {
             return false;
           }
-          open(splits[number]);
+          open(partition.splits[number]);
         }
         if (reader.next()) {
           batch = vectors.batch(reader.batch());
@@ -70,7 +77,15 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     SplitReader opened = new SplitReader(split, session, aggregates);
     Watch.add(opened, task);
     reader = opened;
-    vectors = new Vectors(opened.schema(), wanted);
+    Map<String, Object> values = new HashMap<>();
+    for (int i = 0; i < constants.length; i++) {
+      values.put(constants[i], partition.constants(number)[i]);
+    }
+    vectors = new Vectors(opened.schema(), wanted, values);
+    if (partition.file(number) != null) {
+      // What Spark's input_file_name() asks.
+      InputFileBlockHolder.set(Paths.get(partition.file(number)).toUri().toString(), 0, -1);
+    }
   }
 
   private void skip(HyperslabException error, boolean allowed) {
@@ -121,5 +136,6 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   @Override
   public void close() {
     closeReader();
+    InputFileBlockHolder.unset();
   }
 }

@@ -12,13 +12,15 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   private static final long serialVersionUID = 1L;
 
   private final StructType wanted;
+  private final String[] constants;
   private final String session;
   private final String aggregates;
   private final boolean ignoreCorrupt;
   private final boolean ignoreMissing;
 
-  BatchReaderFactory(StructType wanted, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
+  BatchReaderFactory(StructType wanted, String[] constants, String session, String aggregates, boolean ignoreCorrupt, boolean ignoreMissing) {
     this.wanted = wanted;
+    this.constants = constants;
     this.session = session;
     this.aggregates = aggregates;
     this.ignoreCorrupt = ignoreCorrupt;
@@ -32,7 +34,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
-    return new BatchReader(((SplitPartition) partition).splits, wanted, session, aggregates, ignoreCorrupt, ignoreMissing);
+    return new BatchReader((SplitPartition) partition, wanted, constants, session, aggregates, ignoreCorrupt, ignoreMissing);
   }
 
   @Override

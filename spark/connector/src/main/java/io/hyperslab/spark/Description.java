@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InternalException;
+import java.util.List;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.slf4j.Logger;
@@ -23,7 +24,10 @@ final class Description {
   /** Chunks of the columns to be read that the predicates leave out, whole hyperslabs of them. */
   final long chunksSkipped;
 
+  private final JsonNode listSizes;
+
   private Description(JsonNode answer) {
+    listSizes = answer.get("listSizes");
     schema = (StructType) DataType.fromJson(answer.get("schema").toString());
     rows = answer.get("rows").asLong();
     valueBytes = answer.get("valueBytes").asLong();
@@ -36,6 +40,21 @@ final class Description {
     return new Description(parse(Watch.planning(planning -> planning.describe(request.toString()))));
   }
 
+  /** The columns of a table: those of its files, then those of their folders. */
+  static StructType columnsOf(ReadOptions options) {
+    List<InputFile> files = Files.of(options);
+    return new PartitionFolders(files).addTo(of(options.request(files)).schema);
+  }
+
+  /** Elements of the lists in a column where all lists have as many. */
+  long listSize(String column) {
+    JsonNode size = listSizes.get(column);
+    if (size == null) {
+      throw new InternalException("column " + column + " has lists of different lengths");
+    }
+    return size.asLong();
+  }
+
   static JsonNode parse(String answer) {
     try {
       return ReadOptions.JSON.readTree(answer);
@@ -45,6 +64,6 @@ final class Description {
   }
 
   static void warnOfSkipped(JsonNode answer) {
-    answer.get("skipped").forEach(file -> LOG.warn("left out, as ignoreCorruptFiles or ignoreMissingFiles asks: {}", file.asText()));
+    answer.get("skipped").forEach(file -> LOG.warn("left out, as options ask: {}", file.asText()));
   }
 }

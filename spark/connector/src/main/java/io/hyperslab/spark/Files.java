@@ -1,60 +1,90 @@
 package io.hyperslab.spark;
 
+import io.hyperslab.InvalidInputException;
 import io.hyperslab.IoException;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.UnsupportedException;
 import java.io.IOException;
 import java.nio.file.FileSystems;
 import java.nio.file.FileVisitOption;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Path;
 import java.nio.file.PathMatcher;
 import java.nio.file.Paths;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Which files a list of paths, globs and folders stands for. Files of one glob or folder come in natural order. */
 final class Files {
   private static final Pattern SCHEME = Pattern.compile("([a-zA-Z][a-zA-Z0-9+.-]+):(.*)");
+  private static final Pattern AUTHORITY = Pattern.compile("//([^/]*)(.*)");
   private static final Pattern WILDCARD = Pattern.compile("[*?\\[{]");
 
   private final boolean recursive;
   private final boolean ignoreMissing;
   private final boolean columns;
+  private final String filterText;
   private final PathMatcher filter;
 
   private Files(ReadOptions options) {
     recursive = options.flag("recursivefilelookup", false);
     ignoreMissing = options.ignoreMissingFiles();
     columns = options.flag("filecolumns", true);
-    String glob = options.text("pathglobfilter");
-    filter = glob == null ? null : FileSystems.getDefault().getPathMatcher("glob:" + glob);
+    filterText = options.text("pathglobfilter");
+    filter = filterText == null ? null : FileSystems.getDefault().getPathMatcher("glob:" + filterText);
   }
 
-  /** Each file and dataset once. The wildcards of a glob become columns where it is the only path. */
+  /**
+   * The files, as often as they are given. The wildcards of a glob become columns where it is the only path, and so do
+   * folders called {@code name=value} below a given one.
+   */
   static List<InputFile> of(ReadOptions options) {
     Files files = new Files(options);
     List<InputFile> found = new ArrayList<>();
-    List<String> paths = options.paths();
-    for (String given : paths) {
-      Path path = local(given);
+    List<GivenPath> paths = options.paths();
+    for (GivenPath given : paths) {
+      Path path = local(given.path);
       if (FileList.is(path)) {
-        for (FileList.Line line : FileList.read(path)) {
-          files.expand(local(line.file)).forEach(file -> found.add(new InputFile(file, line.dataset, null)));
+        for (GivenPath line : FileList.read(path)) {
+          found.addAll(files.expand(local(line.path), line.dataset == null ? given.dataset : line.dataset, null));
         }
-        continue;
-      }
-      String pattern = files.columns && paths.size() == 1 ? patternOf(path) : null;
-      for (String file : files.expand(path)) {
-        // A file of a folder that the glob found has no name that the glob describes.
-        boolean described = pattern != null && Paths.get(file).getNameCount() == path.getNameCount();
-        found.add(new InputFile(file, null, described ? pattern : null));
+      } else {
+        found.addAll(files.expand(path, given.dataset, files.columns && paths.size() == 1 ? patternOf(path) : null));
       }
     }
-    return found.stream().distinct().collect(Collectors.toList());
+    if (found.isEmpty()) {
+      throw files.nothing(local(paths.get(0).path));
+    }
+    return found;
+  }
+
+  /** Why there is no file, and what to do. */
+  private NotFoundException nothing(Path path) {
+    String why = "there is no such file or folder";
+    if (java.nio.file.Files.isDirectory(path)) {
+      try (Stream<Path> members = java.nio.file.Files.list(path)) {
+        Path below = members.filter(member -> java.nio.file.Files.isDirectory(member) && !hidden(member)).sorted().findFirst().orElse(null);
+        why = below == null || recursive
+            ? "the folder has no files (those with names that begin with _ or . do not count)"
+            : "the folder has no files, only folders such as \"" + below.getFileName() + "\": give option recursiveFileLookup=true, or a glob such as \""
+                + path + "/*/*.h5\"";
+      } catch (IOException error) {
+        return new NotFoundException("the folder cannot be listed: " + error.getMessage(), path.toString(), null, null);
+      }
+    }
+    if (filter != null) {
+      why = "no file there matches pathGlobFilter \"" + filterText + "\"";
+    }
+    return new NotFoundException(why, path.toString(), null, null);
   }
 
   /** The path where it is a glob whose wildcards stand for something; with alternatives in braces it is not. */
@@ -70,15 +100,22 @@ final class Files {
 
   /** The local path of a path or a file URI. */
   static Path local(String path) {
-    java.util.regex.Matcher uri = SCHEME.matcher(path);
+    Matcher uri = SCHEME.matcher(path);
     if (!uri.matches()) {
       return Paths.get(path).toAbsolutePath().normalize();
     }
     if (!uri.group(1).equalsIgnoreCase("file")) {
       throw new UnsupportedException(
-          "the file system of " + path + ": only local paths (and what is mounted on every node) are read");
+          "the file system of " + path + ": only local paths (and what is mounted on every node) are read and written");
     }
-    String raw = uri.group(2).replaceFirst("^//+", "/");
+    String raw = uri.group(2);
+    Matcher authority = AUTHORITY.matcher(raw);
+    if (authority.matches()) {
+      if (!authority.group(1).isEmpty() && !authority.group(1).equalsIgnoreCase("localhost")) {
+        throw new InvalidInputException(path + " names a host, \"" + authority.group(1) + "\": local paths are file:///folder/file.h5");
+      }
+      raw = authority.group(2);
+    }
     if (java.nio.file.Files.exists(Paths.get(raw)) || !raw.contains("%")) {
       return Paths.get(raw).toAbsolutePath().normalize();
     }
@@ -90,16 +127,16 @@ final class Files {
     }
   }
 
-  private List<String> expand(Path path) {
+  private List<InputFile> expand(Path path, String dataset, String pattern) {
     try {
       if (java.nio.file.Files.isDirectory(path)) {
-        return inFolder(path);
+        return inFolder(path, dataset);
       }
       if (java.nio.file.Files.exists(path)) {
-        return accepts(path) ? java.util.Collections.singletonList(path.toString()) : new ArrayList<>();
+        return accepts(path) ? Collections.singletonList(new InputFile(path.toString(), dataset, null)) : new ArrayList<>();
       }
       if (WILDCARD.matcher(path.toString()).find()) {
-        return matches(path);
+        return matches(path, dataset, pattern);
       }
     } catch (IOException error) {
       throw new IoException(String.valueOf(error.getMessage()), path.toString(), null, null);
@@ -110,27 +147,64 @@ final class Files {
     throw new NotFoundException("no such file or folder", path.toString(), null, null);
   }
 
-  /** As in Spark's own sources, names that begin with _ or . are not data. */
+  /** As in Spark's own sources, names that begin with _ or . are not data, but {@code _year=2024} is a partition. */
   private static boolean hidden(Path path) {
     String name = path.getFileName().toString();
-    return name.startsWith("_") || name.startsWith(".");
+    return name.startsWith(".") || (name.startsWith("_") && !name.contains("="));
+  }
+
+  /** Whether a folder holds the subfiles of the file that it is called after. */
+  private static boolean container(Path folder) {
+    String name = folder.getFileName().toString();
+    return name.endsWith(".d") && java.nio.file.Files.isRegularFile(folder.resolveSibling(name.substring(0, name.length() - 2)));
   }
 
   private boolean accepts(Path file) {
     return filter == null || filter.matches(file.getFileName());
   }
 
-  private List<String> inFolder(Path folder) throws IOException {
-    try (Stream<Path> walk = java.nio.file.Files.walk(folder, recursive ? Integer.MAX_VALUE : 1, FileVisitOption.FOLLOW_LINKS)) {
-      return natural(
-          walk.filter(java.nio.file.Files::isRegularFile)
-              .filter(file -> !hidden(file) && accepts(file))
-              .map(Path::toString)
-              .collect(Collectors.toList()));
+  /** Files of a folder; of those below it, too, if it has partitions. */
+  private List<InputFile> inFolder(Path folder, String dataset) throws IOException {
+    boolean partitioned = !recursive && hasPartitions(folder);
+    List<InputFile> found = new ArrayList<>();
+    for (String file : natural(below(folder, recursive || partitioned ? Integer.MAX_VALUE : 1))) {
+      Map<String, String> folders = partitioned ? PartitionFolders.between(folder, Paths.get(file)) : Collections.emptyMap();
+      found.add(new InputFile(file, dataset, null, folders));
+    }
+    return found;
+  }
+
+  private static boolean hasPartitions(Path folder) throws IOException {
+    try (Stream<Path> members = java.nio.file.Files.list(folder)) {
+      return members.anyMatch(member -> PartitionFolders.is(member) && !hidden(member) && java.nio.file.Files.isDirectory(member));
     }
   }
 
-  private List<String> matches(Path pattern) throws IOException {
+  private List<String> below(Path folder, int depth) throws IOException {
+    List<String> found = new ArrayList<>();
+    java.nio.file.Files.walkFileTree(
+        folder,
+        EnumSet.of(FileVisitOption.FOLLOW_LINKS),
+        depth,
+        new SimpleFileVisitor<Path>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path member, BasicFileAttributes attributes) {
+            boolean skipped = !member.equals(folder) && (hidden(member) || container(member));
+            return skipped ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path member, BasicFileAttributes attributes) {
+            if (attributes.isRegularFile() && !hidden(member) && accepts(member)) {
+              found.add(member.toString());
+            }
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return found;
+  }
+
+  private List<InputFile> matches(Path pattern, String dataset, String columns) throws IOException {
     List<Path> here = new ArrayList<>();
     here.add(pattern.getRoot());
     for (Path part : pattern) {
@@ -144,24 +218,26 @@ final class Files {
           }
         } else if (java.nio.file.Files.isDirectory(parent)) {
           try (Stream<Path> members = java.nio.file.Files.list(parent)) {
-            members.filter(member -> matcher.matches(member.getFileName()) && !hidden(member)).forEach(next::add);
+            members.filter(member -> matcher.matches(member.getFileName()) && !hidden(member) && !container(member)).forEach(next::add);
           }
         }
       }
       here = next;
     }
-    List<String> files = new ArrayList<>();
+    List<InputFile> found = new ArrayList<>();
     for (Path path : here) {
       if (java.nio.file.Files.isDirectory(path)) {
-        files.addAll(inFolder(path));
+        found.addAll(inFolder(path, dataset));
       } else if (accepts(path)) {
-        files.add(path.toString());
+        found.add(new InputFile(path.toString(), dataset, columns));
       }
     }
-    if (files.isEmpty() && !ignoreMissing) {
-      throw new NotFoundException("no file matches", pattern.toString(), null, null);
+    if (found.isEmpty() && !ignoreMissing) {
+      String hint = pattern.toString().contains("**") ? " (** is * here: for all folders below one, give that folder and option recursiveFileLookup=true)" : "";
+      throw new NotFoundException("no file matches" + hint, pattern.toString(), null, null);
     }
-    return natural(files);
+    found.sort((a, b) -> compareNaturally(a.path, b.path));
+    return found;
   }
 
   /** In the order of the numbers in their names: run_2 before run_10. */

@@ -44,9 +44,25 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
   private final ReadOptions options;
   private final PredicateText texts;
   private final Aggregates aggregates;
+  private final PartitionFilter byFolder;
+  /** Those of the request, in its order. */
+  private List<InputFile> files;
+  private final SortOrder[] order;
   private InputPartition[] partitions;
 
-  Hdf5Scan(StructType wanted, ObjectNode request, Description described, ReadOptions options, PredicateText texts, Aggregates aggregates) {
+  Hdf5Scan(
+      StructType wanted,
+      ObjectNode request,
+      Description described,
+      ReadOptions options,
+      PredicateText texts,
+      Aggregates aggregates,
+      PartitionFilter byFolder,
+      List<InputFile> files,
+      SortOrder[] order) {
+    this.byFolder = byFolder;
+    this.files = files;
+    this.order = order;
     this.wanted = wanted;
     this.pushed = request.deepCopy();
     this.request = request;
@@ -63,7 +79,7 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
 
   @Override
   public String description() {
-    return "hdf5 " + request.get("dataset").asText() + " of " + request.get("files").size() + " files, PushedPredicates: "
+    return "hdf5 " + request.get("dataset").asText() + " of " + request.get("files").size() + " of " + byFolder.folders().files().size() + " files, PushedPredicates: "
         + request.get("predicates") + ", PushedLimit: " + (request.has("limit") ? request.get("limit").asText() : "none")
         + ", Columns: " + request.get("columns") + ", PushedAggregates: " + aggregates.request();
   }
@@ -95,22 +111,34 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
 
   @Override
   public SortOrder[] outputOrdering() {
-    return aggregates.isEmpty() ? RowOrder.of(request, wanted) : new SortOrder[0];
+    return order;
   }
 
   @Override
   public NamedReference[] filterAttributes() {
-    // With columns that a file may lack, only Spark can test.
-    if (options.nullsForMissingColumns() || !aggregates.isEmpty()) {
+    if (!aggregates.isEmpty()) {
       return new NamedReference[0];
     }
-    return Arrays.stream(wanted.fields()).map(StructField::name).map(name -> Expressions.column("`" + name.replace("`", "``") + "`")).toArray(NamedReference[]::new);
+    // Of columns that a file may lack, only Spark can test the nulls.
+    boolean values = !options.nullsForMissingColumns();
+    return Arrays.stream(wanted.fields())
+        .filter(field -> values || byFolder.folders().folderOf(field) != null)
+        .map(field -> Expressions.column("`" + field.name().replace("`", "``") + "`"))
+        .toArray(NamedReference[]::new);
   }
 
   /** Values that a join has found to matter, known only while the query runs. Spark tests them again. */
   @Override
   public void filter(Predicate[] predicates) {
     for (Predicate predicate : predicates) {
+      if (byFolder.answers(predicate)) {
+        files = new ArrayList<>(files);
+        files.removeIf(file -> !byFolder.passes(file, predicate));
+        ArrayNode names = request.putArray("files");
+        files.forEach(file -> file.addTo(names));
+        partitions = null;
+        continue;
+      }
       String text = texts.of(predicate);
       if (text != null) {
         ((ArrayNode) request.get("predicates")).add(text);
@@ -127,17 +155,26 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
     return partitions;
   }
 
+  /** Makes a plan of {@code count} partitions at most. */
+  static void aimAt(long count, long valueBytes, ObjectNode request) {
+    request.put("partitions", count);
+    request.put("targetBytes", Math.max(1, (valueBytes + count - 1) / count));
+  }
+
   private InputPartition[] plan() {
+    if (files.isEmpty()) {
+      return new InputPartition[0];
+    }
     ObjectNode asked = request.deepCopy();
     Long count = options.number("partitions");
-    Long target = options.number("targetpartitionbytes");
+    Long target = options.bytes("targetpartitionbytes");
     if (count != null) {
-      asked.put("partitions", count);
-      asked.put("targetBytes", Math.max(1, (described.valueBytes + count - 1) / count));
+      aimAt(count, described.valueBytes, asked);
     } else if (target != null) {
       asked.put("targetBytes", target);
     } else {
       int cores = SparkSession.active().sparkContext().defaultParallelism();
+      asked.put("cores", Math.max(1, cores));
       asked.put("targetBytes", Math.min(TARGET_BYTES, Math.max(LEAST_TARGET_BYTES, described.valueBytes / Math.max(1, cores))));
     }
     Placement placement = Placement.of(SparkSession.active().sparkContext().hadoopConfiguration());
@@ -149,14 +186,32 @@ final class Hdf5Scan implements Scan, Batch, SupportsReportStatistics, SupportsR
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
       String[] hosts = placement == null ? new String[0] : placement.hosts(partition.get("files"));
-      planned.add(new SplitPartition(Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()), hosts));
+      byte[][] splits = Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
+      List<InputFile> ofSplits = new ArrayList<>();
+      partition.get("splitFiles").forEach(number -> ofSplits.add(files.get(number.asInt())));
+      planned.add(new SplitPartition(splits, hosts, ofSplits.stream().map(file -> file.path).toArray(String[]::new), constants(ofSplits)));
     }
     return planned.toArray(new InputPartition[0]);
   }
 
+  /** For each file the values of the wanted columns that its folders make. */
+  private Object[][] constants(List<InputFile> ofSplits) {
+    StructField[] columns = folderColumns();
+    return columns.length == 0
+        ? null
+        : ofSplits.stream()
+            .map(file -> Arrays.stream(columns).map(column -> byFolder.folders().value(file, column)).toArray())
+            .toArray(Object[][]::new);
+  }
+
+  private StructField[] folderColumns() {
+    return Arrays.stream(wanted.fields()).filter(field -> byFolder.folders().folderOf(field) != null).toArray(StructField[]::new);
+  }
+
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new BatchReaderFactory(wanted, options.taskSession(), aggregates.request(), options.ignoreCorruptFiles(), options.ignoreMissingFiles());
+    String[] constants = Arrays.stream(folderColumns()).map(StructField::name).toArray(String[]::new);
+    return new BatchReaderFactory(wanted, constants, options.taskSession(), aggregates.request(), options.ignoreCorruptFiles(), options.ignoreMissingFiles());
   }
 
   @Override

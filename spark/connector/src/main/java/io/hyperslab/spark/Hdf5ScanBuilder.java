@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.SortOrder;
 import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
 import org.apache.spark.sql.connector.expressions.aggregate.Count;
@@ -32,9 +33,15 @@ final class Hdf5ScanBuilder
         SupportsPushDownLimit,
         SupportsPushDownAggregates {
 
+  private static final String ROW = "_row";
+  private static final String FILE = "_file";
+
   private final StructType table;
   private final ReadOptions options;
-  private final List<InputFile> files;
+  private final PartitionFolders folders;
+  private final PartitionFilter byFolder;
+  /** Those that predicates on columns of folders leave. */
+  private List<InputFile> files;
   private final PredicateText texts;
   private final Map<String, DataType> types = new HashMap<>();
   private StructType wanted;
@@ -45,16 +52,24 @@ final class Hdf5ScanBuilder
   private long[] counts;
   private Aggregates aggregates = Aggregates.none();
 
-  Hdf5ScanBuilder(StructType table, ReadOptions options) {
-    this.table = table;
+  Hdf5ScanBuilder(StructType given, ReadOptions options) {
     this.options = options;
-    this.wanted = table;
     this.files = Files.of(options);
+    this.folders = new PartitionFolders(files);
+    this.table = folders.mark(given);
+    this.byFolder = new PartitionFilter(folders, table);
+    this.wanted = table;
+    types.put(ROW, DataTypes.LongType);
+    types.put(FILE, DataTypes.StringType);
+    // A column of the files comes before ours of the same name.
     for (StructField field : table.fields()) {
-      types.put(field.name(), field.dataType());
+      if (folders.folderOf(field) == null) {
+        types.put(field.name(), field.dataType());
+      } else {
+        folders.check(field);
+        types.remove(field.name());
+      }
     }
-    types.put("_row", DataTypes.LongType);
-    types.put("_file", DataTypes.StringType);
     this.texts = new PredicateText(types);
   }
 
@@ -62,7 +77,13 @@ final class Hdf5ScanBuilder
   public Predicate[] pushPredicates(Predicate[] all) {
     List<Predicate> ours = new ArrayList<>();
     List<Predicate> left = new ArrayList<>();
+    List<InputFile> kept = new ArrayList<>(files);
     for (Predicate predicate : all) {
+      if (byFolder.answers(predicate)) {
+        kept.removeIf(file -> !byFolder.passes(file, predicate));
+        ours.add(predicate);
+        continue;
+      }
       // Where a file may lack a column, Spark tests the nulls that stand for it.
       String text = options.nullsForMissingColumns() ? null : texts.of(predicate);
       if (text == null) {
@@ -72,6 +93,7 @@ final class Hdf5ScanBuilder
         predicates.add(text);
       }
     }
+    files = kept;
     pushed = ours.toArray(new Predicate[0]);
     return left.toArray(new Predicate[0]);
   }
@@ -111,11 +133,11 @@ final class Hdf5ScanBuilder
   public boolean pushAggregation(Aggregation aggregation) {
     if (supportCompletePushDown(aggregation)) {
       counts = new long[aggregation.aggregateExpressions().length];
-      Arrays.fill(counts, counted.rows);
+      Arrays.fill(counts, files.isEmpty() ? 0 : counted.rows);
       return true;
     }
     // A file that lacks a column has nothing to take a minimum of.
-    Aggregates pushable = options.nullsForMissingColumns() ? null : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
+    Aggregates pushable = files.isEmpty() || options.nullsForMissingColumns() ? null : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
     if (pushable == null) {
       return false;
     }
@@ -133,6 +155,9 @@ final class Hdf5ScanBuilder
       if (!(function instanceof CountStar) && !countsEveryRow(function)) {
         return false;
       }
+    }
+    if (files.isEmpty()) {
+      return true;
     }
     if (counted == null) {
       counted = Description.of(request(new StructType()));
@@ -158,16 +183,23 @@ final class Hdf5ScanBuilder
     predicates.forEach(((com.fasterxml.jackson.databind.node.ArrayNode) request.get("predicates"))::add);
     com.fasterxml.jackson.databind.node.ArrayNode names = request.putArray("columns");
     for (StructField field : columns.fields()) {
-      names.add(field.name());
+      if (folders.folderOf(field) == null) {
+        names.add(field.name());
+      }
     }
     // What a wildcard stands for may be a number in this file and a word in another.
     com.fasterxml.jackson.databind.node.ArrayNode texts = request.putArray("texts");
     for (StructField field : table.fields()) {
-      if (field.dataType().equals(DataTypes.StringType)) {
+      if (field.dataType().equals(DataTypes.StringType) && folders.folderOf(field) == null) {
         texts.add(field.name());
       }
     }
     return request;
+  }
+
+  /** Whether Spark wants our column of this name, and not one that the files have. */
+  private boolean ours(String name) {
+    return wanted.getFieldIndex(name).isDefined() && !table.getFieldIndex(name).isDefined();
   }
 
   @Override
@@ -175,12 +207,15 @@ final class Hdf5ScanBuilder
     if (counts != null) {
       return new CountScan(counts);
     }
+    if (files.isEmpty()) {
+      return new EmptyScan(wanted);
+    }
     if (!aggregates.isEmpty()) {
       wanted = aggregates.columns();
       ObjectNode request = request(wanted);
       Description described = Description.of(request);
       check(described.schema);
-      return new Hdf5Scan(aggregates.answer(), request, described, options, texts, aggregates);
+      return new Hdf5Scan(aggregates.answer(), request, described, options, texts, aggregates, byFolder, files, new SortOrder[0]);
     }
     ObjectNode request = request(wanted);
     if (limit != null) {
@@ -188,12 +223,15 @@ final class Hdf5ScanBuilder
     }
     Description described = Description.of(request);
     check(described.schema);
-    return new Hdf5Scan(wanted, request, described, options, texts, aggregates);
+    return new Hdf5Scan(wanted, request, described, options, texts, aggregates, byFolder, files, RowOrder.of(request, ours(ROW), ours(FILE)));
   }
 
   /** The table's schema may come from a catalog or from the user, the files are what they are. */
   private void check(StructType actual) {
     for (StructField field : wanted.fields()) {
+      if (folders.folderOf(field) != null) {
+        continue;
+      }
       StructField there = null;
       for (StructField candidate : actual.fields()) {
         there = candidate.name().equals(field.name()) ? candidate : there;

@@ -22,10 +22,9 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
       return table;
     }
     Map<String, String> properties = new HashMap<>(table.properties());
-    ReadOptions options = new ReadOptions(properties);
     // A table that was made without columns has those of its files, whatever they are by now.
     return table.schema().isEmpty()
-        ? new Hdf5Table(Description.of(options.request(Files.of(options))).schema, properties)
+        ? new Hdf5Table(Description.columnsOf(new ReadOptions(properties)), properties)
         : new Hdf5Table(table.schema(), properties);
   }
 }

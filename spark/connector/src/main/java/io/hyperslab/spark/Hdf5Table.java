@@ -3,6 +3,7 @@ package io.hyperslab.spark;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
 import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
@@ -28,7 +29,7 @@ final class Hdf5Table implements SupportsRead, SupportsMetadataColumns {
   public String name() {
     ReadOptions options = new ReadOptions(properties);
     String dataset = options.text("dataset");
-    return "hdf5 " + String.join(", ", options.paths()) + (dataset == null ? "" : " " + dataset);
+    return "hdf5 " + options.paths().stream().map(given -> given.path).collect(Collectors.joining(", ")) + (dataset == null ? "" : " " + dataset);
   }
 
   @Override

@@ -2,7 +2,8 @@ package io.hyperslab.spark;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.Objects;
+import java.util.Collections;
+import java.util.Map;
 
 /** A file of a table, and what is known of it beside its path. */
 final class InputFile {
@@ -12,11 +13,18 @@ final class InputFile {
   final String dataset;
   /** The glob that found it, whose wildcards become columns, or null. */
   final String pattern;
+  /** What the names of its folders say, {@code year=2024} being year and 2024, in their order. */
+  final Map<String, String> folders;
 
   InputFile(String path, String dataset, String pattern) {
+    this(path, dataset, pattern, Collections.emptyMap());
+  }
+
+  InputFile(String path, String dataset, String pattern, Map<String, String> folders) {
     this.path = path;
     this.dataset = dataset;
     this.pattern = pattern;
+    this.folders = folders;
   }
 
   /** As the native library reads it. */
@@ -32,16 +40,5 @@ final class InputFile {
     if (pattern != null) {
       entry.put("pattern", pattern);
     }
-  }
-
-  /** The same file and dataset; how it was found does not count. */
-  @Override
-  public boolean equals(Object other) {
-    return other instanceof InputFile && path.equals(((InputFile) other).path) && Objects.equals(dataset, ((InputFile) other).dataset);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(path, dataset);
   }
 }

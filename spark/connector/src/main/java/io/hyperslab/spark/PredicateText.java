@@ -22,6 +22,10 @@ import org.apache.spark.sql.types.DecimalType;
 final class PredicateText {
   private static final String[] COMPARISONS = {"=", "<>", "<", "<=", ">", ">="};
 
+  private static final long DAY_MICROSECONDS = 86_400_000_000L;
+  /** Their microseconds fit into 64 bits. */
+  private static final long MAX_DAYS = 100_000_000L;
+
   private final Map<String, DataType> types;
 
   /** @param types of the columns that predicates may speak of */
@@ -123,8 +127,13 @@ final class PredicateText {
     if (type.equals(DataTypes.StringType)) {
       return "'" + value.toString().replace("'", "''") + "'";
     }
-    if (type.equals(DataTypes.TimestampNTZType)) {
-      long micros = (Long) value;
+    boolean date = type.equals(DataTypes.DateType);
+    if (date || type.equals(DataTypes.TimestampType) || type.equals(DataTypes.TimestampNTZType)) {
+      // Our times are in UTC, as Spark's instants are; a date is its midnight.
+      if (date && Math.abs(((Integer) value).longValue()) > MAX_DAYS) {
+        return null;
+      }
+      long micros = date ? (Integer) value * DAY_MICROSECONDS : (Long) value;
       LocalDateTime time =
           LocalDateTime.ofEpochSecond(
               Math.floorDiv(micros, 1_000_000L), (int) Math.floorMod(micros, 1_000_000L) * 1000, ZoneOffset.UTC);

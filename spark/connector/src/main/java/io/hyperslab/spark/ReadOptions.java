@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.internal.SQLConf;
 
 /** The options of a read, as they were given with {@code option(…)}, {@code OPTIONS (…)} or in SQL. */
@@ -31,6 +33,9 @@ final class ReadOptions {
 
   /** What Spark itself puts among a table's properties. */
   private static final List<String> SPARKS = Arrays.asList("provider", "owner", "location", "external", "is_managed_location", "comment", "collation", "transient_lastddltime");
+
+  /** Bytes as Spark's own options take them: 67108864, 64m, 64mb, 1g. */
+  private static final Pattern SIZE = Pattern.compile("0*([1-9][0-9]*)(?:b|([kmgt])b?)?");
 
   private final Map<String, String> values = new TreeMap<>();
 
@@ -94,9 +99,27 @@ final class ReadOptions {
     throw new InvalidInputException("option " + name + " is " + value + ": give a whole number of at least 1");
   }
 
+  /** A positive number of bytes, perhaps with a unit ({@code 64m}), or null where it is not given. */
+  Long bytes(String name) {
+    String value = values.get(name);
+    if (value == null) {
+      return null;
+    }
+    Matcher size = SIZE.matcher(value.trim().toLowerCase(Locale.ROOT));
+    if (size.matches()) {
+      try {
+        int power = size.group(2) == null ? 0 : "kmgt".indexOf(size.group(2)) + 1;
+        return Math.multiplyExact(Long.parseLong(size.group(1)), 1L << (10 * power));
+      } catch (ArithmeticException | NumberFormatException ignored) {
+        // The message below is for this, too.
+      }
+    }
+    throw new InvalidInputException("option " + name + " is " + value + ": give bytes, 1 or more, such as 67108864 or 64m");
+  }
+
   /** Paths as they were given, from {@code path} and the JSON list {@code paths}. */
-  List<String> paths() {
-    List<String> paths = new ArrayList<>();
+  List<GivenPath> paths() {
+    List<GivenPath> paths = new ArrayList<>();
     String list = values.get("paths");
     if (list != null) {
       JsonNode parsed;
@@ -105,12 +128,12 @@ final class ReadOptions {
       } catch (JsonProcessingException error) {
         throw new InvalidInputException("option paths is no JSON list of texts: " + list);
       }
-      parsed.forEach(path -> paths.add(path.asText()));
+      parsed.forEach(path -> paths.add(GivenPath.of(path)));
     }
     // A table in Spark's own catalog has a location even where its options name the path.
     String path = values.get("path") != null ? values.get("path") : paths.isEmpty() ? values.get("location") : null;
     if (path != null) {
-      paths.add(path);
+      paths.add(new GivenPath(path, null));
     }
     if (paths.isEmpty()) {
       throw new InvalidInputException("no path: give load(\"file.h5\") or option path");
@@ -155,7 +178,7 @@ final class ReadOptions {
     }
     for (String name : values.keySet()) {
       if (name.startsWith(LIMIT)) {
-        session.withObject("/limits").put(name.substring(LIMIT.length()), number(name));
+        session.withObject("/limits").put(name.substring(LIMIT.length()), name.endsWith("_bytes") ? bytes(name) : number(name));
       }
     }
     return session;

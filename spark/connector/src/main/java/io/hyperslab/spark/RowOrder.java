@@ -6,7 +6,6 @@ import java.util.List;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.SortDirection;
 import org.apache.spark.sql.connector.expressions.SortOrder;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** The order in which a partition's rows come, as far as columns show it: Spark need not sort them again. */
@@ -15,14 +14,15 @@ final class RowOrder {
 
   /**
    * @param request for the rows; files come in its order
-   * @param wanted columns that Spark reads
+   * @param row whether {@code _row} is read
+   * @param file whether {@code _file} is read
    */
-  static SortOrder[] of(JsonNode request, StructType wanted) {
+  static SortOrder[] of(JsonNode request, boolean row, boolean file) {
     JsonNode files = request.get("files");
-    boolean rows = has("_row", wanted) && oneArrayEach(files, request.get("dataset").asText());
+    boolean rows = row && oneArrayEach(files, request.get("dataset").asText());
     List<SortOrder> order = new ArrayList<>();
     if (files.size() > 1) {
-      if (!has("_file", wanted) || !rising(files)) {
+      if (!file || !rising(files)) {
         return new SortOrder[0];
       }
       order.add(ascending("_file"));
@@ -31,10 +31,6 @@ final class RowOrder {
       order.add(ascending("_row"));
     }
     return order.toArray(new SortOrder[0]);
-  }
-
-  private static boolean has(String name, StructType wanted) {
-    return wanted.getFieldIndex(name).isDefined();
   }
 
   private static SortOrder ascending(String column) {

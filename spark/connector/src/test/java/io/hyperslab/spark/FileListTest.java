@@ -35,12 +35,12 @@ public class FileListTest {
 
   @Test
   public void linesAreRelativeToTheList() throws Exception {
-    List<FileList.Line> lines = FileList.read(list("file,dataset\n# what is here\n\na.h5,/x\n/b/c.h5\nfile:/d.h5,/y\n"));
-    assertEquals(folder.getRoot().toPath().resolve("a.h5").toString(), lines.get(0).file);
+    List<GivenPath> lines = FileList.read(list("file,dataset\n# what is here\n\na.h5,/x\n/b/c.h5\nfile:/d.h5,/y\n"));
+    assertEquals(folder.getRoot().toPath().resolve("a.h5").toString(), lines.get(0).path);
     assertEquals("/x", lines.get(0).dataset);
-    assertEquals("/b/c.h5", lines.get(1).file);
+    assertEquals("/b/c.h5", lines.get(1).path);
     assertNull(lines.get(1).dataset);
-    assertEquals("file:/d.h5", lines.get(2).file);
+    assertEquals("file:/d.h5", lines.get(2).path);
   }
 
   @Test

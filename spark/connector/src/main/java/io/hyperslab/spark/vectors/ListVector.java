@@ -1,15 +1,16 @@
 package io.hyperslab.spark.vectors;
 
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.unsafe.Platform;
 
 /** Lists of any length, found by 32-bit offsets. */
 final class ListVector extends ArrowVector {
   private final long offsets;
-  private final ArrowVector items;
+  private final ColumnVector items;
 
-  ListVector(ArrayType type, long array, long base, ArrowVector items) {
+  ListVector(ArrayType type, long array, long base, ColumnVector items) {
     super(type, array, base);
     this.items = items;
     offsets = CData.arrayBuffer(array, 1) + 4L * this.base;

@@ -4,6 +4,7 @@ import io.hyperslab.InternalException;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -14,14 +15,17 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 public final class Vectors {
   private final long schema;
   private final StructType wanted;
-  /** For each wanted column its number in the batch, -1 where the file has not got it. */
+  /** For each wanted column its number in the batch, -1 for a constant one. */
   private final int[] places;
+  /** Values of columns that are not in batches; null for those that the file has not got. */
+  private final Object[] constants;
 
   /**
    * @param schema address of the {@code ArrowSchema} of the batches
-   * @param wanted the columns that Spark wants, in its order
+   * @param wanted the columns that Spark wants, in its order and types, which may be wider than those of the batches
+   * @param values of columns that are the same in every row
    */
-  public Vectors(long schema, StructType wanted) {
+  public Vectors(long schema, StructType wanted, Map<String, Object> values) {
     this.schema = schema;
     this.wanted = wanted;
     Map<String, Integer> byName = new HashMap<>();
@@ -30,7 +34,13 @@ public final class Vectors {
     }
     StructField[] fields = wanted.fields();
     places = new int[fields.length];
+    constants = new Object[fields.length];
     for (int number = 0; number < fields.length; number++) {
+      if (values.containsKey(fields[number].name())) {
+        places[number] = -1;
+        constants[number] = values.get(fields[number].name());
+        continue;
+      }
       places[number] = byName.getOrDefault(fields[number].name(), -1);
       if (places[number] < 0 && !fields[number].nullable()) {
         throw new InternalException("column " + fields[number].name() + " was not read");
@@ -48,13 +58,14 @@ public final class Vectors {
       int place = places[number];
       columns[number] =
           place < 0
-              ? new AbsentVector(fields[number].dataType(), rows)
-              : vector(CData.schemaChild(schema, place), CData.arrayChild(array, place), base);
+              ? new ConstantVector(fields[number].dataType(), constants[number], rows)
+              : WidenedVector.of(vector(CData.schemaChild(schema, place), CData.arrayChild(array, place), base, fields[number].dataType()), fields[number].dataType());
     }
     return new ColumnarBatch(columns, rows);
   }
 
-  private static ArrowVector vector(long schema, long array, long base) {
+  /** @param wanted what it is for; its items are widened here, itself by the caller */
+  private static ArrowVector vector(long schema, long array, long base, DataType wanted) {
     String format = CData.schemaFormat(schema);
     if (CData.schemaDictionary(schema) != 0) {
       if (format.equals("i") && CData.schemaFormat(CData.schemaDictionary(schema)).equals("u")) {
@@ -94,7 +105,7 @@ public final class Vectors {
       case "tsu:":
         return new TimestampVector(array, base);
       case "+l":
-        ArrowVector items = child(schema, array, 0);
+        ColumnVector items = child(schema, array, 0, wanted);
         return new ListVector(listOf(items), array, base, items);
       case "+s":
         return struct(schema, array, base);
@@ -104,18 +115,20 @@ public final class Vectors {
         }
         if (format.startsWith("+w:")) {
           int size = Integer.parseInt(format.substring(3));
-          ArrowVector all = child(schema, array, (base + CData.arrayOffset(array)) * size);
+          ColumnVector all = child(schema, array, (base + CData.arrayOffset(array)) * size, wanted);
           return new FixedListVector(listOf(all), array, base, size, all);
         }
         throw new InternalException("no vector for Arrow format " + format);
     }
   }
 
-  private static ArrowVector child(long schema, long array, long base) {
-    return vector(CData.schemaChild(schema, 0), CData.arrayChild(array, 0), base);
+  private static ColumnVector child(long schema, long array, long base, DataType wanted) {
+    DataType item = wanted instanceof ArrayType ? ((ArrayType) wanted).elementType() : null;
+    ArrowVector items = vector(CData.schemaChild(schema, 0), CData.arrayChild(array, 0), base, item);
+    return item == null ? items : WidenedVector.of(items, item);
   }
 
-  private static ArrayType listOf(ArrowVector items) {
+  private static ArrayType listOf(ColumnVector items) {
     return DataTypes.createArrayType(items.dataType(), true);
   }
 
@@ -125,7 +138,7 @@ public final class Vectors {
     StructField[] fields = new StructField[count];
     for (int number = 0; number < count; number++) {
       long memberSchema = CData.schemaChild(schema, number);
-      members[number] = vector(memberSchema, CData.arrayChild(array, number), base + CData.arrayOffset(array));
+      members[number] = vector(memberSchema, CData.arrayChild(array, number), base + CData.arrayOffset(array), null);
       fields[number] = DataTypes.createStructField(CData.schemaName(memberSchema), members[number].dataType(), true);
     }
     return new StructVector(DataTypes.createStructType(fields), array, base, members);

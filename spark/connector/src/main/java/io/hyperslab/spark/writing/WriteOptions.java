@@ -22,7 +22,7 @@ final class WriteOptions {
   static final String MODE = "__hyperslab_mode";
 
   /** Every option that means something; another one is an error, because a misspelt one would do nothing. */
-  private static final List<String> KNOWN = Arrays.asList("path", "dataset", "layout", "compression", "level", "shuffle", "chunkrows", "nulls");
+  private static final List<String> KNOWN = Arrays.asList("path", "dataset", "layout", "compression", "level", "shuffle", "chunkrows", "nulls", "replacefile");
 
   private static final String PARTITIONS = "__partition_columns";
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -55,6 +55,20 @@ final class WriteOptions {
 
   String mode() {
     return values.getOrDefault(MODE, "append");
+  }
+
+  /** The object that an overwrite may replace, or null: the whole file. */
+  String onlyReplaced() {
+    String dataset = values.getOrDefault("dataset", "/");
+    return flag("replacefile") || dataset.replace("/", "").isEmpty() ? null : dataset;
+  }
+
+  private boolean flag(String option) {
+    String value = values.getOrDefault(option, "false");
+    if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
+      throw new InvalidInputException("option " + option + " is " + value + ": give true or false");
+    }
+    return Boolean.parseBoolean(value);
   }
 
   /** Whether floats that are null become NaN. */
@@ -91,7 +105,7 @@ final class WriteOptions {
       }
     }
     if (values.get("shuffle") != null) {
-      request.put("shuffle", Boolean.parseBoolean(values.get("shuffle")));
+      request.put("shuffle", flag("shuffle"));
     }
     number("level", "level", request);
     number("chunkrows", "chunkRows", request);

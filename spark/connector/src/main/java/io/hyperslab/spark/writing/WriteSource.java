@@ -96,7 +96,7 @@ public final class WriteSource implements TableProvider {
       this.options = options;
       this.schema = schema;
       this.request = request;
-      write = new FileWrite(options.path(), options.mode());
+      write = new FileWrite(options.path(), options.mode(), options.onlyReplaced());
     }
 
     @Override

@@ -1,11 +1,15 @@
 package io.hyperslab.spark.mllib;
 
 import io.hyperslab.InvalidInputException;
+import io.hyperslab.UnsupportedException;
 import io.hyperslab.spark.ArrayRows;
 import java.io.Serializable;
+import java.util.Collections;
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.mllib.linalg.Vector;
@@ -22,53 +26,58 @@ import scala.Tuple2;
 
 /**
  * Datasets as the structures of MLlib, under the names that H5Spark gave them. A row is an index of the first
- * dimension, the rest of the dimensions lie flat in it. Row numbers are those of the file, whatever the partitions.
+ * dimension, the rest of the dimensions lie flat in it. Rows are numbered from 0 on through all files, in the order of
+ * files and rows, whatever the partitions.
+ *
+ * <p>{@code files} is a file, a glob, a folder or a list of files, or a {@code java.util.List} (an array) of these, in
+ * which {@code {file, dataset}} pairs may stand, as arrays or as {@code scala.Tuple2}; one such tuple alone, too. {@code dataset} is null if the files come with their datasets, and
+ * {@code partitions} (at most so many) is null to let the sizes decide.
  */
 public final class H5Read {
   private H5Read() {}
 
   /** Rows as arrays in the file's own type ({@code int[]}, {@code double[]} …). */
-  public static JavaRDD<Object> h5read(SparkSession spark, String path, String dataset, Integer partitions) {
-    return rows(spark, path, dataset, partitions, row -> row.values());
+  public static JavaRDD<Object> h5read(SparkSession spark, Object files, String dataset, Integer partitions) {
+    return rows(spark, files, dataset, partitions, row -> row.values());
   }
 
   /** As {@link #h5read}: the name in H5Spark's Scala code. */
-  public static JavaRDD<Object> h5read_array(SparkSession spark, String path, String dataset, Integer partitions) {
-    return h5read(spark, path, dataset, partitions);
+  public static JavaRDD<Object> h5read_array(SparkSession spark, Object files, String dataset, Integer partitions) {
+    return h5read(spark, files, dataset, partitions);
   }
 
   /** As {@link #h5read}, the elements' bytes in this machine's order: what Python makes arrays of without a loop. */
-  public static JavaRDD<byte[]> h5read_bytes(SparkSession spark, String path, String dataset, Integer partitions) {
-    return rows(spark, path, dataset, partitions, row -> row.bytes());
+  public static JavaRDD<byte[]> h5read_bytes(SparkSession spark, Object files, String dataset, Integer partitions) {
+    return rows(spark, files, dataset, partitions, row -> row.bytes());
   }
 
   /** Spark's name for the type of a dataset's elements. */
-  public static String element_type(String path, String dataset) {
-    return new ArrayRows(path, dataset, null).elementType();
+  public static String element_type(Object files, String dataset) {
+    return planned(files, dataset, null).elementType();
   }
 
-  /** Each element with its number in the dataset: {@code (value, key)}. */
-  public static JavaRDD<Tuple2<Double, Long>> h5read_point(SparkSession spark, String path, String dataset, Integer partitions) {
-    ArrayRows rows = new ArrayRows(path, dataset, partitions);
-    return partitions(spark, rows).mapPartitions(splits -> new Points(rows.read(splits.next())));
+  /** Each element with its number among the elements of all files: {@code (value, key)}. */
+  public static JavaRDD<Tuple2<Double, Long>> h5read_point(SparkSession spark, Object files, String dataset, Integer partitions) {
+    ArrayRows rows = planned(files, dataset, partitions);
+    return partitions(spark, rows).mapPartitions(parts -> new Points(rows.read(parts.next())));
   }
 
   /** As {@link #h5read_point}, each pair as an array, which Python takes for a tuple. */
-  public static JavaRDD<Object[]> h5read_point_pairs(SparkSession spark, String path, String dataset, Integer partitions) {
-    return h5read_point(spark, path, dataset, partitions).map(point -> new Object[] {point._1(), point._2()});
+  public static JavaRDD<Object[]> h5read_point_pairs(SparkSession spark, Object files, String dataset, Integer partitions) {
+    return h5read_point(spark, files, dataset, partitions).map(point -> new Object[] {point._1(), point._2()});
   }
 
   /** Rows as dense vectors. */
-  public static JavaRDD<Vector> h5read_vec(SparkSession spark, String path, String dataset, Integer partitions) {
-    return rows(spark, path, dataset, partitions, row -> Vectors.dense(row.doubles()));
+  public static JavaRDD<Vector> h5read_vec(SparkSession spark, Object files, String dataset, Integer partitions) {
+    return rows(spark, files, dataset, partitions, row -> Vectors.dense(row.doubles()));
   }
 
   /** Rows as labelled points; {@code label} is the number of the column that is the label. */
   public static JavaRDD<LabeledPoint> h5read_labeled(
-      SparkSession spark, String path, String dataset, int label, Integer partitions) {
+      SparkSession spark, Object files, String dataset, int label, Integer partitions) {
     return rows(
         spark,
-        path,
+        files,
         dataset,
         partitions,
         row -> {
@@ -83,38 +92,70 @@ public final class H5Read {
         });
   }
 
-  /** Rows with their numbers in the file. */
-  public static JavaRDD<IndexedRow> h5read_irow(SparkSession spark, String path, String dataset, Integer partitions) {
-    return rows(spark, path, dataset, partitions, row -> new IndexedRow(row.number, Vectors.dense(row.doubles())));
+  /** Rows with their numbers. */
+  public static JavaRDD<IndexedRow> h5read_irow(SparkSession spark, Object files, String dataset, Integer partitions) {
+    return rows(spark, files, dataset, partitions, H5Read::indexed);
   }
 
-  public static IndexedRowMatrix h5read_imat(SparkSession spark, String path, String dataset, Integer partitions) {
-    return new IndexedRowMatrix(h5read_irow(spark, path, dataset, partitions).rdd());
+  public static IndexedRowMatrix h5read_imat(SparkSession spark, Object files, String dataset, Integer partitions) {
+    ArrayRows rows = planned(files, dataset, partitions);
+    return new IndexedRowMatrix(of(spark, rows, H5Read::indexed).rdd(), rows.rows(), columns(rows));
   }
 
-  public static RowMatrix h5read_rowmat(SparkSession spark, String path, String dataset, Integer partitions) {
-    return new RowMatrix(h5read_vec(spark, path, dataset, partitions).rdd());
+  public static RowMatrix h5read_rowmat(SparkSession spark, Object files, String dataset, Integer partitions) {
+    ArrayRows rows = planned(files, dataset, partitions);
+    return new RowMatrix(of(spark, rows, row -> Vectors.dense(row.doubles())).rdd(), rows.rows(), columns(rows));
   }
 
-  /** Elements that are not zero. */
-  public static CoordinateMatrix h5read_coordmat(SparkSession spark, String path, String dataset, Integer partitions) {
-    ArrayRows rows = new ArrayRows(path, dataset, partitions);
-    JavaRDD<MatrixEntry> entries = partitions(spark, rows).mapPartitions(splits -> new Entries(rows.read(splits.next())));
-    return new CoordinateMatrix(entries.rdd());
+  /** Elements that are not zero, in a matrix of the files' rows and columns. */
+  public static CoordinateMatrix h5read_coordmat(SparkSession spark, Object files, String dataset, Integer partitions) {
+    ArrayRows rows = planned(files, dataset, partitions);
+    JavaRDD<MatrixEntry> entries = partitions(spark, rows).mapPartitions(parts -> new Entries(rows.read(parts.next())));
+    return new CoordinateMatrix(entries.rdd(), rows.rows(), columns(rows));
   }
 
-  public static BlockMatrix h5read_blockmat(SparkSession spark, String path, String dataset, Integer partitions) {
-    return h5read_imat(spark, path, dataset, partitions).toBlockMatrix();
+  public static BlockMatrix h5read_blockmat(SparkSession spark, Object files, String dataset, Integer partitions) {
+    return h5read_imat(spark, files, dataset, partitions).toBlockMatrix();
+  }
+
+  private static ArrayRows planned(Object files, String dataset, Integer partitions) {
+    Object plain = files;
+    if (files instanceof Tuple2) {
+      plain = Collections.singletonList(pair(files));
+    } else if (files instanceof List) {
+      plain = ((List<?>) files).stream().map(H5Read::pair).collect(Collectors.toList());
+    }
+    return new ArrayRows(plain, dataset, partitions);
+  }
+
+  /** A tuple as an array; what is none stays as it is. */
+  private static Object pair(Object one) {
+    return one instanceof Tuple2 ? new Object[] {((Tuple2<?, ?>) one)._1(), ((Tuple2<?, ?>) one)._2()} : one;
   }
 
   private interface OfRow<T> extends Function<ArrayRows.Row, T>, Serializable {}
 
-  private static <T> JavaRDD<T> rows(SparkSession spark, String path, String dataset, Integer partitions, OfRow<T> make) {
-    ArrayRows rows = new ArrayRows(path, dataset, partitions);
+  private static IndexedRow indexed(ArrayRows.Row row) {
+    return new IndexedRow(row.number, Vectors.dense(row.doubles()));
+  }
+
+  /** Elements of a row, as matrices count them. */
+  private static int columns(ArrayRows rows) {
+    if (rows.width() > Integer.MAX_VALUE) {
+      throw new UnsupportedException("rows of " + rows.width() + " elements in a matrix of MLlib, which has " + Integer.MAX_VALUE + " columns at most");
+    }
+    return (int) rows.width();
+  }
+
+  private static <T> JavaRDD<T> rows(SparkSession spark, Object files, String dataset, Integer partitions, OfRow<T> make) {
+    return of(spark, planned(files, dataset, partitions), make);
+  }
+
+  private static <T> JavaRDD<T> of(SparkSession spark, ArrayRows rows, OfRow<T> make) {
     return partitions(spark, rows)
         .mapPartitions(
-            splits -> {
-              Iterator<ArrayRows.Row> read = rows.read(splits.next());
+            parts -> {
+              Iterator<ArrayRows.Row> read = rows.read(parts.next());
               return new Iterator<T>() {
                 @Override
                 public boolean hasNext() {
@@ -130,9 +171,9 @@ public final class H5Read {
   }
 
   /** One element a partition, so that each task reads its own splits. */
-  private static JavaRDD<byte[][]> partitions(SparkSession spark, ArrayRows rows) {
+  private static JavaRDD<ArrayRows.Part> partitions(SparkSession spark, ArrayRows rows) {
     JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
-    return rows.partitions().isEmpty() ? context.emptyRDD() : context.parallelize(rows.partitions(), rows.partitions().size());
+    return rows.parts().isEmpty() ? context.emptyRDD() : context.parallelize(rows.parts(), rows.parts().size());
   }
 
   /** Goes through the elements of rows. */

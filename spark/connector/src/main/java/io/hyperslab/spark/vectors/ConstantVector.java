@@ -7,12 +7,15 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** A column that a file has not: null in every row. Values are never asked for, so they are anything. */
-final class AbsentVector extends ColumnVector {
+/** The same value in every row: null in a column that a file has not, else what the file's folders say. */
+final class ConstantVector extends ColumnVector {
+  private final Object value;
   private final int rows;
 
-  AbsentVector(DataType type, int rows) {
+  /** @param value in Spark's own form; null for none */
+  ConstantVector(DataType type, Object value, int rows) {
     super(type);
+    this.value = value;
     this.rows = rows;
   }
 
@@ -21,52 +24,54 @@ final class AbsentVector extends ColumnVector {
 
   @Override
   public boolean hasNull() {
-    return rows > 0;
+    return value == null && rows > 0;
   }
 
   @Override
   public int numNulls() {
-    return rows;
+    return value == null ? rows : 0;
   }
 
   @Override
   public boolean isNullAt(int row) {
-    return true;
+    return value == null;
   }
+
+  // Of a null, Spark's generated code may ask the value, and throws it away.
 
   @Override
   public boolean getBoolean(int row) {
-    return false;
+    return value != null && (Boolean) value;
   }
 
   @Override
   public byte getByte(int row) {
-    return 0;
+    return value == null ? 0 : ((Number) value).byteValue();
   }
 
   @Override
   public short getShort(int row) {
-    return 0;
+    return value == null ? 0 : ((Number) value).shortValue();
   }
 
   @Override
   public int getInt(int row) {
-    return 0;
+    return value == null ? 0 : ((Number) value).intValue();
   }
 
   @Override
   public long getLong(int row) {
-    return 0;
+    return value == null ? 0 : ((Number) value).longValue();
   }
 
   @Override
   public float getFloat(int row) {
-    return 0;
+    return value == null ? 0 : ((Number) value).floatValue();
   }
 
   @Override
   public double getDouble(int row) {
-    return 0;
+    return value == null ? 0 : ((Number) value).doubleValue();
   }
 
   @Override
@@ -81,12 +86,12 @@ final class AbsentVector extends ColumnVector {
 
   @Override
   public Decimal getDecimal(int row, int precision, int scale) {
-    return null;
+    return (Decimal) value;
   }
 
   @Override
   public UTF8String getUTF8String(int row) {
-    return null;
+    return (UTF8String) value;
   }
 
   @Override
