@@ -133,7 +133,7 @@ def test_the_chunk_shape_follows_the_values(tmp_path: pathlib.Path) -> None:
     data = content((700_000,))
     with hs.create(tmp_path / "x.h5") as f:
         x = f.create_dataset("x", (0,), "f8", maxshape=(None,), fillvalue=-1)
-        assert x.chunks == (512,) or x.chunks is not None
+        assert x.chunks is not None
         for end in (10, 300, 200_000, 400_000, 700_000):
             before = x.shape[0]
             x.resize((end,))
@@ -143,10 +143,11 @@ def test_the_chunk_shape_follows_the_values(tmp_path: pathlib.Path) -> None:
         holes.resize((900, 700))
         holes[899, 699] = 2
         holes[0:2] = 3
-        assert x.chunks == (65_536,)
+        chosen = x.chunks
+        assert chosen is not None and 32_768 < chosen[0] <= 65_536
     with h5py.File(tmp_path / "x.h5") as f:
         np.testing.assert_array_equal(f["x"][...], data)
         wanted = np.full((900, 700), -1.0)
         wanted[500, 3:5], wanted[899, 699], wanted[0:2] = 1, 2, 3
         np.testing.assert_array_equal(f["holes"][...], wanted)
-        assert f["x"].chunks == (65_536,)
+        assert f["x"].chunks == chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -22,12 +22,33 @@ _LEVELS = {1: 4, 32015: 3}
 _BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
 
 
+#: Options of h5py's create_dataset that are not supported.
+_UNSUPPORTED_OPTIONS = {
+    "scaleoffset", "fill_time", "external", "track_times", "dcpl", "dapl", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "rdcc_nslots", "rdcc_nbytes", "rdcc_w0",
+}
+#: Registered numbers of filters, as hdf5plugin gives them.
+_NUMBERS = {32000: "lzf", 32004: "lz4", 32008: "bitshuffle", 32015: "zstd"}
+_BITSHUFFLE_CODES = {0: "none", 2: "lz4", 3: "zstd"}
+
+
+def _of_number(number: int, options: Any) -> tuple[str, Any]:
+    """Name and level of a filter that is given by its number, as `**hdf5plugin.Zstd(clevel=3)` gives it."""
+    if number not in _NUMBERS:
+        raise UnsupportedError(f"compression {number}: give {', '.join(f'{n} ({name})' for n, name in _NUMBERS.items())}, or 0 to 9, a level of gzip", "Unsupported")
+    name = _NUMBERS[number]
+    given = tuple(options) if isinstance(options, (tuple, list)) else () if options is None else (options,)
+    if name == "bitshuffle":
+        code = given[1] if len(given) > 1 else 2
+        return name, _BITSHUFFLE_CODES.get(code, code)
+    return name, given[0] if given and name != "lzf" else None
+
+
 def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> list[tuple[int, str | None, bool, list[int]]]:
     filters: list[tuple[int, str | None, bool, list[int]]] = []
     if shuffle:
         filters.append((2, None, True, []))
     if isinstance(compression, int) and not isinstance(compression, bool):
-        compression, level = "gzip", compression
+        compression, level = ("gzip", compression) if 0 <= compression <= 9 else _of_number(compression, level)
     if compression is not None:
         if compression not in _COMPRESSIONS:
             raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}", "Unsupported")
@@ -115,6 +136,10 @@ class NewAttributes:
         """Sets many."""
         for name, value in dict(values).items():
             self[name] = value
+
+
+def _normal(path: str) -> str:
+    return "/" + "/".join(part for part in path.split("/") if part)
 
 
 def _datatype(dtype: Any, values: Any) -> dict[str, Any]:
@@ -217,8 +242,54 @@ class NewGroup:
     _attributes: type[NewAttributes] = NewAttributes
     _dataset: type[NewDataset] = NewDataset
 
-    def __init__(self, writer: Any, path: str) -> None:
+    def __init__(self, writer: Any, path: str, objects: dict[str, Any] | None = None) -> None:
         self._writer, self._path = writer, path
+        #: All groups and datasets of the file by absolute path, in the order in which they were created.
+        self._objects: dict[str, NewGroup | NewDataset] = {} if objects is None else objects
+
+    @property
+    def name(self) -> str:
+        """The absolute path."""
+        return "/" + self._path.strip("/")
+
+    def __getitem__(self, name: str) -> Any:
+        """A group or dataset that was created; its values cannot be read before the file is complete."""
+        path = _normal(self._below(name))
+        if path == "/" or path not in self._objects:
+            raise KeyError(f"there is no {name!r} in {self.name} of the file that is written")
+        return self._objects[path]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and _normal(self._below(name)) in self._objects
+
+    def keys(self) -> list[str]:
+        """Names of the groups and datasets that were created in this group, in that order."""
+        above = _normal(self._path).rstrip("/") + "/"
+        return [path[len(above):] for path in self._objects if path.startswith(above) and "/" not in path[len(above):]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _register(self, made: Any) -> None:
+        """Remembers an object, and the groups above it that came with it."""
+        path, above = _normal(made._path), ""
+        for part in path.strip("/").split("/")[:-1]:
+            above += f"/{part}"
+            if above not in self._objects:
+                self._objects[above] = self._new_group(above)
+        self._objects[path] = made
+
+    def _new_group(self, path: str) -> NewGroup:
+        kind = self._member_type()
+        made = kind.__new__(kind)
+        NewGroup.__init__(made, self._writer, path, self._objects)
+        return made
 
     def _below(self, path: str) -> str:
         return path if path.startswith("/") else f"{self._path.rstrip('/')}/{path}"
@@ -233,14 +304,14 @@ class NewGroup:
         """A reference to this group."""
         return NewReference(self._path)
 
-    def create_group(self, path: str, track_order: bool | None = None) -> NewGroup:
+    def create_group(self, name: str, track_order: bool | None = None) -> NewGroup:
         """A group, and those above it. `track_order` says whether the file records the order in which the members and
         attributes of this group are created; the default is that of the file."""
-        self._writer.create_group(self._below(path))
-        self._track(self._below(path), track_order)
-        kind = self._member_type()
-        made = kind.__new__(kind)
-        NewGroup.__init__(made, self._writer, self._below(path))
+        path = self._below(name)
+        self._writer.create_group(path)
+        self._track(path, track_order)
+        made = self._new_group(path)
+        self._register(made)
         return made
 
     def _member_type(self) -> type[NewGroup]:
@@ -249,13 +320,13 @@ class NewGroup:
 
     require_group = create_group
 
-    def create_dataset(self, path: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
+    def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
                        maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
                        shuffle: bool = False, fletcher32: bool = False, track_order: bool | None = None, **more: Any) -> NewDataset:
         """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
         chosen where they are needed and not given (or `True`). `track_order` says whether the file records the order of
         the attributes; the default is that of the file."""
-        where = self._below(path)
+        where = self._below(name)
         if data is not None and (references := _targets(data, dtype)) is not None:
             if chunks or maxshape is not None or compression is not None or shuffle or fletcher32 or more:
                 raise UnsupportedError("references in chunks: give them whole, without filters and growth", "Unsupported")
@@ -264,7 +335,9 @@ class NewGroup:
                 found_shape = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
             self._writer.set_references(where, None, found_shape, targets)
             self._track(where, track_order)
-            return NewDataset(self._writer, where, tuple(found_shape), {"class": "reference", "shape": []}, None)
+            pointers = NewDataset(self._writer, where, tuple(found_shape), {"class": "reference", "shape": []}, None)
+            self._register(pointers)
+            return pointers
         empty = isinstance(data, Empty)
         if empty:
             dtype, data = dtype or data.dtype, None
@@ -302,6 +375,7 @@ class NewGroup:
         chosen = self._writer.create_dataset(where, datatype, extent, maxshape, chunks, filters, fill, **more_options)
         self._track(where, track_order)
         made = self._dataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen), fillvalue)
+        self._register(made)
         if data is not None:
             made[()] = data
         return made
@@ -312,6 +386,8 @@ class NewGroup:
 
     def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
         """Options of parallel writes, which a file of its own has none of."""
+        for option in given.keys() & _UNSUPPORTED_OPTIONS:
+            raise UnsupportedError(f"create_dataset with {option}: leave it out", "Unsupported")
         if given:
             raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
         return {}
