@@ -19,16 +19,17 @@ setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
 $(VENV)/.requirements: testing/requirements.txt
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.89 or newer"; exit 1; }
 	@$(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer with venv is needed; set PYTHON="; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r testing/requirements.txt
+	@$(PYTHON) -m venv $(VENV)
+	@testing/quietly.sh "Installing Python packages into $(VENV)" $(BIN)/python -m pip install --disable-pip-version-check -r testing/requirements.txt
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.requirements $(RUST_SOURCES)
-	$(BIN)/maturin develop --release --locked --quiet
+	@testing/quietly.sh "Compiling Hyperslab (the first time takes several minutes)" $(BIN)/maturin develop --release --locked
 	@touch $@
 
-demo: setup ## the main job on the real files of examples/data
-	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
+demo: setup ## look into, query, export and plot the real files of examples/data
+	@PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
+	@echo; echo "To go on: source $(VENV)/bin/activate; hyperslab --help"
 
 test: test-rust test-python test-mpi test-spark fuzz-short ## every test
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job on real files: look, ask, export, draw. `make demo` runs it.
+# The main job on real files: look, query, export, plot. `make demo` runs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 data=examples/data
@@ -18,14 +18,14 @@ say "SQL on a classic netCDF-3 file: electron density by height"
 hyperslab sql "$data/space_weather.nc" \
   'select height, max(Ne) as densest from Ne group by height order by densest desc limit 3'
 
-say "An HDF5 file that is no grid: single cells (AnnData)"
+say "An HDF5 file that is not a grid: single cells (AnnData)"
 hyperslab ls "$data/10x_pbmc68k_reduced.h5ad" /obs
 
 say "Export to Parquet (hyperslab export)"
 hyperslab export "$data/atlantic_profiles.nc" /theta "$out/theta.parquet"
 
-say "A quick look (hyperslab plot)"
+say "A plot (hyperslab plot)"
 hyperslab plot "$data/rotated_pole.nc" /air_pressure_at_sea_level "$out/pressure.png"
 
-say "Where the results lie"
+say "The files that were written"
 ls -l "$out" | awk 'NR > 1 { print "  '"$out"'/" $NF " (" $5 " bytes)" }'

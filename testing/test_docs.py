@@ -126,6 +126,18 @@ def test_the_links_of_a_page_lead_somewhere(page: pathlib.Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "benches").rglob("*.md"))], ids=name_of)
+def test_a_decision_is_linked_by_its_number(page: pathlib.Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for label, target in re.findall(r"\[([^\]\n]+)\]\((?:[\w./]*/)?(\d{4}-[\w-]+\.md)\)", text):
+        number = re.search(r"(?:[Dd]ecision |^)(\d+)\b", label)
+        assert number is None or int(number[1]) == int(target[:4]), f"[{label}] leads to {target}"
+    for number in re.findall(r"[Dd]ecision (\d+)", FENCE.sub("", text)):
+        assert list((ROOT / "docs" / "decisions").glob(f"{int(number):04}-*.md")), f"there is no decision {number}"
+    # A section is named by a link, which the test above follows: numbers of sections are those of other documents.
+    assert not re.search(r"\b[Ss]ections? \d", FENCE.sub("", re.sub(r"\[[^\]]*\]\([^)]*\)", "", text))), "a section without a link"
+
+
 def anchors(page: pathlib.Path) -> set[str]:
     """The names that GitHub gives to a page's headings."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)

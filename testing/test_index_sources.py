@@ -211,7 +211,7 @@ def test_an_index_may_be_in_the_file_itself(tmp_path: pathlib.Path, run: pathlib
         return q.explain()
 
     hs.index(run, "/y", embedded=True)
-    assert not (tmp_path / "run.h5.hsidx").exists() and run.stat().st_size > before.st_size and run.stat().st_mtime_ns == before.st_mtime_ns
+    assert not (tmp_path / "run.h5.hsidx").exists() and run.stat().st_size > before.st_size and run.stat().st_mtime_ns > before.st_mtime_ns
     assert "index X on y" in check() and hs.index_remarks(run) == []
     hs.index(run, ["/y", "/x"], embedded=True)  # another dataset: the first is kept
     assert "index X on y" in check() and "index X on x" in hs.query(run, "/", "x > 3").explain()
@@ -227,9 +227,7 @@ def test_an_index_may_be_in_the_file_itself(tmp_path: pathlib.Path, run: pathlib
         assert "index X" not in check()
     with run.open("wb") as f:
         f.write(whole)
-    assert "index X" not in check() and any("stale" in remark for remark in hs.index_remarks(run))
-    hs.index(run, "/y", embedded=True)
-    assert "index X on y" in check()
+    assert "index X on y" in check() and hs.index_remarks(run) == []  # a copy
     # What is damaged is not used.
     whole, stamp = run.read_bytes(), run.stat()
     for place in range(before.st_size, len(whole), (len(whole) - before.st_size) // 60):

@@ -358,3 +358,21 @@ def test_mappings_of_another_arrangement_cost_what_is_wanted(tmp_path: pathlib.P
     )
     limit = 3 << 30
     subprocess.run([sys.executable, "-c", program, str(path)], check=True, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+
+
+def test_a_missing_file_that_an_object_needs_is_a_missing_file(tmp_path: pathlib.Path) -> None:
+    """Raw data and link targets; the object is there, so this is more than a KeyError."""
+    path = tmp_path / "made.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("raw", (4,), "i4", external=[(str(tmp_path / "raw.bin"), 0, 16)])[...] = 1
+        f["link"] = h5py.ExternalLink("gone.h5", "/x")
+    (tmp_path / "raw.bin").unlink()
+    f = hs.open(path)
+    for ask in (lambda: f["raw"][...], lambda: f.table("/raw").to_arrow(), lambda: f["link"]):
+        with pytest.raises(FileNotFoundError) as raised:
+            ask()
+        assert isinstance(raised.value, hs.NotFoundError) and isinstance(raised.value, KeyError)
+        assert raised.value.object is not None and str(raised.value).endswith(f"object {raised.value.object})")
+    with pytest.raises(KeyError) as raised:
+        f["nothing"]
+    assert not isinstance(raised.value, FileNotFoundError)

@@ -168,6 +168,21 @@ def gzip(kept: dict[str, Any]) -> list[str]:
             f"by a query {found['query']:.2f} ms, values {found['values']:.2f} ms"]
 
 
+def lists(kept: dict[str, Any]) -> list[str]:
+    rows = [[name, cost["numpy"], cost["scan"], f"{cost['scan'] / cost['numpy']:.2f}", cost["index P"]] for name, cost in keys(kept["lists"], "")]
+    return ["## Lists of constants", "Positions of the ids in a list, in ms:", table(["ids, constants", "`np.isin` in memory", "scan", "scan / numpy", "index P"], rows)]
+
+
+def small(kept: dict[str, Any]) -> list[str]:
+    rows = [[name, cost["build"], int(int(name) / cost["build"]), cost["plan"], cost["ask"]] for name, cost in keys(kept["small"], "")]
+    return ["## Many small datasets", "Of 100 values each, in one file:", table(["datasets", "index, s", "a second", "plan again, s", "ask all, ms"], rows)]
+
+
+def several(kept: dict[str, Any]) -> list[str]:
+    rows = [[name, cost["alone"], cost["three"], f"{cost['three'] / cost['alone']:.1f}"] for name, cost in keys(kept["several"], "")]
+    return ["## A rare condition among others", "Positions in ms; the two other conditions hold for half of the rows each:", table(["level, rows", "alone", "with two others", "times"], rows)]
+
+
 def spark(kept: dict[str, Any]) -> list[str]:
     found = kept["spark"]
     head = ["", "by tasks", "in one process"]
@@ -187,7 +202,7 @@ def spark(kept: dict[str, Any]) -> list[str]:
 
 def page(kept: dict[str, Any]) -> str:
     """All of it, as far as parts were measured."""
-    parts = {"build": build, "beside": beside, "fastbit": fastbits, "answers": answers, "queries": queries, "steps": steps, "gzip": gzip, "spark": spark}
+    parts = {"build": build, "beside": beside, "fastbit": fastbits, "answers": answers, "queries": queries, "steps": steps, "gzip": gzip, "lists": lists, "small": small, "several": several, "spark": spark}
     said = [HEAD, MEASURED if kept.get("fastbit") else STATED]
     if kept.get("machine"):
         said.append(f"Measured on {kept['machine']}, warm page cache.")

@@ -70,6 +70,13 @@ def best(work: Callable[[], Any], least: int = 5, seconds: float = 0.6) -> float
     return statistics.median(times)
 
 
+def alternating(first: Callable[[], Any], second: Callable[[], Any], rounds: int = 7) -> tuple[float, float]:
+    """Median milliseconds of both, in turns."""
+    first(), second()
+    pairs = [(timed(first), timed(second)) for _ in range(rounds)]
+    return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
+
+
 def sidecar(path: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(f"{path}.hsidx")
 
@@ -122,7 +129,7 @@ class Bench:
     """One set of data, and what has been measured on it."""
 
     def __init__(self, folder: pathlib.Path, millions: int) -> None:
-        self.folder, self.path = folder, make(folder, millions)
+        self.folder, self.path, self.millions = folder, make(folder, millions), millions
         with h5py.File(self.path) as f:
             self.columns = {name: f[name][:] for name in ("ordered", "shuffled")}
         values = self.columns["shuffled"]
@@ -264,6 +271,59 @@ class Bench:
                 "query": best(q.positions), "values": best(lambda: q.values("gzip"))}
 
 
+    def lists(self) -> Any:
+        """Constants in a list beside numpy, in no order and rising, without an index and with one."""
+        path, found, rng = self.folder / "ids.h5", {}, np.random.default_rng(11)
+        count = self.millions * 1_000_000
+        for order in ("shuffled", "rising"):
+            ids = rng.permutation(count) if order == "shuffled" else np.arange(count)
+            with h5py.File(path, "w") as f:
+                f["id"] = ids
+            time.sleep(0.2)  # the same tick of the file system's clock is waited for
+            for constants in (10, 1_000, 100_000):
+                chosen = rng.choice(count, constants, replace=False)
+                q = hs.query(path, "/", "id in chosen", variables={"chosen": chosen})
+                numpy, scan = alternating(lambda: np.flatnonzero(np.isin(ids, chosen)), q.positions)
+                hs.index(path, "/id", "P")
+                q = hs.query(path, "/", "id in chosen", variables={"chosen": chosen})
+                found[f"{order} {constants}"] = {"numpy": numpy, "scan": scan, "index P": best(q.positions)}
+                shutil.rmtree(sidecar(path))
+        path.unlink()
+        return found
+
+    def small(self) -> Any:
+        """Many datasets of 100 values in one file: seconds to index and to plan again, milliseconds to ask all of them."""
+        path, found = self.folder / "small.h5", {}
+        for count in (250, 1_000, 4_000, 10_000):
+            values = np.random.default_rng(count).random((count, 100), dtype="f4")
+            with h5py.File(path, "w") as f:
+                for number, row in enumerate(values):
+                    f[f"Step#{number}/e"] = row
+            time.sleep(0.2)
+            built, planned = timed(lambda: hs.index(path, "/Step#*/e")), timed(lambda: hs.plan_index(path, "/Step#*/e"))
+            asked = best(lambda: hs.query(path, "/Step#*", "e > 0.999").count())
+            found[str(count)] = {"build": built / 1e3, "plan": planned / 1e3, "ask": asked}
+            shutil.rmtree(sidecar(path))
+        path.unlink()
+        return found
+
+    def several(self) -> Any:
+        """A rare condition, alone and with two that half of the rows pass."""
+        path, found, rng = self.folder / "several.h5", {}, np.random.default_rng(12)
+        with h5py.File(path, "w") as f:
+            for name in "xyz":
+                f[name] = rng.random(self.millions * 1_000_000, dtype="f4")
+        time.sleep(0.2)
+        for level in "PX":
+            hs.index(path, "/", level)
+            for share in (1e-6, 1e-4, 1e-2):
+                alone, three = (hs.query(path, "/", f"x < {share}{more}") for more in ("", " and y < 0.5 and z < 0.5"))
+                one, all_three = alternating(alone.positions, three.positions)
+                found[f"{level} {share:g}"] = {"alone": one, "three": all_three}
+        path.unlink()
+        shutil.rmtree(sidecar(path))
+        return found
+
     def spark(self) -> Any:
         """Builds and answers in Spark, or nothing where it cannot be had."""
         python, jar = os.environ.get("HYPERSLAB_SPARK_PYTHON", ""), os.environ.get("HYPERSLAB_SPARK_JAR", "")
@@ -289,7 +349,7 @@ def machine() -> str:
     return f"{names[0] if names else 'an unknown processor'}, {os.cpu_count()} cores, on {time.strftime('%Y-%m-%d')}"
 
 
-PARTS = ["build", "fastbit", "beside", "answers", "queries", "steps", "gzip", "spark"]
+PARTS = ["build", "fastbit", "beside", "answers", "queries", "steps", "gzip", "lists", "small", "several", "spark"]
 
 
 def main() -> None:

@@ -244,6 +244,24 @@ def test_a_value_index_spares_chunks_and_changes_no_row(spark: Any, tmp_path: pa
     assert [row.number for row in some().orderBy("number").collect()] == [3 * (1 << 16) + 5, 6 * (1 << 16)]
 
 
+def test_a_value_index_may_lie_in_another_folder(spark: Any, tmp_path: pathlib.Path) -> None:
+    import hyperslab as hs
+
+    path = tmp_path / "a.h5"
+    values = 2 * np.random.default_rng(5).integers(0, 1000, 8 << 16)
+    values[3 * (1 << 16) + 5] = 7
+    with h5py.File(path, "w") as f:
+        f.create_dataset("charge", data=values, chunks=(1 << 16,), compression="gzip", compression_opts=1)
+    hs.index(path, "/charge", "X", index_folder=tmp_path / "indexes")
+
+    def some(**options: Any) -> Any:
+        return spark.read.format("hdf5").options(dataset="/charge", **options).load(str(path)).where("charge = 7")
+
+    assert metrics(some())["chunksDecoded"] == 8
+    assert metrics(some(indexFolder=str(tmp_path / "indexes")))["chunksDecoded"] <= 1
+    assert some(indexFolder=str(tmp_path / "indexes")).count() == 1
+
+
 def test_tasks_build_a_value_index(spark: Any, tmp_path: pathlib.Path) -> None:
     import hyperslab as hs
 

@@ -35,7 +35,7 @@ pub(crate) fn refuse_losses(path: &Path, kept: &str) -> Result<()> {
         for link in &group.links {
             let member = format!("{}/{}", object.path.trim_end_matches('/'), link.name);
             let is_group = matches!(link.target, LinkTarget::Hard(id) if file.tree().group(id).is_some());
-            if !is_within(&member, &kept) && !(is_group && is_within(&kept, &member)) {
+            if !(is_within(&member, &kept) || is_group && is_within(&kept, &member)) {
                 lost.push(member);
             }
         }

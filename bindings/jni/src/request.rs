@@ -20,6 +20,7 @@ pub(crate) struct SessionRequest {
     paths: Option<String>,
     missing_sources: Option<String>,
     limits: BTreeMap<String, u64>,
+    index_folder: Option<std::path::PathBuf>,
 }
 
 impl SessionRequest {
@@ -51,7 +52,7 @@ impl SessionRequest {
         for (name, value) in &self.limits {
             limits.set(name, *value)?;
         }
-        Session::new(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits })
+        Session::new(SessionOptions { threads: self.threads, interpretation, paths, missing_sources, limits, index_folder: self.index_folder.clone() })
     }
 }
 

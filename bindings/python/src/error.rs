@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let made = py.import("hyperslab.errors").and_then(|module| {
         let kind = format!("{:?}", error.kind());
-        let arguments = (kind, error.message(), error.file(), error.object(), error.offset());
+        let arguments = (kind, error.message(), error.file(), error.object(), error.offset(), error.os_error());
         module.call_method1("from_native", arguments)
     });
     match made {

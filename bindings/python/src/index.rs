@@ -1,6 +1,8 @@
 //! Index: plans, tasks, fragments and the commit of value indexes, and one index that is asked.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_array::ffi::to_ffi;
@@ -122,14 +124,28 @@ pub(crate) fn index_verify(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Ve
 
 /// Moves the index beside an HDF5 file to the end of the file.
 #[pyfunction]
-pub(crate) fn index_embed(py: Python<'_>, path: String) -> PyResult<()> {
-    run(py, move || hyperslab::index::embed(path.as_ref()))
+pub(crate) fn index_embed(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    run(py, move || hyperslab::index::embed(&Session::new(SessionOptions::default())?, &path))
 }
 
-/// Moves the index at the end of a file beside it, to be brought up to date; whether there was one.
+/// Lists the index at the end of a file in a sidecar, to be brought up to date there; whether there is one.
 #[pyfunction]
-pub(crate) fn index_extract(py: Python<'_>, path: String) -> PyResult<bool> {
-    run(py, move || hyperslab::index::extract(path.as_ref()))
+pub(crate) fn index_stage(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+    run(py, move || hyperslab::index::stage(&path))
+}
+
+/// Removes the sidecar that `index_stage` has made, if nothing was built into it.
+#[pyfunction]
+pub(crate) fn index_unstage(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    run(py, move || hyperslab::index::unstage(&path))
+}
+
+/// Removes what builds of indexes have left that were killed, and unused indexes at the end of a file; what was removed.
+#[pyfunction]
+#[pyo3(signature = (path, seconds, index_folder=None))]
+pub(crate) fn index_tidy(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>) -> PyResult<Vec<String>> {
+    let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
+    run(py, move || hyperslab::index::tidy(&Session::new(SessionOptions { index_folder, ..SessionOptions::default() })?, &path, age))
 }
 
 /// Length and time of change of a file, or of all that is in a folder.
@@ -245,7 +261,7 @@ impl ColumnIndex {
     /// At least and at most so many values below each edge.
     fn below(&self, py: Python<'_>, edges: Vec<f64>) -> PyResult<Option<Vec<(u64, u64)>>> {
         let key_type = self.index.key_type().ok_or_else(|| raise(py, &Error::unsupported("an order of text")))?;
-        let keys: Vec<u64> = edges.into_iter().map(|edge| key_type.at_least(edge).unwrap_or(key_type.range().1 + 1)).collect();
+        let keys: Vec<Option<u64>> = edges.into_iter().map(|edge| key_type.at_least(edge)).collect();
         let bounds = self.ask(py, None, move |index, selection, cancellation| index.below(selection, &keys, cancellation))?;
         Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.least, bounds.most)).collect()))
     }

@@ -6,15 +6,18 @@ mod decoder;
 mod definition;
 mod describe;
 mod error;
+mod exit;
 mod file;
 mod foreign;
 mod heap;
 mod index;
+mod list;
 mod plan;
 mod query;
 mod reader;
 mod reference;
 mod session;
+mod stream;
 mod target;
 mod wait;
 mod worker;
@@ -42,8 +45,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::index_remarks, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_verify, module)?)?;
     module.add_function(wrap_pyfunction!(index::index_embed, module)?)?;
-    module.add_function(wrap_pyfunction!(index::index_extract, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_stage, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_unstage, module)?)?;
+    module.add_function(wrap_pyfunction!(index::index_tidy, module)?)?;
     module.add_function(wrap_pyfunction!(index::path_stamp, module)?)?;
+    module.add_function(wrap_pyfunction!(list::list_names, module)?)?;
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;
@@ -52,7 +58,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<stream::Stream>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<container::WritePlan>()?;
+    let stop_scans = wrap_pyfunction!(exit::stop_scans, module)?;
+    module.py().import("atexit")?.call_method1("register", (stop_scans,))?;
     Ok(())
 }

@@ -9,7 +9,9 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 
 use crate::error::raise;
 use crate::file::File;
+use crate::list;
 use crate::reader::{Reader, schema_capsule};
+use crate::stream::Stream;
 use crate::wait::{run, wait};
 
 /// A planned scan.
@@ -37,7 +39,7 @@ fn layout(word: &str) -> Result<Layout, Error> {
 impl Plan {
     /// `where_text` is exact; `substrait` keeps at least the rows that its expression keeps.
     #[new]
-    #[pyo3(signature = (files, path, *, file_pattern=None, layout=None, columns=None, where_text=None, substrait=None, limit=None, batch_rows=65536, decode=true))]
+    #[pyo3(signature = (files, path, *, file_pattern=None, layout=None, columns=None, where_text=None, lists=Vec::new(), substrait=None, limit=None, batch_rows=65536, decode=true))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a scan request")]
     fn new(
         py: Python<'_>,
@@ -47,6 +49,7 @@ impl Plan {
         layout: Option<&str>,
         columns: Option<Vec<String>>,
         where_text: Option<&str>,
+        lists: Vec<list::Named<'_>>,
         substrait: Option<&[u8]>,
         limit: Option<u64>,
         batch_rows: usize,
@@ -54,9 +57,10 @@ impl Plan {
     ) -> PyResult<Self> {
         let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
         let mut request = ScanRequest::new(path);
+        let lists = list::of_all(py, lists)?;
         let prepared = (|| {
             request.layout = layout.map(self::layout).transpose()?;
-            let text = where_text.map(Predicate::parse).transpose()?;
+            let text = where_text.map(|text| Predicate::parse_with(text, &lists)).transpose()?;
             let expression = substrait.map(Predicate::from_substrait).transpose()?.flatten();
             request.predicate = match (text, expression) {
                 (Some(a), Some(b)) => Some(a.and(b)),
@@ -133,5 +137,13 @@ impl Plan {
         let shared = cancellation.clone();
         let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
         Ok(Reader::new(batches, cancellation))
+    }
+
+    /// As `read`, for threads that are not Python's.
+    fn stream(&self, py: Python<'_>) -> PyResult<Stream> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        let batches = wait(py, &cancellation, move || plan.batches(&shared))?;
+        Ok(Stream::new(batches, cancellation))
     }
 }

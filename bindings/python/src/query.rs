@@ -13,6 +13,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyTuple};
 
 use crate::error::raise;
 use crate::file::File;
+use crate::list;
 use crate::plan::Plan;
 use crate::wait::{run, wait};
 
@@ -40,7 +41,7 @@ impl Query {
 impl Query {
     /// `variables` are names with the file and path of the array that they stand for.
     #[new]
-    #[pyo3(signature = (files, group, text=None, *, rows=None, variables=Vec::new(), file_pattern=None, file_captures=Vec::new(), decode=true))]
+    #[pyo3(signature = (files, group, text=None, *, rows=None, variables=Vec::new(), lists=Vec::new(), file_pattern=None, file_captures=Vec::new(), decode=true))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of a query")]
     fn new(
         py: Python<'_>,
@@ -49,13 +50,15 @@ impl Query {
         text: Option<String>,
         rows: Option<String>,
         variables: Vec<(String, PyRef<'_, File>, String)>,
+        lists: Vec<list::Named<'_>>,
         file_pattern: Option<String>,
         file_captures: Vec<(String, Vec<String>)>,
         decode: bool,
     ) -> PyResult<Self> {
         let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
         let variables = variables.into_iter().map(|(name, file, path)| (name, Origin { file: file.0.clone(), path }));
-        let request = QueryRequest { rows, variables: variables.collect(), file_pattern, file_captures, decode, ..QueryRequest::new(group, text) };
+        let lists = list::of_all(py, lists)?;
+        let request = QueryRequest { rows, variables: variables.collect(), lists, file_pattern, file_captures, decode, ..QueryRequest::new(group, text) };
         let cancellation = Cancellation::new();
         let query = wait(py, &cancellation, move || hyperslab::query::Query::new(&files, &request))?;
         Ok(Self(Arc::new(query)))
@@ -74,8 +77,9 @@ impl Query {
     }
 
     /// The question with one more condition.
-    fn and_also(&self, py: Python<'_>, text: &str) -> PyResult<Self> {
-        self.0.and(text).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
+    #[pyo3(signature = (text, lists=Vec::new()))]
+    fn and_also(&self, py: Python<'_>, text: &str, lists: Vec<list::Named<'_>>) -> PyResult<Self> {
+        self.0.and(text, &list::of_all(py, lists)?).map(|query| Self(Arc::new(query))).map_err(|error| raise(py, &error))
     }
 
     /// The variables that the condition speaks of.

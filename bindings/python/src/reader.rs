@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::error::raise;
+use crate::exit::Registered;
 use crate::wait::wait;
 
 /// A schema and an array capsule (the Arrow PyCapsule interface).
@@ -20,12 +21,12 @@ type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Reader {
     batches: Arc<Mutex<Batches>>,
-    cancellation: Cancellation,
+    registered: Registered,
 }
 
 impl Reader {
     pub(crate) fn new(batches: Batches, cancellation: Cancellation) -> Self {
-        Self { batches: Arc::new(Mutex::new(batches)), cancellation }
+        Self { batches: Arc::new(Mutex::new(batches)), registered: Registered::new(cancellation) }
     }
 }
 
@@ -33,11 +34,13 @@ impl Reader {
 impl Reader {
     /// The next batch, or `None` at the end.
     fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Capsules<'py>>> {
+        self.registered.cancellation().check().map_err(|error| raise(py, &error))?;
         if let Some(batch) = self.batches.try_lock().ok().and_then(|mut batches| batches.next_ready()) {
             return batch.map_err(|error| raise(py, &error)).and_then(|batch| capsules(py, batch)).map(Some);
         }
         let batches = self.batches.clone();
-        let next = wait(py, &self.cancellation, move || {
+        let _called = self.registered.called(py)?;
+        let next = wait(py, self.registered.cancellation(), move || {
             let mut batches = batches.lock().map_err(|_| Error::internal("an earlier read of this scan failed"))?;
             batches.next_batch().transpose()
         })?;
@@ -46,7 +49,7 @@ impl Reader {
 
     /// Stops the scan: what reads now ends with `Cancelled`.
     fn cancel(&self) {
-        self.cancellation.cancel();
+        self.registered.cancellation().cancel();
     }
 }
 

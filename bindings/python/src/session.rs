@@ -21,7 +21,7 @@ pub(crate) struct Session(hyperslab::Session);
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new()))]
+    #[pyo3(signature = (threads=None, format=None, paths=None, missing_sources=None, limits=Vec::new(), index_folder=None))]
     fn new(
         py: Python<'_>,
         threads: Option<usize>,
@@ -29,6 +29,7 @@ impl Session {
         paths: Option<&str>,
         missing_sources: Option<&str>,
         limits: Vec<(String, u64)>,
+        index_folder: Option<PathBuf>,
     ) -> PyResult<Self> {
         let unknown = |name: &str, given: &str, known: &str| {
             Err(raise(py, &Error::invalid_input(format!("{name}={given:?} is not known: give {known}"))))
@@ -52,7 +53,7 @@ impl Session {
         for (name, value) in limits {
             bounds.set(&name, value).map_err(|error| raise(py, &error))?;
         }
-        let options = SessionOptions { threads, interpretation, paths, missing_sources, limits: bounds };
+        let options = SessionOptions { threads, interpretation, paths, missing_sources, limits: bounds, index_folder };
         hyperslab::Session::new(options).map(Self).map_err(|error| raise(py, &error))
     }
 

@@ -19,7 +19,8 @@ pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Se
     py.detach(|| caught(work)).map_err(|error| raise(py, &error))
 }
 
-fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// What `work` gives; a panic becomes an `Internal` error.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Error::internal("a fault of Hyperslab's own (a panic): please report it")))
 }
@@ -31,14 +32,27 @@ pub(crate) fn wait<T: Send + 'static>(
     cancellation: &Cancellation,
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    until(py, cancellation, work)?.map_err(|error| raise(py, &error))
+}
+
+/// As [`wait`], with the error of `work` apart from what a signal handler raised.
+pub(crate) fn until<T: Send + 'static>(
+    py: Python<'_>,
+    cancellation: &Cancellation,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<Result<T>> {
     let (sender, receiver) = channel();
-    let worker = Worker::idle().map_err(|error| raise(py, &error))?;
-    worker
-        .start(move || {
+    let started = Worker::idle().and_then(|worker| {
+        worker.start(move || {
             // The receiver waits until this arrives, so sending does not fail.
             let _ = sender.send(caught(work));
-        })
-        .map_err(|error| raise(py, &error))?;
+        })?;
+        Ok(worker)
+    });
+    let worker = match started {
+        Ok(worker) => worker,
+        Err(error) => return Ok(Err(error)),
+    };
     // A Receiver may be moved to but not shared between threads, so it travels through `detach`.
     let mut receiver = receiver;
     let mut interrupted: Option<PyErr> = None;
@@ -53,7 +67,7 @@ pub(crate) fn wait<T: Send + 'static>(
                 worker.give_back();
                 return match interrupted {
                     Some(interrupt) => Err(interrupt),
-                    None => result.map_err(|error| raise(py, &error)),
+                    None => Ok(result),
                 };
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -63,7 +77,7 @@ pub(crate) fn wait<T: Send + 'static>(
                 }
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(raise(py, &Error::internal("a reading thread ended without a result")));
+                return Ok(Err(Error::internal("a reading thread ended without a result")));
             }
         }
     }

@@ -39,6 +39,7 @@ struct Inner {
     file: Option<String>,
     object: Option<String>,
     offset: Option<u64>,
+    os_error: Option<i32>,
 }
 
 impl Error {
@@ -50,6 +51,7 @@ impl Error {
             file: None,
             object: None,
             offset: None,
+            os_error: None,
         }))
     }
     /// [`ErrorKind::NotFound`].
@@ -71,6 +73,13 @@ impl Error {
     /// [`ErrorKind::LimitExceeded`].
     pub fn limit_exceeded(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::LimitExceeded, message)
+    }
+    /// [`ErrorKind::Io`]: what the operating system answered while `doing` something ("cannot write").
+    pub fn io(error: std::io::Error, doing: &str) -> Self {
+        let mut made = Self::from(error);
+        made.0.kind = ErrorKind::Io;
+        made.0.message = format!("{doing}: {}", made.0.message);
+        made
     }
     /// [`ErrorKind::Cancelled`].
     pub fn cancelled() -> Self {
@@ -117,6 +126,10 @@ impl Error {
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
+    /// The operating system's number of the error (`errno`), if it reported one.
+    pub fn os_error(&self) -> Option<i32> {
+        self.0.os_error
+    }
     /// Whether the same call may succeed later without any change.
     pub fn retryable(&self) -> bool {
         matches!(self.0.kind, ErrorKind::Io | ErrorKind::Conflict)
@@ -149,6 +162,12 @@ impl From<std::io::Error> for Error {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
             _ => ErrorKind::Io,
         };
-        Self::new(kind, error.to_string())
+        let os_error = error.raw_os_error();
+        // The number is kept apart from the words: "Permission denied (os error 13)".
+        let text = error.to_string();
+        let words = os_error.and_then(|number| text.strip_suffix(&format!(" (os error {number})"))).unwrap_or(&text);
+        let mut made = Self::new(kind, words);
+        made.0.os_error = os_error;
+        made
     }
 }

@@ -68,7 +68,11 @@ pub trait ArrayFile: Send + Sync {
     /// look at the objects; `None` for one that was never set. Waits.
     fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
         let count = bytes.len().checked_div(size).unwrap_or(0);
-        Err(Error::unsupported(format!("{count} references ({kind:?}) in this format")))
+        Err(Error::unsupported(format!("{count} {} references in this format", match kind {
+            ReferenceKind::Object => "object",
+            ReferenceKind::Region => "region",
+            ReferenceKind::Standard => "standard",
+        })))
     }
 
     /// Fetches all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.

@@ -12,6 +12,7 @@ mod limits;
 pub mod netcdf3;
 pub mod netcdf4;
 mod open;
+mod other_format;
 mod poison;
 mod tree;
 

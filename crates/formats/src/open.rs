@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use crate::{ArrayFile, Limits, hdf5, netcdf3, netcdf4};
+use crate::{ArrayFile, Limits, hdf5, netcdf3, netcdf4, other_format};
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +47,7 @@ fn open_named(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dy
         return Ok(Arc::new(netcdf3::Netcdf3File::open(storage, &options.limits)?));
     }
     let Some(address) = hdf5::find_superblock(storage.as_ref())? else {
-        return Err(Error::invalid_input(
-            "not an HDF5 or netCDF file: no HDF5 signature at 0, 512, 1024, … and no CDF signature at 0",
-        ));
+        return Err(Error::invalid_input(other_format::describe(storage.as_ref())?));
     };
     let mut file = hdf5::Hdf5File::open(storage, address, &options.limits)?;
     if options.interpretation == Interpretation::Automatic && netcdf4::is_netcdf4(file.tree()) {

@@ -6,15 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hyperslab_array::{Elements, Error, HeapObjects, Result, Selection};
-use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Link, LinkTarget, Object, ObjectId, Tree};
+use hyperslab_formats::{ArrayFile, Content, Dataset, Format, Group, Link, LinkTarget, Object, ObjectId, Tree};
 use hyperslab_storage::LocalFile;
 
 use crate::chunk_cache::ChunkCache;
 use crate::neighbours::Neighbours;
+use crate::shown::shown;
+use crate::suggest::suggestion;
 use crate::{Cancellation, Session, read, virtual_dataset};
 
 /// Steps from a virtual dataset to its sources, and from those to theirs, in one read.
 const MOST_STEPS: u64 = 1 << 18;
+/// Links of a group that are searched one by one.
+const FEW_LINKS: usize = 32;
 
 /// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
 #[derive(Clone)]
@@ -48,6 +52,8 @@ struct Opened {
     neighbours: OnceLock<Neighbours>,
     /// Virtual datasets whose extent the metadata does not tell, as they are now.
     grown: OnceLock<HashMap<ObjectId, Result<Dataset>>>,
+    /// The links of large groups by their names: group, and number of the link in it.
+    links: OnceLock<HashMap<ObjectId, HashMap<String, usize>>>,
     /// Objects by the address of their header, once a reference was followed.
     addresses: OnceLock<HashMap<u64, ObjectId>>,
 }
@@ -90,8 +96,8 @@ impl File {
         Self::opened(session, path, array_file, 0, true)
     }
     fn opened(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32, foreign: bool) -> Self {
-        let (neighbours, grown, addresses) = Default::default();
-        let opened = Arc::new(Opened { session, path, array_file, foreign, neighbours, grown, addresses });
+        let (neighbours, grown, links, addresses) = Default::default();
+        let opened = Arc::new(Opened { session, path, array_file, foreign, neighbours, grown, links, addresses });
         Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
     /// Whether the arrays are somebody else's.
@@ -214,7 +220,7 @@ impl File {
     pub fn find(&self, path: &str) -> Result<Found> {
         let mut budget = self.session().limits().links_followed;
         self.find_from(ObjectId(0), path, &mut budget)
-            .map_err(|error| error.at_object(path).in_file(self.name()))
+            .map_err(|error| error.at_object(shown(path)).in_file(self.name()))
     }
 
     fn find_from(&self, group: ObjectId, path: &str, budget: &mut u32) -> Result<Found> {
@@ -236,9 +242,9 @@ impl File {
             if let Content::Unreadable(error) = &object.content {
                 return Err(error.clone().at_object(&object.path));
             }
-            return Err(Error::not_found(format!("{} is no group, so it has no {name:?}", object.path)));
+            return Err(Error::not_found(format!("{} is no group, so it has no {:?}", shown(&object.path), shown(name))));
         };
-        let Some(link) = members.link(name) else {
+        let Some(link) = self.link(group, members, name) else {
             return Err(Error::not_found(missing(name, &object.path, &members.links)));
         };
         if !matches!(link.target, LinkTarget::Hard(_)) {
@@ -258,6 +264,28 @@ impl File {
                 Err(Error::unsupported(format!("user-defined link of class {class} at {name:?}")))
             }
         }
+    }
+
+    /// The link called `name` of a group, by a hash where there are many.
+    fn link<'a>(&self, group: ObjectId, members: &'a Group, name: &str) -> Option<&'a Link> {
+        if members.links.len() <= FEW_LINKS {
+            return members.link(name);
+        }
+        let links = self.opened.links.get_or_init(|| {
+            let groups = self.tree().objects.iter().enumerate().filter_map(|(number, object)| match &object.content {
+                Content::Group(group) if group.links.len() > FEW_LINKS => Some((ObjectId(number), group)),
+                _ => None,
+            });
+            let by_name = |group: &Group| {
+                let mut names = HashMap::with_capacity(group.links.len());
+                group.links.iter().enumerate().for_each(|(number, link)| {
+                    names.entry(link.name.clone()).or_insert(number);
+                });
+                names
+            };
+            groups.map(|(id, group)| (id, by_name(group))).collect()
+        });
+        members.links.get(*links.get(&group)?.get(name)?)
     }
 
     /// Reads `selection` of a dataset: its elements in row-major order, in the file's layout, with
@@ -287,28 +315,7 @@ impl File {
 }
 
 fn missing(name: &str, group: &str, links: &[Link]) -> String {
-    let mut names: Vec<&str> = links.iter().map(|l| l.name.as_str()).collect();
-    names.sort_by_key(|candidate| distance(candidate, name));
-    names.truncate(5);
-    match names.as_slice() {
-        [] => format!("there is no {name:?} in {group}, which is empty"),
-        near => format!("there is no {name:?} in {group}; nearest: {}", near.join(", ")),
-    }
-}
-
-/// Edit distance, for suggestions.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let substituted = row.get(j).copied().unwrap_or(0) + usize::from(x != *y);
-            let inserted = next.last().copied().unwrap_or(0) + 1;
-            let deleted = row.get(j + 1).copied().unwrap_or(0) + 1;
-            next.push(substituted.min(inserted).min(deleted));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
+    let near = suggestion(name, links.iter().map(|link| link.name.as_str()), 5);
+    let empty = if links.is_empty() { ", which is empty" } else { "" };
+    format!("there is no {:?} in {}{empty}{near}", shown(name), shown(group))
 }

@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
 
 use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_formats::{
@@ -74,7 +73,7 @@ pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dy
 fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
     let (shape, datatype) = (array.shape().to_vec(), array.datatype().clone());
     if datatype.uses_heap() || datatype.size() == 0 {
-        return Err(Error::unsupported(format!("{name}: elements of {datatype:?}, which have no fixed size")));
+        return Err(Error::unsupported(format!("{name}: elements without a fixed size")));
     }
     let attributes = array.null_value().map(|bytes| Attribute {
         name: "_FillValue".to_owned(),
@@ -130,8 +129,7 @@ impl Storage for Origin {
 /// be told.
 pub fn path_stamp(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let mut stamp = (metadata.len(), u64::try_from(modified.as_nanos()).ok()?);
+    let mut stamp = (metadata.len(), hyperslab_storage::modified(&metadata)?);
     if metadata.is_dir() {
         for entry in std::fs::read_dir(path).ok()? {
             let (bytes, modified) = path_stamp(&entry.ok()?.path())?;

@@ -19,6 +19,8 @@ mod reference;
 mod reference_text;
 pub mod scan;
 mod session;
+mod shown;
+mod suggest;
 mod values;
 mod virtual_dataset;
 pub mod write;

@@ -1,6 +1,6 @@
 //! Session: threads and limits, shared by all files that it opens.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -34,6 +34,22 @@ pub(crate) fn being_written(storage: &dyn Storage) -> bool {
     hdf5::is_being_written(storage).unwrap_or(false)
 }
 
+/// Whether another program, or another handle of this one, has locked the file for writing, as the HDF5 library does.
+fn is_locked(path: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
+}
+
+/// What a file that is being written contradicts is not damage.
+fn unfinished(error: &Error) -> Error {
+    let message = format!("the file is open for writing elsewhere, and not complete on the disk: close or flush it there first ({})", error.message());
+    let named = Error::new(ErrorKind::Conflict, message);
+    match error.file() {
+        Some(file) => named.in_file(file),
+        None => named,
+    }
+}
+
 /// Whether some object was unreadable for damage.
 fn has_damage(tree: &Tree) -> bool {
     let corrupt = |error: &Error| error.kind() == ErrorKind::Corrupt;
@@ -56,6 +72,9 @@ pub struct SessionOptions {
     pub paths: PathPolicy,
     /// What to do about sources of virtual datasets that are not there.
     pub missing_sources: MissingSources,
+    /// A folder for the indexes of files in any folder, looked into before those beside the files: for data that nobody
+    /// may write beside.
+    pub index_folder: Option<PathBuf>,
 }
 
 /// Threads and limits. Cheap to clone.
@@ -96,7 +115,7 @@ impl Session {
             missing_sources: options.missing_sources,
             values: Arc::default(),
             counters: Counters::new(),
-            indexes: Arc::default(),
+            indexes: Arc::new(Indexes::new(options.index_folder)),
         })))
     }
     /// Opens a local file; the bytes tell its format.
@@ -132,7 +151,8 @@ impl Session {
             },
         )?;
         drop(storage);
-        Ok(File::new(self.clone(), path.to_path_buf(), opened?, depth))
+        let opened = opened.map_err(|error| if error.kind() == ErrorKind::Corrupt && is_locked(path) { unfinished(&error) } else { error })?;
+        Ok(File::new(self.clone(), path.to_path_buf(), opened, depth))
     }
     /// What the reads of this session have cost so far.
     pub fn counters(&self) -> &Counters {
@@ -144,6 +164,9 @@ impl Session {
     }
     pub(crate) fn indexes(&self) -> &Indexes {
         &self.0.indexes
+    }
+    pub(crate) fn index_folder(&self) -> Option<&Path> {
+        self.0.indexes.elsewhere()
     }
     pub(crate) fn path_policy(&self) -> PathPolicy {
         self.0.paths

@@ -3,6 +3,7 @@
 //! No cursor and no lock: any number of threads read the same [`Storage`] at once.
 #![forbid(unsafe_code)]
 
+mod appended;
 mod coalesce;
 mod local;
 mod memory;
@@ -11,8 +12,9 @@ mod overlay;
 mod pieces;
 mod shared;
 
+pub use appended::{Appended, is_marked};
 pub use coalesce::{coalesce, CoalescedRange};
-pub use local::{LocalFile, most_open_files};
+pub use local::{LocalFile, modified, most_open_files, open_regular};
 pub use memory::Memory;
 pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, unique_name};
 pub use overlay::Overlay;

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path};
 use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,28 +53,44 @@ impl LocalFile {
         Self::open_with_head(path.as_ref(), 0)
     }
 
+    /// Opens `path` if it is a regular file itself: see [`open_regular`].
+    pub fn open_regular(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let name = path.to_string_lossy().into_owned();
+        let file = open_regular(path).map_err(|error| Error::from(error).in_file(&name))?;
+        // It stays open: a name could lead elsewhere later.
+        let metadata = file.metadata().map_err(|error| Error::from(error).in_file(&name))?;
+        let modified_nanoseconds = OnceLock::from(modified(&metadata));
+        let length = AtomicU64::new(metadata.len());
+        Ok(Self { file: OnceLock::from(file), head: Box::default(), tail: OnceLock::new(), length, modified_nanoseconds, name })
+    }
+
     fn open_with_head(path: &Path, head_bytes: usize) -> Result<Self> {
         let name = path.to_string_lossy().into_owned();
         let in_file = |error: std::io::Error| Error::from(error).in_file(&name);
-        let file = File::open(path).map_err(in_file)?;
+        // A FIFO without a writer would block.
+        let without_blocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+        let file = std::fs::OpenOptions::new().read(true).custom_flags(without_blocking).open(path).map_err(|error| {
+            other_kind(path.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name)
+        })?;
         let head = HEAD.with_borrow_mut(|scratch| {
             scratch.resize(head_bytes, 0);
             let there = read_head(&file, scratch)?;
             Ok::<_, std::io::Error>(Box::from(scratch.get(..there).unwrap_or_default()))
         });
-        let head: Box<[u8]> = match head {
-            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
-                return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
-            }
-            head => head.map_err(in_file)?,
-        };
+        let head: Box<[u8]> = head.map_err(|error| other_kind(file.metadata()).unwrap_or_else(|| Error::from(error)).in_file(&name))?;
+        if head.is_empty()
+            && let Some(error) = other_kind(file.metadata())
+        {
+            return Err(error.in_file(&name));
+        }
         if head.len() < head_bytes {
             let length = AtomicU64::new(head.len() as u64);
             return Ok(Self { file: OnceLock::new(), head, tail: OnceLock::new(), length, modified_nanoseconds: OnceLock::new(), name });
         }
         let metadata = file.metadata().map_err(in_file)?;
-        if metadata.is_dir() {
-            return Err(Error::invalid_input("this is a folder, not a file").in_file(&name));
+        if let Some(error) = other_kind(Ok(metadata.clone())) {
+            return Err(error.in_file(&name));
         }
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
@@ -107,9 +124,40 @@ impl LocalFile {
     }
 }
 
-fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
-    let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    u64::try_from(since.as_nanos()).ok()
+/// The error of what is not a regular file.
+fn other_kind(metadata: std::io::Result<std::fs::Metadata>) -> Option<Error> {
+    let kind = metadata.ok()?.file_type();
+    let what = match () {
+        () if kind.is_dir() => "a folder, not a file: give a file in it, or a pattern such as 'folder/*.h5'",
+        () if kind.is_fifo() => "a named pipe, which cannot be read at any offset: write its bytes to a file first",
+        () if kind.is_socket() => "a socket, not a file",
+        () if kind.is_char_device() || kind.is_block_device() => "a device, not a file",
+        () => return None,
+    };
+    Some(Error::invalid_input(format!("this is {what}")))
+}
+
+/// Opens a file for reading that must be a regular file itself: no symbolic link, no pipe (which would wait), no device.
+pub fn open_regular(path: impl AsRef<Path>) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path.as_ref(), flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::LOOP) => return Err(std::io::Error::other("this is a symbolic link, which is not followed here")),
+        Err(error) => return Err(error.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("this is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// When a file was changed last, in nanoseconds since 1970. Times before that are those of a signed number with these bits.
+pub fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
+    match metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH) {
+        Ok(since) => u64::try_from(since.as_nanos()).ok(),
+        Err(before) => i64::try_from(before.duration().as_nanos()).ok().map(|nanoseconds| (-nanoseconds).cast_unsigned()),
+    }
 }
 
 /// How many files this process may have open at a time.

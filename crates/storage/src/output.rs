@@ -15,6 +15,8 @@ pub struct Output {
     target: PathBuf,
     published: bool,
     durable: bool,
+    /// The process that writes: a forked child that ends must not remove its parent's file.
+    process: u32,
 }
 
 /// What to do where there is a file already.
@@ -57,7 +59,7 @@ impl Output {
         let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
         // The lock tells later writers that this one lives; a file system without locks keeps litter.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-        Ok(Self { file, aside, target, published: false, durable: true })
+        Ok(Self { file, aside, target, published: false, durable: true, process: std::process::id() })
     }
 
     /// Begins a file under the name that it keeps, where nobody looks before they are told; there must be none. Whoever
@@ -66,7 +68,7 @@ impl Output {
         let target = target.as_ref().to_path_buf();
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&target);
         let file = file.map_err(|error| Error::from(error).in_file(target.display().to_string()))?;
-        Ok(Self { file, aside: target.clone(), target, published: false, durable: true })
+        Ok(Self { file, aside: target.clone(), target, published: false, durable: true, process: std::process::id() })
     }
 
     /// Leaves it to the operating system when the bytes get to the disk: readers still see all or nothing, but a
@@ -87,7 +89,7 @@ impl Output {
     }
 
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {
-        Error::new(ErrorKind::Io, format!("{doing}: {error}")).in_file(self.target.display().to_string())
+        Error::io(error, doing).in_file(self.target.display().to_string())
     }
 
     /// Writes `bytes` from `offset` on.
@@ -142,7 +144,7 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if !self.published {
+        if !self.published && self.process == std::process::id() {
             let _ = std::fs::remove_file(&self.aside);
         }
     }
@@ -159,7 +161,7 @@ pub fn folder_of(path: &Path) -> PathBuf {
 /// Waits until the names in a folder are on the disk.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| Error::new(ErrorKind::Io, format!("cannot bring to the disk: {error}")).in_file(folder.display().to_string()))
+    synced.map_err(|error| Error::io(error, "cannot bring to the disk").in_file(folder.display().to_string()))
 }
 
 /// Removes files that begin with `prefix` and whose writers are gone: nobody holds their lock.
@@ -194,7 +196,7 @@ impl FolderLock {
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 Err(Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(shown))
             }
-            Err(error) => Err(Error::new(ErrorKind::Io, format!("cannot lock: {error}")).in_file(shown)),
+            Err(error) => Err(Error::io(error.into(), "cannot lock").in_file(shown)),
         }
     }
 }

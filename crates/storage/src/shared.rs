@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_array::{Error, Result};
 
 /// A file that others write too. Dropping it leaves it as it is.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl SharedFile {
     }
 
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {
-        Error::new(ErrorKind::Io, format!("{doing}: {error}")).in_file(self.path.display().to_string())
+        Error::io(error, doing).in_file(self.path.display().to_string())
     }
 
     /// Its length in bytes, as far as anybody has written.

@@ -2,7 +2,7 @@
 
 from ._native import __version__, register_filter, unregister_filter
 from .errors import (CancelledError, ConflictError, CorruptError, Error, InternalError, InvalidInputError, IoError,
-                     LimitExceededError, NotFoundError, OmittedColumnsWarning, UnsupportedError)
+                     LimitExceededError, NotFoundError, OmittedColumnsWarning, ReadOnlyError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
 from .counters import Counters, counters
@@ -16,11 +16,12 @@ from .arrays import Array
 from .query import Histogram, Query, Step, query
 from .sql import sql
 from .table import Split, Table
+from .unclosed import UnclosedWarning
 from .write_table import write_table
 from .writing import ExternalLink, NewDataset, NewFile, NewGroup, NewReference, SoftLink, create
 
 __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Counters", "Dataset", "Empty", "Error", "ExternalLink",
            "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
-           "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
-           "Tidied", "UnsupportedError", "Verification", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
+           "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "ReadOnlyError", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
+           "Tidied", "UnclosedWarning", "UnsupportedError", "Verification", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
            "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

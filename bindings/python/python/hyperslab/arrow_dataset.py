@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -9,7 +11,7 @@ import pyarrow.dataset as ds
 
 from . import _native
 from .errors import NotFoundError
-from .table import Table, _batches
+from .table import Table
 
 
 METADATA_COLUMNS = ("_row", "_file")
@@ -20,6 +22,16 @@ class Pushed(NamedTuple):
 
     plan: _native.Plan
     filter: Any
+
+
+@contextlib.contextmanager
+def _own_errors(stream: _native.Stream) -> Iterator[None]:
+    """Arrow keeps only the text of an error of the scan: raises the error itself."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError):
+        stream.check()
+        raise
 
 
 class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
@@ -34,11 +46,15 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         return self._table.schema
 
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+        return self._scan(columns, filter, options)[0]
+
+    def _scan(self, columns: Any, filter: Any, options: dict[str, Any]) -> tuple[ds.Scanner, _native.Stream]:
+        """A scanner, and the stream that it reads: Arrow reads it on its own threads, which must not enter Python."""
         chosen = list(self._table.schema.names) if columns is None else columns
         pushed = self.pushed(chosen, filter)
-        reader = pa.RecordBatchReader.from_batches(pa.schema(pushed.plan), _batches(pushed.plan.read()))
+        stream = pushed.plan.stream()
         kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
-        return ds.Scanner.from_batches(reader, columns=chosen, filter=pushed.filter, **kept)
+        return ds.Scanner.from_batches(pa.RecordBatchReader.from_stream(stream), columns=chosen, filter=pushed.filter, **kept), stream
 
     def pushed(self, columns: Any, filter: Any) -> Pushed:
         """The scan of `columns` with as much of `filter` (and the table's own expression) as the core understands."""
@@ -74,16 +90,28 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         return extra + everything
 
     def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        return self.scanner(columns, filter, **options).to_table()
+        scanner, stream = self._scan(columns, filter, options)
+        with _own_errors(stream):
+            return scanner.to_table()
 
     def to_batches(self, columns: Any = None, filter: Any = None, **options: Any) -> Any:
-        return self.scanner(columns, filter, **options).to_batches()
+        scanner, stream = self._scan(columns, filter, options)
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            with _own_errors(stream):
+                yield from scanner.to_batches()
+
+        return batches()
 
     def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        return self.scanner(columns, filter, **options).head(num_rows)
+        scanner, stream = self._scan(columns, filter, options)
+        with _own_errors(stream):
+            return scanner.head(num_rows)
 
     def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         return self.to_table(columns, filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
-        return int(self.scanner(None, filter, **options).count_rows())
+        scanner, stream = self._scan(None, filter, options)
+        with _own_errors(stream):
+            return int(scanner.count_rows())

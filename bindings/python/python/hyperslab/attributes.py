@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _native, dtypes, reading
+from .errors import READ_ONLY, ReadOnlyError
 
 
 class Empty:
@@ -49,6 +50,12 @@ class Attributes(Mapping[str, Any]):
             values[:] = text
             return values.reshape(shape)
         return values[()] if values.ndim == 0 else values
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path)
+
+    def __delitem__(self, name: str) -> None:
+        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

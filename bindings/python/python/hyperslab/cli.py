@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import math
 import os
@@ -25,6 +24,7 @@ import hyperslab as hs
 from . import tree
 from .objects import Node
 from .progress import counting, waiting
+from .stopping import careful, complete, stoppable
 from .table import listed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -51,7 +51,8 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
           limit: Annotated[Optional[list[str]], typer.Option("--limit", help="What a file may cost: chunk_bytes=1000000. May be repeated.")] = None,
           paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
           missing_sources: Annotated[str, typer.Option(help="Of virtual datasets: error or fill.")] = "error",
-          threads: Annotated[Optional[int], typer.Option(min=1, help="How many decode; one a core by default.")] = None) -> None:
+          threads: Annotated[Optional[int], typer.Option(min=1, help="How many decode; one a core by default.")] = None,
+          index_folder: Annotated[Optional[str], typer.Option(help="Where indexes are that do not lie beside the files.")] = None) -> None:
     """HDF5 and netCDF as tables."""
     limits = {}
     for given in limit or ():
@@ -59,7 +60,7 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
         if not value.isdecimal():
             raise typer.BadParameter(f"{given}: give a name and a whole number, as in chunk_bytes=1000000")
         limits[name] = int(value)
-    _OPEN.update(paths=paths, missing_sources=missing_sources, threads=threads, limits=limits)
+    _OPEN.update(paths=paths, missing_sources=missing_sources, threads=threads, limits=limits, index_folder=index_folder)
 
 
 def _open(file: str) -> hs.File:
@@ -269,19 +270,14 @@ def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
 
 
 def _write(out: str, reader: pa.RecordBatchReader, total: Optional[int]) -> None:
-    """Writes beside `out` and renames at the end, so that no half file has its name."""
-    rows, part = 0, f"{out}.part{os.getpid()}"
+    """Writes a batch at a time; `out` appears when it is complete."""
+    rows = 0
     make = _maker(out)
-    try:
-        with counting(os.path.basename(out), total) as advance, make(part, reader.schema) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-                rows += batch.num_rows
-                advance(batch.num_rows)
-        os.replace(part, out)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(part)
+    with complete(out) as part, counting(os.path.basename(out), total) as advance, make(part, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+            advance(batch.num_rows)
     print(f"wrote {out}: {rows} rows, {os.path.getsize(out)} bytes")
 
 
@@ -309,8 +305,8 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
         at = tuple(int(i) for i in index.split(",")) if index else ()
     except ValueError:
         raise hs.InvalidInputError(f"--index {index}: give whole numbers separated by commas") from None
-    with waiting("drawing"):
-        found.plot(out, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log)
+    with complete(out) as part, waiting("drawing"):
+        found.plot(part, at, cmap=cmap, vmin=vmin, vmax=vmax, log=log)
     print(f"wrote {out}: {os.path.getsize(out)} bytes")
 
 
@@ -330,7 +326,7 @@ def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(h
           explain: Annotated[bool, typer.Option("--explain", help="How the query would run.")] = False, as_json: AsJson = False) -> None:
     """Asks which elements of the arrays in GROUP (wildcards, or re:…) satisfy TEXT."""
     with waiting("looking up names"):
-        asked = hs.query(_open(file) if not file.startswith("re:") and not file.endswith(".parquet") else file, group, text, rows=rows, threads=_OPEN.get("threads"))
+        asked = hs.query(_open(file) if not file.startswith("re:") and not file.endswith(".parquet") else file, group, text, rows=rows, threads=_OPEN.get("threads"), index_folder=_OPEN.get("index_folder"))
     if explain:
         print(asked.explain())
     elif histogram is not None:
@@ -353,8 +349,8 @@ def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(h
             ends = asked.minmax(minmax)
         _answer({"variable": minmax, "least": ends and ends[0], "greatest": ends and ends[1]}, as_json)
     elif out is not None and out.endswith((".png", ".pdf", ".svg")):
-        with waiting("drawing"):
-            asked.plot(out, _split(values))
+        with complete(out) as part, waiting("drawing"):
+            asked.plot(part, _split(values))
         print(f"wrote {out}: {os.path.getsize(out)} bytes")
     elif out is not None:
         _write(out, asked.batches(_split(values)), None)
@@ -407,12 +403,13 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Rea
 
 @app.command()
 def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24, as_json: AsJson = False) -> None:
-    """Removes what writers of a container have left that were killed."""
-    done = hs.tidy(file, hours=hours)
+    """Removes what killed writers of a container and killed builds of indexes have left."""
+    with careful():
+        done = hs.tidy(file, hours=hours, index_folder=_OPEN.get("index_folder"))
     if as_json:
         print(json.dumps(done._asdict()))
     else:
-        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours")
+        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; removed {len(done.indexes)} leftovers of indexes")
 
 
 @app.command()
@@ -420,7 +417,7 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
          as_json: AsJson = False) -> None:
     """Makes one ordinary file of a container; chunks are copied without decoding where they can be."""
     done = 0
-    with counting(os.path.basename(out), None) as advance:
+    with careful(), counting(os.path.basename(out), None) as advance:
         def hear(now: int, _: int) -> None:
             nonlocal done
             advance(now - done)
@@ -442,12 +439,12 @@ def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths o
           plan: Annotated[bool, typer.Option("--plan", help="Only say what would be built.")] = False, as_json: AsJson = False) -> None:
     """Builds value indexes beside the files, or brings them up to date; queries use them from then on."""
     if embedded and not plan:
-        with waiting("indexing"):
-            planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True)
+        with careful(), waiting("indexing"):
+            planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True, index_folder=_OPEN.get("index_folder"))
     else:
-        planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew)
+        planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, index_folder=_OPEN.get("index_folder"))
     if not plan and not embedded:
-        with counting("indexing", planned.value_bytes) as advance:
+        with careful(), counting("indexing", planned.value_bytes) as advance:
             planned.run(advance)
     if as_json:
         print(json.dumps([entry._asdict() for entry in planned.datasets]))
@@ -464,10 +461,8 @@ def spark_jar() -> None:
 def main() -> None:
     """Entry point; errors are one line."""
     try:
-        app()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output has gone
-        sys.exit(1)
+        with stoppable():
+            app()
     except (hs.Error, OSError, ValueError, IndexError, KeyError, pa.ArrowException, duckdb.Error) as error:
         print(f"hyperslab: {' '.join(str(error).split())}", file=sys.stderr)
         sys.exit(1)

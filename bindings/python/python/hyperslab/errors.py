@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
+
+def _fill_in(error: object, number: int | None, message: str, file: str | None) -> None:
+    """Gives an `OSError` what Python's own have."""
+    if isinstance(error, OSError):
+        error.errno, error.strerror, error.filename = number, message, file
+
 
 class Error(Exception):
-    """Any error of Hyperslab; `kind`, `file`, `object` and `offset` say what and where."""
+    """Any error of Hyperslab; `kind`, `file`, `object` and `offset` say what and where. Those that are an `OSError`
+    also have `errno` (if the operating system reported one), `strerror` and `filename`."""
 
     def __init__(self, message: str, kind: str = "Internal", file: str | None = None,
-                 object: str | None = None, offset: int | None = None) -> None:
+                 object: str | None = None, offset: int | None = None, os_error: int | None = None) -> None:
         super().__init__(message)
+        _fill_in(self, os_error, message, file)
         self.message = message
         self.kind = kind
         self.file = file
@@ -21,7 +32,7 @@ class Error(Exception):
         return f"{self.message} ({', '.join(places)})" if places else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message, self.kind, self.file, self.object, self.offset)
+        return type(self), (self.message, self.kind, self.file, self.object, self.offset, getattr(self, "errno", None))
 
 
 class NotFoundError(Error, LookupError):
@@ -37,15 +48,27 @@ class ObjectNotFoundError(NotFoundError, KeyError):
 class MissingFileError(NotFoundError, FileNotFoundError):
     """A file that is not there."""
 
+    def __init__(self, message: str, kind: str = "NotFound", file: str | None = None,
+                 object: str | None = None, offset: int | None = None, os_error: int | None = errno.ENOENT) -> None:
+        super().__init__(message, kind, file, object, offset, os_error)
+
     __str__ = Error.__str__
 
 
+class MissingTargetError(MissingFileError, ObjectNotFoundError):
+    """An object that needs another file (raw data, the target of an external link), which is not there."""
+
+
 class InvalidInputError(Error, ValueError):
-    """A request that makes no sense."""
+    """Invalid arguments."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Something that Hyperslab does not do (yet), by name."""
+    """A feature that Hyperslab does not support (yet); the message names it."""
+
+
+class ReadOnlyError(UnsupportedError, TypeError):
+    """An attempt to change a file that is open for reading."""
 
 
 class CorruptError(Error, OSError):
@@ -63,7 +86,13 @@ class ConflictError(Error):
 
 
 class IoError(Error, OSError):
-    """The operating system said no."""
+    """The operating system returned an error; `errno` says which."""
+
+    __str__ = Error.__str__
+
+
+class AccessError(IoError, PermissionError):
+    """The operating system does not permit the access."""
 
     __str__ = Error.__str__
 
@@ -73,7 +102,7 @@ class CancelledError(Error):
 
 
 class InternalError(Error, RuntimeError):
-    """A fault of Hyperslab's own."""
+    """A bug in Hyperslab; please report it."""
 
 
 class OmittedColumnsWarning(UserWarning):
@@ -87,9 +116,18 @@ _CLASSES: dict[str, type[Error]] = {
 }
 
 
-def from_native(kind: str, message: str, file: str | None, object: str | None, offset: int | None) -> Error:
+READ_ONLY = "files are opened read-only: hyperslab.create writes a new file, h5py changes an existing one"
+
+
+def from_native(kind: str, message: str, file: str | None, object: str | None, offset: int | None, os_error: int | None = None) -> Error:
     """The exception for an error of the core."""
     chosen = _CLASSES.get(kind, InternalError)
-    if chosen is NotFoundError:
+    if chosen is NotFoundError and object is not None and file is not None and not os.path.exists(file):
+        chosen = MissingTargetError
+    elif chosen is NotFoundError:
         chosen = ObjectNotFoundError if object is not None else MissingFileError if file is not None else NotFoundError
-    return chosen(message, kind, file, object, offset)
+    if chosen is IoError and os_error in (errno.EACCES, errno.EPERM):
+        chosen = AccessError
+    if issubclass(chosen, MissingFileError) and os_error is None:
+        os_error = errno.ENOENT
+    return chosen(message, kind, file, object, offset, os_error)

@@ -8,11 +8,12 @@ import os
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from . import _native, tree
 from .attributes import Attributes
-from .errors import InvalidInputError, MissingFileError
-from .objects import Group
+from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
+from .objects import Group, Names
 from .table import Table
 
 
@@ -20,6 +21,8 @@ class File(Group):
     """An open file: its root group, and tables of what is in it."""
 
     def __init__(self, native: _native.File, others: list[_native.File] | None = None, pattern: str | None = None) -> None:
+        if not isinstance(native, _native.File):
+            raise TypeError(f"File() does not open files: use hyperslab.open({native!r})")
         super().__init__(native, 0, "/")
         self._natives, self._pattern = [native, *(others or [])], pattern
 
@@ -39,11 +42,13 @@ class File(Group):
         return self._file.format
 
     def table(self, path: str | None = None, where: Any = None, columns: list[str] | None = None, layout: str | None = None,
-              decode: bool = True, batch_rows: int = 65536, limit: int | None = None, omitted: str = "warn") -> Table:
+              decode: bool = True, batch_rows: int = 65536, limit: int | None = None, omitted: str = "warn",
+              variables: Mapping[str, Any] | None = None) -> Table:
         """Arrays at `path` as a table (the root group without a path). Members of a group that are not columns are in
         `Table.omitted`, and in an `OmittedColumnsWarning` unless `columns` are given; `omitted="error"` makes them an
-        `InvalidInputError`, `omitted="ignore"` no warning."""
-        options = {"where": where, "columns": columns, "layout": layout, "decode": decode,
+        `InvalidInputError`, `omitted="ignore"` no warning. `variables` are lists of constants that `where` names behind `in`:
+        `where="id in ids", variables={"ids": array}`."""
+        options = {"where": where, "variables": variables, "columns": columns, "layout": layout, "decode": decode,
                    "batch_rows": batch_rows, "limit": limit, "file_pattern": self._pattern}
         table = Table(self._natives, path or "/", options)
         table._report_omitted(omitted, 2)
@@ -104,10 +109,14 @@ class FileSet(File):
         self._check_single("take the attributes of one, files[0].attrs")
         return super().attrs
 
-    def keys(self) -> list[str]:
+    def keys(self) -> Names:
         """The names of the members of the file if there is only one; `InvalidInputError` for more."""
-        self._check_single("list the members of one, files[0].keys()")
+        self._names()
         return super().keys()
+
+    def _names(self) -> list[str]:
+        self._check_single("list the members of one, files[0].keys()")
+        return super()._names()
 
     def __contains__(self, path: object) -> bool:
         self._check_single(f"look in one, {path!r} in files[0]")
@@ -148,14 +157,31 @@ class FileSet(File):
 
 @functools.lru_cache(maxsize=16)
 def session(threads: int | None = None, format: str | None = None, paths: str | None = None,
-            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = ()) -> _native.Session:
+            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = (), index_folder: str | None = None) -> _native.Session:
     """The session with these options, one in a process: its threads are started once."""
-    return _native.Session(threads, format, paths, missing_sources, limits)
+    return _native.Session(threads, format, paths, missing_sources, limits, index_folder)
 
 
-def open(path: Any, *, threads: int | None = None, format: str | None = None, paths: str | None = None,
-         missing_sources: str | None = None, limits: Mapping[str, int] | None = None) -> File:
-    """Opens a path, a list of paths or a glob (files in natural order: `run2` before `run10`).
+def _local(path: Any) -> str:
+    """The local path that `path` stands for."""
+    if hasattr(path, "read"):
+        name = getattr(path, "name", None)
+        hint = f"open({name!r})" if isinstance(name, str) else "open() with the path of a file"
+        raise TypeError(f"open() takes a path, not an open file ({type(path).__name__}): use hyperslab.{hint}")
+    name = os.fsdecode(path)
+    scheme, separator, _ = name.partition("://")
+    if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) and not os.path.exists(name):
+        url = urlsplit(name)
+        if scheme.lower() != "file" or url.netloc not in ("", "localhost"):
+            raise UnsupportedError(f"'{name}': remote files are not supported yet; download the file and give its path", "Unsupported")
+        return unquote(url.path)
+    return os.path.expanduser(name) if name.startswith("~") and not os.path.exists(name) else name
+
+
+def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str | None = None, paths: str | None = None,
+         missing_sources: str | None = None, limits: Mapping[str, int] | None = None, index_folder: Any = None) -> File:
+    """Opens a path, a list of paths or a glob (files in natural order: `run2` before `run10`) for reading; `mode` is
+    always `r`. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas.
     `threads` decode, one a core by default. `format` is one of `hdf5`, `netcdf3`, `netcdf4`: another
     file is refused, and `hdf5` shows a netCDF-4 file as plain HDF5.
 
@@ -163,16 +189,21 @@ def open(path: Any, *, threads: int | None = None, format: str | None = None, pa
     opens those in the file's folder and below, `paths="anywhere"` any. A source of a virtual dataset that
     is not there is an error, with `missing_sources="fill"` the fill value, as in h5py.
 
-    `limits` changes what a file may cost: `{"chunk_bytes": 1 << 20}`. An unknown name lists them all."""
+    `limits` changes what a file may cost: `{"chunk_bytes": 1 << 20}`. An unknown name lists them all.
+
+    `index_folder` is a folder for value indexes of files that nobody may write beside (`hyperslab.index`); tables,
+    queries and SQL of this file look there first."""
+    if mode != "r":
+        raise ReadOnlyError(f"mode {mode!r}: {READ_ONLY}", "Unsupported")
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out", "InvalidInput")
     opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources,
-                     tuple(sorted((limits or {}).items())))
+                     tuple(sorted((limits or {}).items())), None if index_folder is None else os.path.abspath(index_folder))
     if isinstance(path, (list, tuple)):
-        names, pattern = [os.fspath(p) for p in path], None
+        names, pattern = [_local(p) for p in path], None
     else:
-        name = os.fspath(path)
+        name = _local(path)
         wild = globbing.has_magic(name) and not os.path.exists(name)
         names, pattern = (sorted(globbing.glob(name), key=_natural), name) if wild else ([name], None)
     if not names:

@@ -78,35 +78,38 @@ class IndexPlan:
 
 
 def plan_index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-               anew: bool = False) -> IndexPlan:
+               anew: bool = False, index_folder: Any = None) -> IndexPlan:
     """Plans what `index` builds."""
-    opened = _opened(files)
+    opened = _opened(files, index_folder)
     names = [datasets] if isinstance(datasets, str) else list(datasets)
     return IndexPlan(opened, names, level=level, decode=decode, together=together, anew=anew)
 
 
 def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-          anew: bool = False, embedded: bool = False, progress: Callable[[int, int], object] | None = None) -> IndexPlan:
+          anew: bool = False, embedded: bool = False, index_folder: Any = None,
+          progress: Callable[[int, int], object] | None = None) -> IndexPlan:
     """Builds value indexes of datasets (paths, wildcards, or groups for all that is in them) beside their files, and
     brings those up to date that are stale. Tables with `where=`, SQL and Spark use them from then on.
 
     `level` is Z (zones), K (every 64th value), P (positions in order), X (and the values) or B (bitmaps of distinct
     values); each dataset gets one that suits it where none is given. `decode=False` indexes values as stored.
-    `together=True` makes one index of all files of a folder, `embedded=True` puts it at the end of each HDF5 file itself.
+    `together=True` makes one index of all files of a folder, `embedded=True` puts it at the end of each HDF5 file itself,
+    and `index_folder` is a folder to put it into below the path of the file's own folder, for data that nobody may write
+    beside; `open` and `query` take it, too.
     `files` may be arrays of others (read-only memory maps, datasets of h5py and Zarr) and Parquet files, as `query` takes
     them, if all of them are in one file or folder. `progress` hears bytes of values done and in all."""
     inside: list[str] = []
     if embedded:
-        if together:
-            raise InvalidInputError("an index is either embedded in each file, or of all of a folder together", "InvalidInput")
+        if together or index_folder is not None:
+            raise InvalidInputError("an index is either embedded in each file, or of all of a folder together, or in an index_folder", "InvalidInput")
         files = inside = list(dict.fromkeys(native.path for native in _opened(files)))
-    taken_out = [path for path in inside if _native.index_extract(path)]
+    staged = [path for path in inside if _native.index_stage(path)]
     try:
-        plan = _build(plan_index(files, datasets, level, decode=decode, together=together, anew=anew), progress)
+        plan = _build(plan_index(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder), progress)
     except BaseException:
-        # What was in a file goes back into it.
-        for path in taken_out:
-            _native.index_embed(path)
+        # What is in a file is still there.
+        for path in staged:
+            _native.index_unstage(path)
         raise
     for path in inside:
         if os.path.isdir(path + ".hsidx"):
@@ -138,22 +141,22 @@ def index_commit(fragments: Iterable[bytes]) -> Indexed:
     return Indexed(*_native.index_commit([bytes(fragment) for fragment in fragments]))
 
 
-def index_remarks(files: Any) -> list[str]:
-    """Why indexes that are there are not used, or only in part: stale, damaged, of another version."""
-    return [remark for native in _opened(files) for remark in _native.index_remarks(native)]
+def index_remarks(files: Any, *, index_folder: Any = None) -> list[str]:
+    """Why indexes that are there are not used, or only in part: stale, damaged, of another version, not readable, cut off."""
+    return [remark for native in _opened(files, index_folder) for remark in _native.index_remarks(native)]
 
 
-def index_verify(files: Any) -> list[str]:
+def index_verify(files: Any, *, index_folder: Any = None) -> list[str]:
     """Reads the values of indexed datasets, and says which are not those that the indexes were made of, though by length and
     time of change the files are the same: damage that nothing else tells. What has no valid index is not read."""
-    return [problem for native in _opened(files) for problem in _native.index_verify(native)]
+    return [problem for native in _opened(files, index_folder) for problem in _native.index_verify(native)]
 
 
-def _opened(files: Any) -> list[_native.File]:
+def _opened(files: Any, index_folder: Any = None) -> list[_native.File]:
     """Files, or arrays of others as files."""
     from .query import _files
 
-    return _files(files, None)[0]
+    return _files(files, None, index_folder)[0]
 
 
 __all__ = ["IndexPlan", "Indexed", "PlannedIndex", "index", "index_commit", "index_remarks", "index_task", "index_verify", "plan_index"]

@@ -86,7 +86,9 @@ def _of_objects(values: Any) -> Datatype:
     for kind in (str, bytes):
         if len(flat) and all(isinstance(value, kind) for value in flat):
             return _text(kind is str)
-    raise UnsupportedError("Python objects in HDF5: give dtype=str for text, or h5py.vlen_dtype", "Unsupported")
+    other = next((value for value in flat.tolist() if not isinstance(value, (str, bytes))), None)
+    what = f"a {type(other).__name__}" if len(flat) and other is not None else "None" if len(flat) else "Python objects"
+    raise UnsupportedError(f"HDF5 cannot store {what} in an array of objects: give dtype=str for text, or h5py.vlen_dtype(...) for sequences", "Unsupported")
 
 
 def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
@@ -138,7 +140,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
     if datatype["class"] == "opaque":
         raw = np.asarray(values)
         if raw.dtype.itemsize != target.itemsize:
-            raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes where {target.itemsize} belong", "InvalidInput")
+            raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes in a dataset of {target.itemsize}-byte elements", "InvalidInput")
         return contiguous(raw).view(target)
     if not _uses_heap(datatype):
         given = np.asarray(values)
@@ -146,7 +148,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
             given = np.char.encode(given, "utf-8" if datatype["utf8"] else "ascii")
         if target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize:
             if given.size and int(np.char.str_len(given).max()) > target.itemsize:
-                raise InvalidInputError(f"text of more than {target.itemsize} bytes", "InvalidInput")
+                raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}", "InvalidInput")
         return contiguous(_checked_cast(given, target))
     given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
     out = np.zeros(given.shape, dtype=_REFERENCE)
@@ -266,18 +268,19 @@ def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndar
         _check_range(min(given.reshape(-1), default=0), max(given.reshape(-1), default=0), target)
     if given.dtype.kind in "iuf" and target.kind in "iu" and given.size:
         if given.dtype.kind == "f" and not (np.isfinite(given).all() and (np.trunc(given) == given).all()):
-            raise InvalidInputError(f"values with fractions or without a number as {target}", "InvalidInput")
+            raise InvalidInputError(f"values with a fraction, NaN or infinity do not fit {target}", "InvalidInput")
         _check_range(given.min(), given.max(), target)
     try:
         return np.asarray(given.astype(target, casting="same_kind" if given.dtype.kind == "c" else "unsafe", copy=False))
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{given.dtype} as {target}: {error}", "InvalidInput") from None
+        raise InvalidInputError(f"values of {given.dtype} cannot be stored as {target}: {error}", "InvalidInput") from None
 
 
 def _check_range(low: Any, high: Any, target: np.dtype[Any]) -> None:
     info = np.iinfo(target)
     if int(low) < info.min or int(high) > info.max:
-        raise InvalidInputError(f"values from {low} to {high} as {target}", "InvalidInput")
+        worst = low if int(low) < info.min else high
+        raise InvalidInputError(f"value {worst} does not fit {target}, which holds {info.min} to {info.max}", "InvalidInput")
 
 
 def _objects(values: Any) -> np.ndarray[Any, Any]:
@@ -303,10 +306,10 @@ def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, by
     if value is None:
         return 0, b""
     if not isinstance(value, (str, bytes)):
-        raise InvalidInputError(f"{value!r} is no text", "InvalidInput")
+        raise InvalidInputError(f"{value!r} is not text", "InvalidInput")
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
     if not datatype["utf8"] and not data.isascii() and isinstance(value, str):
-        raise InvalidInputError(f"{value!r} is no ASCII text: give dtype=str", "InvalidInput")
+        raise InvalidInputError(f"{value!r} is not ASCII text: give dtype=str", "InvalidInput")
     if b"\0" in data:
         raise InvalidInputError("text with a NUL, where HDF5 would end it", "InvalidInput")
     return len(data), data

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _native, layouts
 from .errors import InvalidInputError, UnsupportedError
-from .writing import NewAttributes, NewDataset, NewFile, NewGroup
+from .writing import NewAttributes, NewDataset, NewFile, NewGroup, unknown_mode
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
@@ -212,8 +212,8 @@ def create_netcdf(path: Any, mode: str = "w", *, alignment: int | None = None, t
     """A new netCDF-4 file: `with hs.create_netcdf("out.nc") as f: f.create_dimension("x", 3); f.create_variable("x", ["x"],
     data=[1, 2, 3])`. As `create`: nothing is visible before the end, and `durable=False` does not wait for the disk."""
     if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
-    return NewNetcdf(os.fspath(path), mode == "w", alignment, threads, durable)
+        raise unknown_mode(mode)
+    return NewNetcdf(os.fsdecode(path), mode == "w", alignment, threads, durable)
 
 
 def write_xarray(dataset: Any, path: Any, mode: str = "w", *, unlimited: Sequence[str] = (), compression: Any = None, compression_opts: Any = None,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
 import numpy as np
 
 from . import _native, dtypes, reading, references, selecting, tree
 from .attributes import Attributes, Empty
-from .errors import InvalidInputError, NotFoundError
+from .errors import READ_ONLY, InvalidInputError, NotFoundError, ReadOnlyError
 from .references import Reference, RegionReference
 
 
@@ -52,6 +52,12 @@ class Node:
         self._file, self._number = self._file.reopen().find(self.name)
         self._about = self._file.describe(self._number)
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path, self.name)
+
+    def __delitem__(self, key: Any) -> None:
+        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path, self.name)
+
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
 
@@ -64,22 +70,80 @@ def make(file: _native.File, number: int, name: str) -> Node:
     return {"dataset": Dataset, "group": Group}.get(file.kind(number), Node)(file, number, name)
 
 
-class Group(Node):
-    """A group: its members by name."""
+class Names(KeysView[str]):
+    """The names of a group's members."""
 
-    def keys(self) -> list[str]:
+    _mapping: Group
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == other if isinstance(other, list) else super().__eq__(other)
+
+    def __repr__(self) -> str:
+        return f"Names({list(self)})"
+
+
+class Members(ValuesView[Any]):
+    """The members of a group; `None` for a link that leads nowhere."""
+
+    _mapping: Group
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self._mapping.get(name) for name in self._mapping)
+
+    def __repr__(self) -> str:
+        return f"Members of {self._mapping.name}"
+
+
+class NamedMembers(ItemsView[str, Any]):
+    """Names and members of a group; `None` for a link that leads nowhere."""
+
+    _mapping: Group
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self._mapping.get(name)) for name in self._mapping)
+
+    def __repr__(self) -> str:
+        return f"NamedMembers of {self._mapping.name}"
+
+
+class Group(Node, Mapping[str, Any]):
+    """A group: a mapping from the names of its members to groups and datasets. Iteration follows the file's order of
+    names; `f["a/b"]` follows a path."""
+
+    def keys(self) -> Names:
         """The members' names."""
-        return self._file.names(self._number)
+        return Names(self)
+
+    def values(self) -> Members:
+        """The members; `None` for a link that leads nowhere."""
+        return Members(self)
+
+    def items(self) -> NamedMembers:
+        """Names and members; the member is `None` for a link that leads nowhere."""
+        return NamedMembers(self)
+
+    def get(self, path: Any, default: Any = None) -> Any:
+        """The member at a path, or `default` if there is none."""
+        try:
+            return self[path]
+        except NotFoundError:
+            return default
 
     def _links(self) -> list[tuple[str, str, int | None, str]]:
         """Name, kind, number of the object and target of each link."""
         return self._file.links(self._number)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        return iter(self._names())
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names())
 
     def __len__(self) -> int:
-        return len(self.keys())
+        return len(self._names())
+
+    def _names(self) -> list[str]:
+        return self._file.names(self._number)
 
     def __contains__(self, path: object) -> bool:
         try:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native, layouts, selecting
+from . import _native, layouts, selecting, unclosed
 from .errors import InvalidInputError, UnsupportedError
-from .writing import NewDataset, NewGroup, fill_of, filters_of
+from .writing import NewDataset, NewGroup, extents, fill_of, filters_of
 
 
 class Subfile(NamedTuple):
@@ -47,15 +48,20 @@ def verify(path: Any, *, values: bool = False) -> Verification:
 
 
 class Tidied(NamedTuple):
-    """What tidying did: writes whose subfiles are gone, and those that somebody may still be at."""
+    """What tidying did: writes whose subfiles are gone, those that another process may still be at, and leftovers of
+    indexes that are gone."""
 
     removed: list[str]
     young: list[str]
+    indexes: list[str]
 
 
-def tidy(path: Any, *, hours: float = 24) -> Tidied:
-    """Removes what plans for this file have left that were killed: not committed, and not touched for so many hours."""
-    return Tidied(*_native.tidy(os.fspath(path), hours * 3600))
+def tidy(path: Any, *, hours: float = 24, index_folder: Any = None) -> Tidied:
+    """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
+    was not committed, and not touched for so many hours. Cuts off indexes at the end of the file that are not used any
+    more: no program may have the file open without locks."""
+    removed, young = _native.tidy(os.fspath(path), hours * 3600)
+    return Tidied(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder)))
 
 
 class Fused(NamedTuple):
@@ -133,9 +139,10 @@ class Task(TaskGroup):
     """One writer's part. `finish()` gives the fragment to hand to `WritePlan.commit`; a task that is not finished
     leaves nothing."""
 
-    def __init__(self, native: _native.Writer, number: int) -> None:
+    def __init__(self, native: _native.Writer, number: int, plan: WritePlan) -> None:
         super().__init__(native, "/")
-        self.number = number
+        self.number, self._plan = number, plan
+        self._unclosed = unclosed.watch(self, f"task {number} of '{plan.path}' was not finished, so nothing of it was written: call finish()")
 
     def dataset(self, path: str) -> NewDataset:
         """A dataset of the plan, or one that this task has defined."""
@@ -155,11 +162,14 @@ class Task(TaskGroup):
 
     def finish(self) -> bytes:
         """Ends the subfile and gives the fragment; nothing of it is visible yet."""
+        self._unclosed.detach()
         fragment: bytes = self._writer.finish()
+        self._plan._wrote()
         return fragment
 
     def abort(self) -> None:
         """Gives the task up."""
+        self._unclosed.detach()
         self._writer.abort()
 
     def __enter__(self) -> Task:
@@ -167,6 +177,8 @@ class Task(TaskGroup):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Gives up what was not finished."""
+        if kind is None:
+            self._unclosed()  # nobody gave it up: warns, unless it was finished
         self.abort()
 
     def __repr__(self) -> str:
@@ -182,7 +194,9 @@ class WritePlan:
         be), `factor` of them share each subfile for the datasets of the plan; the default goes by the file system.
         `durable=False` does not wait for the disk, `checksums=True` records checksums for `verify(values=True)`,
         `track_order=True` the order in which tasks create groups, datasets and attributes."""
-        self._native = _native.WritePlan(os.fspath(path), mode, alignment, writers, factor, durable, checksums, track_order)
+        self._uncommitted: weakref.finalize[Any, Any] | None = None
+        self._is_mine = True
+        self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order)
 
     def create_dataset(self, path: str, shape: Any, dtype: Any = "f4", *, regions: Iterable[Any] | None = None, chunks: Any = None,
                        fillvalue: Any = None, compression: Any = None, compression_opts: Any = None, shuffle: bool = False,
@@ -190,9 +204,9 @@ class WritePlan:
         """A dataset that all tasks write together, in subfiles that `factor` of them share. Task `n` writes
         `regions[n]`, or as many rows as the others (`region(path, n)` tells). Every task has it from its beginning:
         `task.dataset(path)`. The plan must know how many tasks there are (`writers=`)."""
-        extent = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
+        extent = extents("shape", shape)
         datatype = layouts.of_dtype(dtype)
-        given = None if chunks is None or chunks is True else [int(n) for n in (chunks if np.iterable(chunks) else (chunks,))]
+        given = None if chunks is None or chunks is True else extents("chunks", chunks)
         if chunks is True and not compression and not shuffle and not fletcher32:
             raise InvalidInputError("chunks=True without a filter: give their shape", "InvalidInput")
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
@@ -212,10 +226,22 @@ class WritePlan:
     def from_bytes(cls, data: bytes) -> WritePlan:
         """The plan of `bytes(plan)`."""
         plan = cls.__new__(cls)
-        plan._native = _native.WritePlan.decode(data)
+        plan._native, plan._uncommitted, plan._is_mine = _native.WritePlan.decode(data), None, False
         return plan
 
+    def _wrote(self) -> None:
+        """A task has finished: the plan is to be committed, here unless other processes know the plan."""
+        if self._is_mine and self._uncommitted is None:
+            message = f"the write of '{self.path}' was not committed, so nothing of it is visible: call commit() or abort()"
+            self._uncommitted = unclosed.watch(self, message)
+
+    def _ends(self) -> None:
+        self._is_mine = False
+        if self._uncommitted is not None:
+            self._uncommitted.detach()
+
     def __bytes__(self) -> bytes:
+        self._ends()
         return self._native.encode()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -234,12 +260,13 @@ class WritePlan:
     def task(self, number: int, *, threads: int | None = None) -> Task:
         """Begins the task with this number, or another attempt at it. Rows that tasks append follow each other in
         the order of the numbers."""
-        return Task(self._native.task(number, threads), number)
+        return Task(self._native.task(number, threads), number, self)
 
     def commit(self, fragments: Iterable[bytes]) -> Committed:
         """Makes what the tasks wrote visible, all at once. Two tasks that contradict each other, or a file that was
         changed since the plan was made, are a `ConflictError`, and nothing has changed. A commit that was done
         already, by a call that was killed say, recognises itself."""
+        self._ends()
         subfiles, repeated, left = self._native.commit([bytes(fragment) for fragment in fragments])
         return Committed([Subfile(*subfile) for subfile in subfiles], repeated, left)
 
@@ -251,6 +278,7 @@ class WritePlan:
     def abort(self) -> None:
         """Gives the write up and removes what its tasks have written. May be called again. Tasks must have ended, but
         for plans that have begun (`begin`)."""
+        self._ends()
         self._native.abort()
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from . import _native
 from .arrays import of_arrays
+from .constants import Named, named_lists
 from .errors import InvalidInputError, MissingFileError
 from .file import File, FileSet, _natural, open as open_files, session
 from .objects import Dataset
@@ -21,6 +22,8 @@ Bins = Union[int, str, Sequence[float], "np.ndarray[Any, Any]"]
 
 #: Bins where none are said.
 BINS = 10
+#: The least positive double, and the greatest.
+_TINIEST, _LARGEST = 5e-324, float(np.finfo(np.float64).max)
 #: Values that one draws as points; more are a histogram.
 _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
@@ -42,26 +45,36 @@ class Histogram(NamedTuple):
 
 
 def query(files: Any, group: Any = "/", text: str | None = None, *, rows: str | None = None, variables: Mapping[str, Any] | None = None,
-          decode: bool = True, threads: int | None = None) -> Query:
+          decode: bool = True, threads: int | None = None, index_folder: Any = None) -> Query:
     """Asks `text` of the arrays of a group.
 
     `files` is a path, a list, a glob, a compiled regular expression, an open file, or a mapping of names to arrays:
     anything with `shape`, `dtype` and `__getitem__` (numpy, h5py, Zarr), Arrow tables, or the path of a Parquet file.
     `group` is a path with wildcards, or a compiled regular expression that the whole path matches; the names in `text`
     are arrays in it, or paths. `variables` gives names to arrays elsewhere: a `Dataset`, `"other.h5:/path[0:10]"`, or any
-    array. `rows` names the array whose elements are asked for, where `text` does not say so. Without `text` the answer is
-    every row. Nothing is read but metadata (and coordinates that `text` speaks of)."""
-    bound = [(name, *_origin(name, value, threads)) for name, value in (variables or {}).items()]
-    return _of(_files(files, threads), group, text, rows, bound, decode)
+    array; a name behind `in` (`id in ids`) stands for an array or a list of constants. `rows` names the array whose
+    elements are asked for, where `text` does not say so. Without `text` the answer is every row. `index_folder` is where
+    indexes are that do not lie beside the files. Planning reads metadata, coordinates that `text` speaks of, and, once, the
+    indexed values of files that were copied or touched since they were indexed."""
+    lists, others = _lists(text, variables)
+    bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
+    return _of(_files(files, threads, index_folder), group, text, rows, bound, lists, decode)
+
+
+def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
+    """Lists of constants that `text` names, and what else `variables` has."""
+    lists = named_lists(text, variables)
+    names = {name for name, _, _ in lists}
+    return lists, {name: value for name, value in (variables or {}).items() if name not in names}
 
 
 _Files = tuple[list[_native.File], Union[str, None], list[tuple[str, list[str]]]]
 
 
-def _of(files: _Files, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], decode: bool) -> Query:
+def _of(files: _Files, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], lists: list[Named], decode: bool) -> Query:
     natives, pattern, captures = files
     where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
-    native = _native.Query(natives, where, text, rows=rows, variables=variables, file_pattern=pattern, file_captures=captures, decode=decode)
+    native = _native.Query(natives, where, text, rows=rows, variables=variables, lists=lists, file_pattern=pattern, file_captures=captures, decode=decode)
     return Query(native, text)
 
 
@@ -71,24 +84,31 @@ def query_of_absolute_paths(files: Any, group: Any, text: str | None, rows: str 
     if not _holds_arrays(files):
         natives = session().open([os.path.abspath(native.path) for native in natives])
         pattern = None if pattern is None else os.path.abspath(pattern)
+    lists, others = _lists(text, variables)
     bound = []
-    for name, value in (variables or {}).items():
+    for name, value in others.items():
         file, path = _origin(name, value, None)
         named = isinstance(value, (Dataset, str))
         bound.append((name, session().open([os.path.abspath(file.path)])[0] if named else file, path))
-    return _of((natives, pattern, captures), group, text, rows, bound, decode)
+    return _of((natives, pattern, captures), group, text, rows, bound, lists, decode)
 
 
-def _files(files: Any, threads: int | None) -> _Files:
+def _files(files: Any, threads: int | None, index_folder: Any = None) -> _Files:
+    folder = None if index_folder is None else os.path.abspath(index_folder)
     if isinstance(files, File):
-        return files._natives, files._pattern, []
+        if folder is None:
+            return files._natives, files._pattern, []
+        return session(threads, index_folder=folder).open([native.path for native in files._natives]), files._pattern, []
     if _holds_arrays(files):
-        return [of_arrays(session(threads), files)], None, []
+        return [of_arrays(session(threads, index_folder=folder), files)], None, []
     if isinstance(files, str) and files.startswith("re:"):
-        files = re.compile(files[3:])
+        try:
+            files = re.compile(files[3:])
+        except re.error as error:
+            raise InvalidInputError(f"{_short(files[3:])!r} is no regular expression: {error.msg}", "InvalidInput") from None
     if isinstance(files, re.Pattern):
-        return _matching(files, threads)
-    opened = open_files(files, threads=threads)
+        return _matching(files, threads, folder)
+    opened = open_files(files, threads=threads, index_folder=folder)
     return opened._natives, opened._pattern if isinstance(opened, FileSet) else None, []
 
 
@@ -97,7 +117,7 @@ def _holds_arrays(files: Any) -> bool:
     return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet"))
 
 
-def _matching(pattern: re.Pattern[str], threads: int | None) -> tuple[list[_native.File], None, list[tuple[str, list[str]]]]:
+def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str | None = None) -> tuple[list[_native.File], None, list[tuple[str, list[str]]]]:
     """The files whose whole path matches. The folder is what stands before the first special character."""
     plain = re.match(r"[^\\.^$*+?{}\[\]|()]*(?=/)", pattern.pattern)
     folder = plain.group() if plain else "."
@@ -107,7 +127,7 @@ def _matching(pattern: re.Pattern[str], threads: int | None) -> tuple[list[_nati
     found = [pattern.fullmatch(name) for name in names]
     named = {number: name for name, number in pattern.groupindex.items()}
     captures = [(named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)]
-    return open_files(names, threads=threads)._natives, None, captures
+    return open_files(names, threads=threads, index_folder=index_folder)._natives, None, captures
 
 
 def _below(folder: str) -> Iterator[str]:
@@ -146,9 +166,12 @@ class Query:
         _check_count("number", number)
         return Query(self._native.step(number), self.text)
 
-    def where(self, text: str) -> Query:
-        """The question with one more condition."""
-        return Query(self._native.and_also(text), text if self.text is None else f"({self.text}) and ({text})")
+    def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
+        """The question with one more condition; `variables` gives lists that it names behind `in`."""
+        lists, others = _lists(text, variables)
+        if others:
+            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`", "InvalidInput")
+        return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
 
     def count(self) -> int:
         """How many rows satisfy the condition."""
@@ -190,8 +213,14 @@ class Query:
     def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.RecordBatchReader:
         """As `table`, a batch at a time."""
         _check_count("batch_rows", batch_rows)
-        plan = self._native.table(self._native.names() if columns is None else list(columns), batch_rows)
+        plan = self._native.table(self._named(columns), batch_rows)
         return pa.RecordBatchReader.from_batches(pa.schema(plan), _batches(plan.read()))
+
+    def _named(self, columns: str | Sequence[str] | None) -> list[str]:
+        """The columns that are asked for: the condition's variables without names."""
+        if columns is None:
+            return self._native.names()
+        return [columns] if isinstance(columns, str) else list(columns)
 
     def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None,
                batch_rows: int = 65536) -> list[Split]:
@@ -201,7 +230,7 @@ class Query:
         _check_count("count", count)
         _check_count("target_bytes", target_bytes)
         _check_count("batch_rows", batch_rows)
-        plan = self._native.table(self._native.names() if columns is None else list(columns), batch_rows)
+        plan = self._native.table(self._named(columns), batch_rows)
         schema = pa.schema(plan)
         return [Split(data, schema) for data in plan.split(count, target_bytes)]
 
@@ -304,8 +333,8 @@ class Query:
         if not (np.isfinite(low) and np.isfinite(high)) or low > high or (log and low <= 0):
             raise InvalidInputError(f"a range of bins from {low} to {high}", "InvalidInput")
         if low == high:
-            low, high = (low / 2, high * 2) if log else (low - 0.5, high + 0.5)  # the latter as numpy
-        return np.geomspace(low, high, int(bins) + 1) if log else np.linspace(low, high, int(bins) + 1)
+            low, high = (max(low / 2, _TINIEST), min(high * 2, _LARGEST)) if log else (low - 0.5, high + 0.5)  # the latter as numpy
+        return _rising(low, high, int(bins), log, range is not None)
 
     def _finite(self, name: str) -> tuple[Any, Any] | None:
         """The least and greatest finite value."""
@@ -322,7 +351,7 @@ class Query:
         edges = edges[np.isfinite(edges)]
         if len(edges) < 2:
             middle = float(edges[0]) if len(edges) else 0.5
-            return np.array([middle - 0.5, middle + 0.5])
+            return _rising(middle - 0.5, middle + 0.5, 1, False, False)
         return edges
 
     def plot(self, out: str | None = None, names: Sequence[str] | None = None, bins: Any = 100, log: bool = False) -> Any:
@@ -357,7 +386,21 @@ class Query:
         return self._native.explain()
 
     def __repr__(self) -> str:
-        return f"<Query {self.text!r} of {len(self.steps)} steps>"
+        return f"<Query {self.text and _short(self.text)!r} of {len(self.steps)} steps>"
+
+
+def _rising(low: float, high: float, bins: int, log: bool, is_given: bool) -> Any:
+    """Edges from `low` to `high`; further apart if doubles are too coarse for so many, unless the range was given."""
+    wider: tuple[float, float] | None = None
+    while True:
+        with np.errstate(over="ignore", invalid="ignore"):
+            edges = np.geomspace(low, high, bins + 1) if log else np.linspace(low, high, bins + 1)
+        edges[0], edges[-1] = low, high
+        if is_given or bool(np.all(np.diff(edges) > 0)) or (low, high) == wider:
+            return edges
+        wider = (low, high)
+        width = max(high - low, 4 * float(np.spacing(max(abs(low), abs(high)))))
+        low, high = (max(low / 2, _TINIEST), min(high * 2, _LARGEST)) if log else (max(low - width / 2, -_LARGEST), min(high + width / 2, _LARGEST))
 
 
 def _each(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -370,6 +413,11 @@ def _each(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tuple[Any
 
 def _logs(count: int, log: Any) -> tuple[bool, ...]:
     return (bool(log),) * count if isinstance(log, (bool, np.bool_)) else tuple(log)
+
+
+def _short(text: str) -> str:
+    """What a message quotes of a text."""
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _quoted(name: str) -> str:

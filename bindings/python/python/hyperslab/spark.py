@@ -65,14 +65,14 @@ def session(master: str = "local[*]", **config: Any) -> Any:
 
 
 def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | None = None, *, tasks: int | None = None, decode: bool = True,
-          together: bool = False, anew: bool = False) -> Indexed:
+          together: bool = False, anew: bool = False, index_folder: Any = None) -> Indexed:
     """Builds value indexes as `hyperslab.index` does, subarray by subarray, in `tasks` Spark tasks at most, by default
     four a core. Files must be where every executor finds them, with this package. Nothing is visible before all is built."""
     named = [files] if isinstance(files, (str, os.PathLike)) else files
     if isinstance(named, list):
         # Executors have working folders of their own.
         files = [os.path.abspath(os.fspath(one)) for one in named]
-    plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew)
+    plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder)
     context = spark.sparkContext
     wanted = tasks or 4 * context.defaultParallelism
     parts = plan.tasks(wanted)

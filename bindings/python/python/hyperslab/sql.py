@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 
+from . import interrupts
 from .errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
 from .file import File, open
 from .table import Table
@@ -48,6 +49,8 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
             alias = only[1].replace('"', '""')
             return connection.sql(f'select {tables[only[0]].count()}::bigint as "{alias}"')
         relation = connection.sql(query)
+        if relation is not None:  # None: a statement without rows
+            interrupts.watch(relation, connection)
     except duckdb.Error as error:
         raise InvalidInputError(explained(error, names, refused, omitted, views), "InvalidInput") from None
     for word in [] if everything else tables:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from . import _native
+from .constants import named_lists
 from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 
 
@@ -62,10 +63,20 @@ class Table:
 
     def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._files, self._path, self._options = files, path, options
-        self._where = options.pop("where", None)
+        if isinstance(options.get("columns"), str):
+            options["columns"] = [options["columns"]]
+        self._where, variables = options.pop("where", None), options.pop("variables", None)
+        if self._where is not None and not isinstance(self._where, str) and not hasattr(self._where, "to_substrait"):
+            raise InvalidInputError(f"where is a {type(self._where).__name__}; write it as text, such as where=\"depth < 10\", or as a pyarrow expression", "InvalidInput")
+        if variables is not None:
+            self._options["lists"] = lists = named_lists(self._where if isinstance(self._where, str) else None, variables)
+            if unused := variables.keys() - {name for name, _, _ in lists}:
+                raise InvalidInputError(f"{sorted(unused)[0]!r} does not stand behind `in` in where: variables of a table are lists of constants", "InvalidInput")
         for name in ("limit", "batch_rows"):
             _check_count(name, options.get(name))
         self._expression = None if self._where is None or isinstance(self._where, str) else self._where
+        if self._expression is not None and not hasattr(self._expression, "to_substrait"):
+            raise InvalidInputError(f"where is a {type(self._where).__name__}: give text such as 'depth < 100', or a pyarrow expression", "InvalidInput")
         if self._expression is not None and self._options.get("limit") is not None:
             raise UnsupportedError("limit beside a pyarrow expression: give `where` as text", "Unsupported")
         self._plan = self._replan()
@@ -98,14 +109,15 @@ class Table:
         warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
 
     def batches(self) -> pa.RecordBatchReader:
-        """The record batches, one after the other."""
+        """The record batches, one after the other, for a loop in Python; hand the table itself, or its `dataset()`, to
+        an engine."""
         if self._expression is not None:
             return self.dataset().scanner().to_reader()
         return pa.RecordBatchReader.from_batches(self.schema, _batches(self._plan.read()))
 
     def to_arrow(self) -> pa.Table:
         """All rows."""
-        return self.batches().read_all()
+        return self.batches().read_all() if self._expression is None else self.dataset().to_table()
 
     def head(self, n: int = 5) -> pa.Table:
         """The first `n` rows."""
@@ -119,7 +131,7 @@ class Table:
     def count(self) -> int:
         """Number of rows."""
         if self._expression is not None:
-            return sum(batch.num_rows for batch in self.batches())
+            return sum(batch.num_rows for batch in self.dataset().to_batches())
         return self._plan.count()
 
     def minmax(self, column: str) -> tuple[Any, Any] | None:
@@ -180,7 +192,9 @@ class Table:
         return ScanDataset(self)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.batches().__arrow_c_stream__(requested_schema)
+        if self._expression is not None:
+            return self.batches().__arrow_c_stream__(requested_schema)
+        return self._plan.stream().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
         return self._plan.__arrow_c_schema__()

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, compounds, layouts, selecting
+from . import _native, compounds, layouts, selecting, unclosed
 from .attributes import Empty
-from .errors import InvalidInputError, UnsupportedError
+from .errors import InvalidInputError, MissingFileError, UnsupportedError
 
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
@@ -58,16 +58,26 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool) ->
                 raise InvalidInputError(f"bitshuffle with {level!r}: give lz4, zstd or none", "InvalidInput")
             parameters = [0, 4, 0, 0, _BITSHUFFLE[level]]
         elif number in _LEVELS:
-            chosen = _LEVELS[number] if level is None else int(level)
+            chosen = _level(compression, _LEVELS[number] if level is None else level)
             parameters = [chosen & 0xffffffff]
         else:
-            parameters = [] if level is None else [int(level)]
+            parameters = [] if level is None else [_level(compression, level)]
         filters.append((number, name, optional, parameters))
     elif level is not None:
         raise InvalidInputError("compression_opts without compression", "InvalidInput")
     if fletcher32:
         filters.append((3, None, False, []))
     return filters
+
+
+def _level(compression: str, level: Any) -> int:
+    """A compression level; a filter checks what it takes, but knows no negative numbers (except zstd)."""
+    if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
+        raise InvalidInputError(f"compression_opts={level!r}: {compression} takes a whole number", "InvalidInput")
+    low, high = {"gzip": (0, 9), "deflate": (0, 9), "zstd": (-(1 << 17), 22)}.get(compression, (0, (1 << 32) - 1))
+    if not low <= level <= high:
+        raise InvalidInputError(f"compression_opts={level}: {compression} takes {low} to {high}", "InvalidInput")
+    return int(level)
 
 
 def fill_of(value: Any, datatype: dict[str, Any]) -> bytes | None:
@@ -122,6 +132,9 @@ class NewAttributes:
         if (references := _targets(value, dtype)) is not None:
             self._writer.set_references(self._path, name, *references)
             return
+        if value is None or isinstance(value, (dict, set)):
+            hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"
+            raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}", "Unsupported")
         given = value if isinstance(value, (str, bytes)) else _array(value, dtype)
         datatype = _datatype(dtype, given)
         if isinstance(value, bytes):
@@ -195,8 +208,9 @@ class NewDataset:
 
     def resize(self, shape: Sequence[int]) -> None:
         """Grows the dataset; no dimension gets shorter."""
-        self._writer.grow(self._path, [int(n) for n in shape])
-        self._shape = tuple(int(n) for n in shape)
+        grown = extents("shape", shape)
+        self._writer.grow(self._path, grown)
+        self._shape = tuple(grown)
 
     def append(self, values: Any) -> None:
         """Adds rows along the first dimension."""
@@ -332,7 +346,7 @@ class NewGroup:
                 raise UnsupportedError("references in chunks: give them whole, without filters and growth", "Unsupported")
             found_shape, targets = references
             if shape is not None:
-                found_shape = [int(n) for n in (shape if np.iterable(shape) else (shape,))]
+                found_shape = extents("shape", shape)
             self._writer.set_references(where, None, found_shape, targets)
             self._track(where, track_order)
             pointers = NewDataset(self._writer, where, tuple(found_shape), {"class": "reference", "shape": []}, None)
@@ -350,7 +364,7 @@ class NewGroup:
             datatype = layouts.of_dtype(f"S{max(len(data), 1)}")
         found = None if data is None else _shape_of(data, datatype)
         if shape is not None:
-            shape = tuple(int(n) for n in shape) if np.iterable(shape) else (int(shape),)
+            shape = tuple(extents("shape", shape))
             if found is not None and found != shape:
                 if int(np.prod(shape, dtype=object)) != int(np.prod(found, dtype=object)):
                     raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}", "InvalidInput")
@@ -360,14 +374,14 @@ class NewGroup:
         elif not empty:
             raise InvalidInputError("a dataset needs a shape or data", "InvalidInput")
         if maxshape is not None:
-            maxshape = [None if n is None else int(n) for n in (maxshape if np.iterable(maxshape) else (maxshape,))]
+            maxshape = extents("maxshape", maxshape, unlimited=True)
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
         fill = fill_of(fillvalue, datatype)
         if chunks is True or (chunks is None and filters):
             chunks, maxshape = None, maxshape
             if not filters and maxshape is None:
                 chunks = _halved(shape or (), datatype["size"])
-        chunks = None if chunks is None or chunks is False else [int(n) for n in (chunks if np.iterable(chunks) else (chunks,))]
+        chunks = None if chunks is None or chunks is False else extents("chunks", chunks)
         extent = None if shape is None else list(shape)
         more_options = self._more(more, extent)
         if more_options.get("rows"):
@@ -445,17 +459,27 @@ class NewFile(NewGroup):
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
                  durable: bool = True) -> None:
-        super().__init__(_native.Writer(path, alignment, threads, track_order, durable), "/")
+        try:
+            writer = _native.Writer(path, alignment, threads, track_order, durable)
+        except MissingFileError:
+            folder = os.path.dirname(path)
+            if folder and not os.path.isdir(folder):
+                raise MissingFileError(f"there is no folder '{folder}': create it first", "NotFound", path) from None
+            raise
+        super().__init__(writer, "/")
         self._replace, self.filename, self._open = replace, path, True
+        self._unclosed = unclosed.watch(self, f"'{path}' was not closed, so nothing was written: call close(), or use it in a `with` block")
 
     def close(self) -> None:
         """Makes the file visible."""
+        self._unclosed.detach()
         if self._open:
             self._open = False
             self._writer.finish(self._replace)
 
     def abort(self) -> None:
         """Gives the file up."""
+        self._unclosed.detach()
         self._open = False
         self._writer.abort()
 
@@ -472,20 +496,38 @@ class NewFile(NewGroup):
         return f"<new file {self.filename}>"
 
 
+def unknown_mode(mode: object) -> Exception:
+    """The error of a mode that does not make a new file."""
+    if mode in ("a", "r+", "r"):
+        return UnsupportedError(f"mode {mode!r}: files are created, not changed; give w (replace) or x (fail if there is one), "
+                                "open one with hyperslab.open, and change one with h5py", "Unsupported")
+    return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)", "InvalidInput")
+
+
+def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
+    """The extents of a shape, given as one number or several; `None` is allowed if `unlimited`."""
+    found = list(values) if np.iterable(values) else [values]
+    for extent in found:
+        if not (extent is None and unlimited) and (isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 0):
+            raise InvalidInputError(f"{name}={values!r}: extents are whole numbers, 0 or more{', or None without a limit' if unlimited else ''}", "InvalidInput")
+    return [None if extent is None else int(extent) for extent in found]
+
+
 def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
            durable: bool = True) -> NewFile:
     """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
 
-    Nothing is visible before the end: until then a file of this name stays as it was. `mode="w"` takes its place,
-    `mode="x"` conflicts with it. Blocks of `alignment` bytes or more begin at multiples of it (default: the block
+    The file appears, complete, when the block ends (or with `close()`); until then a file of this name stays as it was.
+    A file that is never closed is not written, which warns. `mode="w"` replaces a file that is there, `mode="x"` raises
+    `ConflictError`. Blocks of `alignment` bytes or more begin at multiples of it (default: the block
     or stripe of the file system). Chunks are compressed by `threads` threads, one a core by default.
 
     `close()` waits until the file is on the disk. With `durable=False` it does not: readers still see the old file or the
     complete new one if this process is killed, but a crash of the machine may leave an incomplete file.
 
     With `track_order=True` the file records the order in which groups, datasets and attributes are created, and readers
-    list them in that order; else readers list them by name. `create_group` and `create_dataset` can say otherwise for one
-    object."""
+    list them in that order; otherwise readers list them by name. `create_group` and `create_dataset` can say otherwise
+    for one object."""
     if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
-    return NewFile(os.fspath(path), mode == "w", alignment, threads, track_order, durable)
+        raise unknown_mode(mode)
+    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable)

@@ -31,7 +31,7 @@ pub mod writer;
 
 pub use file::Hdf5File;
 pub use reference::target as reference_target;
-pub use superblock::{find_superblock, is_being_written};
+pub use superblock::{StatedEnd, find_superblock, is_being_written, stated_end};
 pub(crate) use cursor::Cursor;
 pub(crate) use encoder::Encoder;
 pub(crate) use source::Source;

@@ -108,7 +108,8 @@ pub fn target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTar
             Some(2) => Some(ReferenceTarget::Object),
             Some(3) => Some(ReferenceTarget::Region),
             Some(4) => Some(ReferenceTarget::Attribute),
-            other => return Err(Error::corrupt(format!("a reference of type {other:?}"))),
+            Some(other) => return Err(Error::corrupt(format!("a reference of type {other}"))),
+            None => return Err(Error::corrupt("a reference without bytes")),
         },
     })
 }

@@ -40,6 +40,43 @@ pub fn is_being_written(storage: &dyn Storage) -> Result<bool> {
     Ok(matches!(head, [.., 3, _, _, flags] if flags & WRITING == WRITING))
 }
 
+/// Where a file ends by its superblock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatedEnd {
+    /// Offset of the first byte after all that the metadata speaks of.
+    pub end: u64,
+    /// Whether the superblock says that a program has the file open for writing.
+    pub is_open_for_writing: bool,
+}
+
+/// The end that the superblock states; `None` for files that are not HDF5.
+pub fn stated_end(storage: &dyn Storage) -> Result<Option<StatedEnd>> {
+    let Some(place) = find_superblock(storage)? else { return Ok(None) };
+    let mut room = [0; 64];
+    let available = usize::try_from(storage.len().saturating_sub(place)).unwrap_or(usize::MAX).min(room.len());
+    let bytes = room.get_mut(..available).unwrap_or_default();
+    storage.read_exact_at(place, bytes)?;
+    let bytes: &[u8] = bytes;
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or_default();
+    let (width, addresses, flags) = match byte(8) {
+        0 => (byte(13), 24, 0),
+        1 => (byte(13), 28, 0),
+        2 | 3 => (byte(9), 12, byte(11)),
+        version => return Err(Error::unsupported(format!("version {version} of the HDF5 superblock")).at_offset(place)),
+    };
+    let width = usize::from(width);
+    let address = |number: usize| {
+        let found = bytes.get(addresses + number * width..addresses + (number + 1) * width).filter(|found| found.len() <= 8);
+        let mut wide = [0; 8];
+        wide.iter_mut().zip(found?).for_each(|(to, from)| *to = *from);
+        Some(u64::from_le_bytes(wide))
+    };
+    // Addresses count from the signature: the file may have been moved behind a user block.
+    let end = address(2).zip(address(0)).and_then(|(end, base)| end.checked_sub(base)?.checked_add(place));
+    let end = end.ok_or_else(|| Error::corrupt("the superblock states no end of the file").at_offset(place))?;
+    Ok(Some(StatedEnd { end, is_open_for_writing: flags & 1 == 1 }))
+}
+
 /// What the superblock says.
 pub(crate) struct Superblock {
     pub source: Source,

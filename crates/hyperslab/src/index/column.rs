@@ -14,7 +14,7 @@ use super::opened::{RowPayload, Segment, StoredRow};
 use super::rows::{Gathered, Positions};
 use super::table::{Entry, Table};
 use crate::columns::Column;
-use crate::scan::pruner::{Blocks, Bounds, ColumnIndex, Condition, KeyRange, KeyType, Known, Level, RowSet, ValueSet};
+use crate::scan::pruner::{Blocks, Bounds, ColumnIndex, Condition, Edge, KeyRange, KeyType, Known, Level, RowSet, ValueSet};
 use crate::{Cancellation, File};
 
 /// Blocks that one thread takes at a time.
@@ -84,7 +84,7 @@ impl IndexedColumn {
     pub(super) fn with_ranks<T>(&self, entry: &Entry, segment: &Segment, row: &StoredRow, level: Level, work: impl FnOnce(&Ranked<'_>) -> Result<T>) -> Result<T> {
         let key_type = self.key_type.ok_or_else(|| Error::internal("ranks of text"))?;
         let directory = segment.directory(row)?;
-        if !row.has_directory() {
+        if !directory.is_sound(row) {
             return Err(Error::corrupt("a checksum of the index does not fit"));
         }
         let payload = RowPayload { segment, row };
@@ -208,26 +208,27 @@ impl IndexedColumn {
         }
     }
 
-    /// For each key, how many numbers of the blocks lie below it, as far as `level` tells. `None` where one is damaged.
-    pub(super) fn below_at(&self, entries: &[&Entry], keys: &[u64], level: Level, cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+    /// For each edge, how many numbers of the blocks lie below it, as far as `level` tells. `None` if one is damaged.
+    pub(super) fn below_at(&self, entries: &[&Entry], edges: &[Edge], level: Level, cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
         if self.key_type.is_none() {
             return Ok(None);
         }
         let parts = self.each(entries, cancellation, |sums: &mut Vec<Bounds>, entry, scratch| {
-            sums.resize(keys.len(), Bounds::default());
+            sums.resize(edges.len(), Bounds::default());
             let Some((segment, row)) = self.table.row(entry) else { return Err(Error::internal("a block that is not in the index")) };
             let zone = &row.zone;
-            let inside = keys.iter().any(|key| *key > zone.least && *key <= zone.greatest);
+            let is_above = |edge: &Edge| edge.is_none_or(|key| key > zone.greatest);
+            let inside = edges.iter().any(|edge| edge.is_some_and(|key| key > zone.least) && !is_above(edge));
             if !inside || zone.numbers == 0 {
-                for (sum, key) in sums.iter_mut().zip(keys) {
-                    *sum = *sum + Bounds::exactly(if *key > zone.greatest { zone.numbers.into() } else { 0 });
+                for (sum, edge) in sums.iter_mut().zip(edges) {
+                    *sum = *sum + Bounds::exactly(if is_above(edge) { zone.numbers.into() } else { 0 });
                 }
                 return Ok(());
             }
             if row.level == Level::Bitmaps {
                 let values = bitmaps::decode(&segment.bitmaps(row)?, false)?;
-                for (sum, key) in sums.iter_mut().zip(keys) {
-                    let below = values.iter().filter(|(value, _)| matches!(value, Distinct::Key(here) if here < key));
+                for (sum, edge) in sums.iter_mut().zip(edges) {
+                    let below = values.iter().filter(|(value, _)| matches!(value, Distinct::Key(here) if edge.is_none_or(|key| *here < key)));
                     *sum = *sum + Bounds::exactly(below.map(|(_, rows)| rows.len()).sum());
                 }
                 return Ok(());
@@ -235,8 +236,8 @@ impl IndexedColumn {
             // From the index alone: what needs the data is bounded by the samples.
             let level = if row.level == Level::Positions { Level::Keys } else { level };
             self.with_ranks(entry, segment, row, level, |ranked| {
-                for (sum, key) in sums.iter_mut().zip(keys) {
-                    let rank = ranked.below(*key, scratch)?;
+                for (sum, edge) in sums.iter_mut().zip(edges) {
+                    let rank = ranked.below_edge(*edge, scratch)?;
                     *sum = *sum + Bounds { least: rank.least.into(), most: rank.most.into() };
                 }
                 Ok(())
@@ -246,7 +247,7 @@ impl IndexedColumn {
             Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
             parts => parts?,
         };
-        let mut all = vec![Bounds::default(); keys.len()];
+        let mut all = vec![Bounds::default(); edges.len()];
         for part in parts {
             all.iter_mut().zip(part).for_each(|(sum, more)| *sum = *sum + more);
         }
@@ -332,9 +333,9 @@ impl ColumnIndex for IndexedColumn {
         Ok(parts.into_iter().fold(Bounds::default(), |sum, part| sum + part))
     }
 
-    fn below(&self, selection: &Selection, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+    fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
         match self.whole(selection)? {
-            Some(entries) => self.below_at(&entries, keys, Level::Exact, cancellation),
+            Some(entries) => self.below_at(&entries, edges, Level::Exact, cancellation),
             None => Ok(None),
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hyperslab_array::{Error, ErrorKind, Result};
 
 use super::fragment::IndexFragment;
-use super::manifest::{IndexedDataset, IndexedFile, Manifest, SegmentName};
+use super::manifest::{ENDING, OF_FOLDER, IndexedDataset, IndexedFile, Manifest, SegmentName};
 use super::source::Stamp;
 
 /// Makes what tasks have built visible; the number of datasets. All parts of a dataset must be there
@@ -38,6 +38,14 @@ pub fn commit(fragments: &[IndexFragment]) -> Result<u64> {
         }
         Manifest::change(folder, |manifest| {
             for (name, stamp, entry) in entries {
+                // A sidecar of one file has no other: this one was called otherwise.
+                let of_one = folder.file_name().and_then(|folder| folder.to_str()).filter(|folder| *folder != OF_FOLDER);
+                if of_one.and_then(|folder| folder.strip_suffix(ENDING)) == Some(&name) {
+                    manifest.files.iter_mut().filter(|file| file.name != name).for_each(|file| {
+                        file.name.clone_from(&name);
+                        file.stamp = Stamp::default();
+                    });
+                }
                 add(manifest, name, stamp, entry);
             }
             Ok(())
@@ -76,7 +84,7 @@ fn joined(parts: &[&IndexFragment]) -> Result<IndexedDataset> {
 
 /// Puts a dataset's index into a manifest. Other datasets of a file that has changed are stale, and stay so:
 /// they are kept for their parts that are still valid, under the stamp that they were built for.
-fn add(manifest: &mut Manifest, name: String, stamp: Stamp, entry: IndexedDataset) {
+pub(super) fn add(manifest: &mut Manifest, name: String, stamp: Stamp, entry: IndexedDataset) {
     // A file is listed once for each stamp; the first is looked at first.
     let place = manifest.files.iter().position(|file| file.name == name && file.stamp == stamp);
     manifest.files.iter_mut().filter(|file| file.name == name).for_each(|file| {

@@ -1,24 +1,24 @@
 //! Task and fragment: a part of a build as plain data, and what it leaves behind.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use arrow_array::{Array, ArrayRef};
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ObjectId, StorageLayout};
-use hyperslab_storage::unique_name;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Builder, Zone};
 use super::grid::{BlockBox, BlockGrid};
-use super::manifest::{SegmentName, VERSION};
+use super::manifest::{self, SegmentName, VERSION, check_segments, is_segment_file};
 use super::opened::Segment;
 use super::plan::column_of;
 use super::rows::each_run;
 use super::segment::{BATCH_BLOCKS, Row, SegmentWriter};
 use super::source::{self, Stamp};
+use super::sweep::segment_name;
 use super::table::Table;
 use crate::columns::Column;
 use crate::scan::pruner::Level;
@@ -52,6 +52,9 @@ pub struct IndexTask {
     /// Which of the tasks of its dataset, and of how many.
     pub(super) part: u64,
     pub(super) parts: u64,
+    /// Whether the process that has planned it builds and commits it.
+    #[serde(skip)]
+    pub(super) is_local: bool,
 }
 
 /// What a task has built.
@@ -89,7 +92,13 @@ impl IndexFragment {
     }
     /// The fragment of these bytes; `InvalidInput` for others.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        decode(bytes, "fragment of an index")
+        let mut fragment: Self = decode(bytes, "fragment of an index")?;
+        fragment.task = fragment.task.checked()?;
+        check_segments(&fragment.kept)?;
+        match &fragment.segment {
+            Some(segment) if !is_segment_file(&segment.name) => Err(Error::invalid_input("these bytes are no fragment of an index: its segment is elsewhere")),
+            _ => Ok(fragment),
+        }
     }
     /// Blocks that were built, and blocks that were valid and kept.
     pub fn blocks(&self) -> (u64, u64) {
@@ -97,7 +106,21 @@ impl IndexFragment {
     }
 }
 
+impl IndexFragment {
+    /// Removes its segment, which will not be committed; best effort.
+    pub(super) fn discard(&self) {
+        if let Some(segment) = &self.segment {
+            let _ = std::fs::remove_file(self.task.folder.join(&segment.name));
+        }
+    }
+}
+
 impl IndexTask {
+    /// Removes the folder of an index that was not built, if nothing is in it; best effort.
+    pub(super) fn discard(&self) {
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+
     #[expect(clippy::too_many_arguments, reason = "one for each field")]
     pub(super) fn new(
         file: String,
@@ -114,7 +137,7 @@ impl IndexTask {
         fingerprint: String,
         previous: Vec<SegmentName>,
     ) -> Self {
-        Self { version: VERSION, file, path, folder, name, stamp, identity, data_type, raw, level, shape, grid, fingerprint, previous, part: 0, parts: 1 }
+        Self { version: VERSION, file, path, folder, name, stamp, identity, data_type, raw, level, shape, grid, fingerprint, previous, part: 0, parts: 1, is_local: true }
     }
 
     /// As bytes.
@@ -123,7 +146,24 @@ impl IndexTask {
     }
     /// The task of these bytes; `InvalidInput` for others.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        decode(bytes, "task of an index")
+        decode::<Self>(bytes, "task of an index")?.checked()
+    }
+
+    /// The number of this build: after those whose blocks it may keep.
+    fn build(&self) -> u64 {
+        self.previous.iter().map(|segment| segment.build.saturating_add(1)).max().unwrap_or_default()
+    }
+
+    /// Refuses names that lead out of the index's own folder: bytes of tasks may come from anywhere.
+    fn checked(self) -> Result<Self> {
+        let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..";
+        let of_file = Path::new(&self.file).file_name().and_then(|name| name.to_str());
+        let of_index = self.folder.file_name().and_then(|name| name.to_str());
+        if !is_plain(&self.name) || of_file != Some(&self.name) || !of_index.is_some_and(|name| name.ends_with(manifest::ENDING)) {
+            return Err(Error::invalid_input("these bytes are no task of an index: its names lead elsewhere"));
+        }
+        check_segments(&self.previous)?;
+        Ok(self)
     }
 
     pub(super) fn elements(&self) -> u64 {
@@ -219,10 +259,10 @@ impl Build<'_> {
         let count = units.len() as u64;
         let mine = |part: u64| usize::try_from(u128::from(count) * u128::from(part) / u128::from(task.parts)).unwrap_or(usize::MAX);
         let units = units.get(mine(task.part)..mine(task.part + 1)).unwrap_or_default();
-        let segments = task.previous.iter().filter_map(|segment| Segment::open(&task.folder.join(&segment.name), segment.bytes, task.shape.len()).ok());
+        let segments = task.previous.iter().filter_map(|segment| Segment::find(&task.folder, self.file.path(), segment, task.shape.len()).ok());
         let previous = Table::new(task.grid.clone(), task.shape.clone(), task.level, segments.map(Arc::new).collect())?;
         std::fs::create_dir_all(&task.folder).map_err(|error| Error::from(error).in_file(task.folder.display().to_string()))?;
-        let name = format!("{}.arrow", unique_name());
+        let name = segment_name(task.is_local);
         let writer = SegmentWriter::create(&task.folder.join(&name), task.shape.len())?;
         let (built, kept) = (AtomicU64::new(0), AtomicU64::new(0));
         let groups = groups(units, session.thread_count()?.max(1));
@@ -232,9 +272,10 @@ impl Build<'_> {
         let sync = std::thread::spawn(move || {
             while more.recv().is_ok() {
                 while more.try_recv().is_ok() {}
-                // Should this fail, it fails at the end, too.
-                syncer.as_ref().map(std::fs::File::sync_data);
+                // The system reports such a failure once: the sync at the end would not see it.
+                syncer.as_ref().map_or(Ok(()), std::fs::File::sync_data)?;
             }
+            std::io::Result::Ok(())
         });
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         // Each thread takes the next group, builds it, and writes it while the others build.
@@ -254,7 +295,10 @@ impl Build<'_> {
                 for rows in rows.chunks(BATCH_BLOCKS) {
                     let batch = SegmentWriter::batch(task.shape.len(), rows)?;
                     writer.lock().unwrap_or_else(PoisonError::into_inner).write(&batch)?;
-                    written.send(()).map_err(|_| Error::internal("nobody brings the segment to the disk"))?;
+                    // The thread that syncs ends before only when syncing fails, which is reported below.
+                    if written.send(()).is_err() {
+                        failed.store(true, Ordering::Relaxed);
+                    }
                 }
             }
             Ok(())
@@ -263,14 +307,15 @@ impl Build<'_> {
             (0..rayon::current_num_threads()).into_par_iter().try_for_each(|_| of_thread().inspect_err(|_: &Error| failed.store(true, Ordering::Relaxed)))
         });
         drop(written);
-        sync.join().map_err(|_| Error::internal("bringing the segment to the disk ended without a result"))?;
+        let synced = sync.join().map_err(|_| Error::internal("syncing the segment ended without a result"))?;
         outcome?;
+        synced.map_err(|error| Error::new(ErrorKind::Io, format!("cannot sync the index: {error}")).in_file(task.folder.display().to_string()))?;
         let writer = writer.into_inner().unwrap_or_else(PoisonError::into_inner);
         let built = built.load(Ordering::Relaxed);
         let kept_blocks = kept.load(Ordering::Relaxed);
         let segment = match built {
             0 => None,
-            blocks => Some(SegmentName { bytes: writer.finish()?, name, blocks }),
+            blocks => Some(SegmentName { bytes: writer.finish()?, name, blocks, build: task.build() }),
         };
         let kept = if kept_blocks > 0 { task.previous.clone() } else { Vec::new() };
         Ok(IndexFragment { version: VERSION, task: task.clone(), segment, kept, built_blocks: built, kept_blocks })

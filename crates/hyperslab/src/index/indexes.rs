@@ -1,113 +1,249 @@
 //! Indexes: the sidecars that a session has found, and the one [`Pruner`] there is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ObjectId, StorageLayout};
 
 use super::column::IndexedColumn;
-use super::manifest::{self, IndexedDataset, Manifest};
+use super::compared;
+use super::embedded::{self, Validity};
+use super::manifest::{self, IndexedDataset, IndexedFile, Manifest};
 use super::opened::Segment;
+use super::places::{Kind, Place, Version, places};
+use super::plan::column_of;
 use super::source::{self, Stamp};
 use super::table::Table;
 use crate::File;
 use crate::columns::Column;
 use crate::scan::pruner::{ColumnIndex, KeyType, Pruner};
 
-/// The sidecars that were read, by their folders.
+/// The sidecars that were read, by their paths.
 #[derive(Default)]
 pub(crate) struct Indexes {
     sidecars: Mutex<HashMap<PathBuf, Arc<Sidecar>>>,
+    elsewhere: Option<PathBuf>,
 }
 
 /// A sidecar as its manifest was when it was read.
 struct Sidecar {
-    /// Or the file, where the index is in it.
-    folder: PathBuf,
-    embedded: bool,
-    stamp: Stamp,
+    place: Place,
+    /// Of the manifest, or of the file where the index is in it.
+    version: Version,
     manifest: Result<Manifest>,
+    /// Of an embedded index: which times of change of the file it is valid for.
+    validity: Option<Validity>,
     tables: Mutex<HashMap<TableKey, Result<Arc<Table>>>>,
+    /// Bytes of values that were compared, see [`compared::check`].
+    compared: AtomicU64,
 }
 
-/// A file's name, a dataset's path, and a column's identity.
-type TableKey = (String, String, String);
+/// A dataset with an index that can be used.
+pub(super) struct IndexedTable {
+    pub path: String,
+    pub dataset: ObjectId,
+    pub column: Column,
+    pub table: Arc<Table>,
+}
+
+/// A column of a file in one version.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct TableKey {
+    name: String,
+    path: String,
+    identity: String,
+    stamp: Stamp,
+    version: Option<Version>,
+}
 
 impl Indexes {
-    /// The sidecar in `folder` as it is now, if there is one.
-    fn sidecar(&self, folder: &Path) -> Option<Arc<Sidecar>> {
-        let embedded = folder.is_file();
-        let stamp = Stamp::now(&if embedded { folder.to_path_buf() } else { folder.join(manifest::NAME) })?;
+    /// Without sidecars yet; `elsewhere` is a folder for the indexes of files in any folder.
+    pub fn new(elsewhere: Option<PathBuf>) -> Self {
+        Self { sidecars: Mutex::default(), elsewhere }
+    }
+
+    pub fn elsewhere(&self) -> Option<&Path> {
+        self.elsewhere.as_deref()
+    }
+
+    fn places(&self, file: &File) -> Vec<Place> {
+        let places = places(file.path(), self.elsewhere());
+        places.into_iter().filter(|place| place.kind != Kind::Embedded || !file.is_foreign()).collect()
+    }
+
+    /// The sidecar at a place as it is now, if there is one.
+    fn sidecar(&self, place: &Place) -> Option<Arc<Sidecar>> {
+        let version = match version_at(place) {
+            Ok(Some(version)) => version,
+            Ok(None) => return None,
+            Err(error) => return Some(Arc::new(Sidecar::new(place, Version::default(), Err(error)))),
+        };
         // A forked child must not wait for a thread that it does not have.
         let mut known = self.sidecars.try_lock();
-        if let Some(sidecar) = known.as_ref().ok().and_then(|known| known.get(folder)).filter(|sidecar| sidecar.stamp == stamp) {
+        if let Some(sidecar) = known.as_ref().ok().and_then(|known| known.get(&place.path)).filter(|sidecar| sidecar.is_current(version)) {
             return Some(sidecar.clone()).filter(|sidecar| !sidecar.is_absent());
         }
-        let manifest = if embedded { super::embedded::read(folder) } else { Manifest::read(folder) };
-        let sidecar = Arc::new(Sidecar { folder: folder.to_path_buf(), embedded, stamp, manifest, tables: Mutex::default() });
+        let sidecar = Arc::new(Sidecar::read(place, version));
         if let Ok(known) = &mut known {
-            known.insert(folder.to_path_buf(), sidecar.clone());
+            known.insert(place.path.clone(), sidecar.clone());
         }
         Some(sidecar).filter(|sidecar| !sidecar.is_absent())
     }
 
-    /// The manifest in `folder`, where there is one that can be read.
-    pub(super) fn manifest(&self, folder: &Path) -> Option<Manifest> {
-        self.sidecar(folder)?.manifest.as_ref().ok().cloned()
-    }
-
-    /// The table of a column; why there is none, where a sidecar has one that cannot be used.
-    pub(super) fn table(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
+    /// The table of a column; why there is none, if a sidecar has one that cannot be used.
+    fn table(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
         let Some(name) = file.path().file_name().and_then(|name| name.to_str()) else { return Ok(None) };
         let mut problem = None;
-        for folder in manifest::places(file.path()) {
-            let Some(sidecar) = self.sidecar(&folder) else { continue };
+        for place in self.places(file) {
+            let Some(sidecar) = self.sidecar(&place) else { continue };
             match sidecar.table(file, name, dataset, column) {
                 Ok(Some(table)) => return Ok(Some(table)),
                 Ok(None) => {}
-                Err(error) => problem = Some(error.in_file(folder.display().to_string())),
+                Err(error) => problem = Some(error.in_file(place.path.display().to_string())),
             }
         }
         problem.map_or(Ok(None), Err)
     }
+
+    /// The datasets of a file that have an index that can be used, each once with its table.
+    pub(super) fn tables(&self, file: &File) -> Result<Vec<IndexedTable>> {
+        let name = file.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let mut found: Vec<IndexedTable> = Vec::new();
+        for place in self.places(file) {
+            let Some(sidecar) = self.sidecar(&place) else { continue };
+            let Ok(manifest) = &sidecar.manifest else { continue };
+            for indexed in sidecar.candidates(manifest, name).flat_map(|indexed| &indexed.columns) {
+                let Some((dataset, column)) = column_called(file, indexed) else { continue };
+                let is_known = found.iter().any(|known| known.path == indexed.path && source::identity(&known.column) == indexed.identity);
+                if let Some(table) = self.table(file, dataset, &column).ok().flatten().filter(|_| !is_known) {
+                    found.push(IndexedTable { path: indexed.path.clone(), dataset, column, table });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The version of what is at a place; `None` if nothing is, an error if it cannot be told or must not be used.
+fn version_at(place: &Place) -> Result<Option<Version>> {
+    let is_absent = |error: &std::io::Error| matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory);
+    if place.kind == Kind::Embedded {
+        return Ok(Version::of(&place.path).ok());
+    }
+    match place.path.symlink_metadata() {
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error.into()),
+        Ok(found) if found.is_symlink() => return Err(Error::unsupported("it is a symbolic link, which is not followed: give its folder as index_folder")),
+        Ok(_) => {}
+    }
+    match Version::of_link(&place.path.join(manifest::NAME)) {
+        Ok(version) => Ok(Some(version)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The dataset of an index in a file, and the column of it that was indexed.
+fn column_called(file: &File, indexed: &IndexedDataset) -> Option<(ObjectId, Column)> {
+    let found = file.find(&indexed.path).ok().filter(|found| found.file == *file)?;
+    let columns = [false, true].into_iter().filter_map(|raw| column_of(file, found.object, raw).ok());
+    let column = columns.into_iter().find(|column| source::identity(column) == indexed.identity)?;
+    Some((found.object, column))
 }
 
 impl Sidecar {
-    /// Whether the file has no index in it.
-    fn is_absent(&self) -> bool {
-        self.embedded && self.manifest.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    fn new(place: &Place, version: Version, manifest: Result<Manifest>) -> Self {
+        Self { place: place.clone(), version, manifest, validity: None, tables: Mutex::default(), compared: AtomicU64::new(0) }
     }
 
-    fn segment(&self, segment: &manifest::SegmentName, ndim: usize) -> Result<Segment> {
-        if !self.embedded {
-            return Segment::open(&self.folder.join(&segment.name), segment.bytes, ndim);
+    fn read(place: &Place, version: Version) -> Self {
+        if place.kind != Kind::Embedded {
+            return Self::new(place, version, Manifest::read(&place.path));
         }
-        let offset = super::embedded::offset(&segment.name).ok_or_else(|| Error::corrupt("a segment of an embedded index without a place"))?;
-        Segment::open_at(&self.folder, offset, segment.bytes, ndim)
+        match embedded::read(&place.path) {
+            Ok((manifest, validity)) => Self { validity: Some(validity), ..Self::new(place, version, Ok(manifest)) },
+            Err(error) => Self::new(place, version, Err(error)),
+        }
+    }
+
+    /// Whether it is what is there now. An embedded index is told from its successors by its trailer, too.
+    fn is_current(&self, version: Version) -> bool {
+        self.version == version && self.validity.as_ref().is_none_or(|validity| validity.is_at_the_end_of(&self.place.path))
+    }
+
+    /// Whether the file has no index in it.
+    fn is_absent(&self) -> bool {
+        self.place.kind == Kind::Embedded && self.manifest.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    }
+
+    /// What may be the index of the file called `name`, in the order of how likely. The file may have been renamed: its own
+    /// sidecar was renamed with it, and an index in the file goes with it.
+    fn candidates<'a>(&self, manifest: &'a Manifest, name: &str) -> impl Iterator<Item = &'a IndexedFile> + use<'a> {
+        let renamed = self.place.kind != Kind::Together;
+        let (called, others): (Vec<_>, Vec<_>) = manifest.files.iter().partition(|file| file.name == name);
+        called.into_iter().chain(others.into_iter().filter(move |_| renamed))
+    }
+
+    /// Whether the stamp of a file says that an index is of it, without a look at the values.
+    fn is_believed(&self, indexed: &IndexedFile, name: &str, now: Stamp) -> bool {
+        match &self.validity {
+            Some(validity) => validity.holds(now),
+            None => indexed.name == name && indexed.stamp == now,
+        }
     }
 
     fn table(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
         let manifest = self.manifest.as_ref().map_err(Error::clone)?;
         let path = &file.object(dataset)?.path;
         let identity = source::identity(column);
-        let Some((stamp, found)) = manifest.dataset(name, path, &identity) else { return Ok(None) };
-        let stamp = Some(stamp);
-        if Stamp::of(file) != stamp || Stamp::now(file.path()) != stamp {
-            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: {name} has changed since; refresh it")));
+        let of_column = |indexed: &'_ IndexedFile| indexed.columns.iter().position(|column| column.path == *path && column.identity == identity);
+        let found: Vec<(&IndexedFile, &IndexedDataset)> = self.candidates(manifest, name).filter_map(|indexed| Some((indexed, indexed.columns.get(of_column(indexed)?)?))).collect();
+        if found.is_empty() {
+            return Ok(None);
         }
+        let stale = |why: &str| Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: {why}"));
+        let now = Stamp::now(file.path());
+        let Some(now) = now.filter(|_| Stamp::of(file) == now) else {
+            return Err(stale(&format!("{name} has changed since it was opened")));
+        };
+        let believed = found.iter().find(|(indexed, _)| self.is_believed(indexed, name, now));
+        // Values are compared where nothing speaks against it.
+        let (found, is_believed) = match (believed, found.iter().find(|(indexed, _)| self.validity.is_some() || indexed.stamp.bytes == now.bytes)) {
+            (Some((_, found)), _) => (*found, true),
+            (None, Some((_, found))) => (*found, false),
+            (None, None) => return Err(stale(&format!("{name} has changed since it was built; refresh it"))),
+        };
         if is_another(file, dataset, found)? {
-            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: a source of this virtual dataset has changed since (or it is of another array); refresh it")));
+            return Err(stale("a source of this virtual dataset has changed since (or it is of another array); refresh it"));
         }
-        let key = (name.to_owned(), path.clone(), identity);
+        let version = if file.is_foreign() { None } else { Version::of(file.path()).ok() };
+        let key = TableKey { name: name.to_owned(), path: path.clone(), identity, stamp: now, version };
+        let load = || {
+            let table = self.load(file, dataset, found)?;
+            if !is_believed {
+                compared::check(file, dataset, column, &table, &self.compared)?;
+                if Version::of(file.path()).ok() != version || version.is_none() {
+                    return Err(stale(&format!("{name} is being changed")));
+                }
+            }
+            Ok(table)
+        };
         let mut tables = match self.tables.try_lock() {
             Ok(tables) => tables,
             Err(std::sync::TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
-            Err(std::sync::TryLockError::WouldBlock) => return self.load(file, dataset, found).map(Some),
+            Err(std::sync::TryLockError::WouldBlock) => return load().map(Some),
         };
-        let table = tables.entry(key).or_insert_with(|| self.load(file, dataset, found));
-        table.clone().map(Some)
+        if let Some(table) = tables.get(&key) {
+            return table.clone().map(Some);
+        }
+        // Those of earlier versions of the file are not asked again.
+        tables.retain(|known, _| known.name != key.name || (known.version, known.stamp) == (key.version, key.stamp));
+        let table = load();
+        tables.insert(key, table.clone());
+        table.map(Some)
     }
 
     /// Reads the rows of a dataset's segments. Damaged segments are left out, and their blocks are read.
@@ -119,9 +255,74 @@ impl Sidecar {
             let path = &found.path;
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks are others; refresh it")));
         }
-        let segments = found.segments.iter().filter_map(|segment| self.segment(segment, shape.len()).ok());
-        Table::new(found.grid.clone(), shape.to_vec(), found.level, segments.map(Arc::new).collect()).map(Arc::new)
+        table_of(&self.place.path, file, found)
     }
+
+    /// Why it is not used for `file`, or only in part.
+    fn remarks(&self, indexes: &Indexes, file: &File, name: &str) -> Vec<String> {
+        let shown = self.place.path.display();
+        let manifest = match &self.manifest {
+            Ok(manifest) => manifest,
+            Err(error) => return vec![format!("the index {shown} is not used: {}", error.message())],
+        };
+        // By reason the paths of the datasets.
+        let mut refused: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let now = Stamp::now(file.path());
+        for indexed in self.candidates(manifest, name) {
+            let is_believed = now.is_some_and(|now| Stamp::of(file) == Some(now) && self.is_believed(indexed, name, now));
+            for column in &indexed.columns {
+                let why = match column_called(file, column) {
+                    None => Some("is stale: there is no such dataset any more, or its type or attributes are others; refresh it".to_owned()),
+                    Some((dataset, _)) if is_believed => is_another(file, dataset, column).unwrap_or(true)
+                        .then(|| "is stale: a source of this virtual dataset has changed since it was built (or it is of another array); refresh it".to_owned()),
+                    Some((dataset, shown)) => indexes.table(file, dataset, &shown).err().map(|error| {
+                        let message = error.message();
+                        message.strip_prefix(&format!("the index of {} ", column.path)).unwrap_or(message).to_owned()
+                    }),
+                };
+                if let Some(why) = why {
+                    refused.entry(why).or_default().push(&column.path);
+                }
+            }
+        }
+        let mut remarks: Vec<String> = refused.into_iter().map(|(why, mut paths)| {
+            paths.sort_unstable();
+            paths.dedup();
+            format!("the index {shown} of {} {why}", paths.join(", "))
+        }).collect();
+        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, table) in tables.iter().filter(|(key, _)| key.name == name) {
+            match table {
+                // Said above, unless the index was believed.
+                Err(error) if error.kind() != ErrorKind::Conflict || error.message().contains("chunks") => {
+                    remarks.push(format!("the index of {} in {name} is not used: {}", key.path, error.message()));
+                }
+                Err(_) => {}
+                Ok(table) => {
+                    let missing = table.entries().iter().filter(|entry| entry.row.is_none()).count();
+                    if missing > 0 {
+                        remarks.push(format!("the index of {} in {name} lacks {missing} of {} blocks (damaged or never built): they are read", key.path, table.entries().len()));
+                    }
+                }
+            }
+        }
+        remarks
+    }
+}
+
+/// The segments of a dataset that can be used. Blocks of a build replace those of earlier builds: if a segment of it
+/// is damaged, nobody knows which, so the earlier ones are not used.
+pub(super) fn table_of(sidecar: &Path, file: &File, found: &IndexedDataset) -> Result<Arc<Table>> {
+    let mut opened: Vec<(u64, bool, Option<Segment>)> = found.segments.iter().map(|segment| {
+        let opened = Segment::find(sidecar, file.path(), segment, found.shape.len()).ok();
+        let is_whole = opened.as_ref().is_some_and(|opened| opened.rows.len() as u64 == segment.blocks);
+        (segment.build, is_whole, opened)
+    }).collect();
+    let trusted = opened.iter().filter(|(_, is_whole, _)| !is_whole).map(|(build, _, _)| *build).max().unwrap_or_default();
+    opened.retain(|(build, _, _)| *build >= trusted);
+    opened.sort_by_key(|(build, _, _)| *build);
+    let segments = opened.into_iter().filter_map(|(_, _, segment)| segment.map(Arc::new)).collect();
+    Table::new(found.grid.clone(), found.shape.clone(), found.level, segments).map(Arc::new)
 }
 
 /// Whether what was indexed is something else, where the time of change of the file does not tell: a virtual dataset, whose
@@ -147,39 +348,11 @@ impl Pruner for Indexes {
     fn remarks(&self, file: &File) -> Vec<String> {
         let name = file.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let mut remarks = Vec::new();
-        for folder in manifest::places(file.path()) {
-            let Some(sidecar) = self.sidecar(&folder) else { continue };
-            let shown = folder.display();
-            match &sidecar.manifest {
-                Err(error) => remarks.push(format!("the index {shown} is not used: {}", error.message())),
-                Ok(manifest) => {
-                    for indexed in manifest.files_called(name) {
-                        let now = Some(indexed.stamp);
-                        if Stamp::of(file) != now || Stamp::now(file.path()) != now {
-                            let paths: Vec<&str> = indexed.columns.iter().map(|column| column.path.as_str()).collect();
-                            remarks.push(format!("the index {shown} of {} is stale: {name} has changed since it was built; refresh it", paths.join(", ")));
-                            continue;
-                        }
-                        for column in &indexed.columns {
-                            let changed = file.find(&column.path).and_then(|found| is_another(file, found.object, column));
-                            if changed.unwrap_or(true) {
-                                remarks.push(format!("the index {shown} of {} is stale: a source of this virtual dataset has changed since it was built (or it is of another array); refresh it", column.path));
-                            }
-                        }
-                    }
-                }
-            }
-            let tables = sidecar.tables.lock().unwrap_or_else(PoisonError::into_inner);
-            for ((file_name, path, _), table) in tables.iter().filter(|((file_name, _, _), _)| file_name == name) {
-                match table {
-                    Err(error) => remarks.push(format!("the index of {path} in {file_name} is not used: {}", error.message())),
-                    Ok(table) => {
-                        let missing = table.entries().iter().filter(|entry| entry.row.is_none()).count();
-                        if missing > 0 {
-                            remarks.push(format!("the index of {path} in {file_name} lacks {missing} of {} blocks (damaged or never built): they are read", table.entries().len()));
-                        }
-                    }
-                }
+        for place in self.places(file) {
+            match self.sidecar(&place) {
+                Some(sidecar) => remarks.extend(sidecar.remarks(self, file, name)),
+                None if place.kind == Kind::Embedded => remarks.extend(embedded::remark(file.path())),
+                None => {}
             }
         }
         remarks

@@ -1,6 +1,7 @@
 //! Manifest: what a sidecar has, in one small file that is replaced last.
 
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::{Existing, FolderLock, Output};
@@ -19,7 +20,7 @@ pub(super) const ENDING: &str = ".hsidx";
 /// Name of a sidecar that is of a folder's files together.
 pub(super) const OF_FOLDER: &str = "hyperslab.hsidx";
 /// Bytes of a manifest, at most.
-pub(super) const MOST_BYTES: u64 = 1 << 30;
+pub(super) const MOST_BYTES: u64 = 1 << 28;
 
 /// All of a sidecar's indexes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +65,47 @@ pub(super) struct SegmentName {
     pub bytes: u64,
     /// Its blocks.
     pub blocks: u64,
+    /// Which build of the dataset's index wrote it, counted from 0. Its blocks replace those of earlier builds.
+    #[serde(default)]
+    pub build: u64,
+}
+
+impl SegmentName {
+    /// Where it begins in the indexed file, if it lies there.
+    pub fn place(&self) -> Option<u64> {
+        self.name.strip_prefix('@')?.parse().ok()
+    }
+}
+
+/// Whether a segment may be called so: a file of the sidecar, or a place in the indexed file. A manifest may come from
+/// anywhere, and its names are opened and removed.
+pub(super) fn is_segment(name: &str) -> bool {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u64>().is_ok();
+    is_segment_file(name) || name.strip_prefix('@').is_some_and(is_number)
+}
+
+/// Whether a file of a sidecar is called as segments are.
+pub(super) fn is_segment_file(name: &str) -> bool {
+    name.strip_suffix(".arrow").is_some_and(is_unique_name)
+}
+
+/// Whether a name is one that [`hyperslab_storage::unique_name`] gives.
+pub(super) fn is_unique_name(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Refuses names that are not of segments, and names that occur twice.
+pub(super) fn check_segments(segments: &[SegmentName]) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    match segments.iter().find(|segment| !is_segment(&segment.name) || !seen.insert(&segment.name)) {
+        Some(wrong) => Err(Error::corrupt(format!("an index names a segment '{}' that cannot be one of its own, or names it twice", quoted(&wrong.name)))),
+        None => Ok(()),
+    }
+}
+
+/// The beginning of a text that came from somewhere, for a message.
+fn quoted(text: &str) -> String {
+    text.chars().take(80).flat_map(char::escape_default).collect()
 }
 
 /// As it lies on the disk.
@@ -90,11 +132,14 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
         let read = || {
-            let length = std::fs::metadata(&path)?.len();
+            let file = hyperslab_storage::open_regular(&path)?;
+            let length = file.metadata()?.len();
             if length > MOST_BYTES {
                 return Err(Error::limit_exceeded("a manifest of an index that is too long"));
             }
-            Self::decode(&std::fs::read(&path)?)
+            let mut bytes = Vec::new();
+            file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+            Self::decode(&bytes)
         };
         read().map_err(|error| error.in_file(path.display().to_string()))
     }
@@ -117,6 +162,9 @@ impl Manifest {
         let sealed: Sealed = serde_json::from_slice(bytes).map_err(bad)?;
         if sealed.manifest.checksum()? != sealed.checksum {
             return Err(Error::corrupt("the checksum of the index's manifest does not fit"));
+        }
+        for dataset in sealed.manifest.files.iter().flat_map(|file| &file.columns) {
+            check_segments(&dataset.segments)?;
         }
         Ok(sealed.manifest)
     }
@@ -147,12 +195,24 @@ impl Manifest {
         change(&mut manifest)?;
         let after = manifest.segments();
         manifest.publish(folder)?;
-        for gone in before.iter().filter(|name| !after.contains(name)) {
-            // What stays behind is litter, no harm.
+        for gone in before.iter().filter(|name| is_segment_file(name) && !after.contains(name)) {
+            // What stays is removed by the next build or by tidying.
             let _ = std::fs::remove_file(folder.join(gone));
         }
         drop(lock);
         Ok(())
+    }
+
+    /// A manifest of one file as that of `name`: the file was renamed with its sidecar. Its indexes are kept for the
+    /// blocks that are still right.
+    pub fn renamed(mut self, name: &str, together: bool) -> Self {
+        if !together && self.files_called(name).next().is_none() {
+            for file in &mut self.files {
+                file.name = name.to_owned();
+                file.stamp = Stamp::default();
+            }
+        }
+        self
     }
 
     /// Names of all segments.
@@ -173,17 +233,4 @@ impl Manifest {
             Some((file.stamp, found))
         })
     }
-}
-
-/// Where the index of a file may be: a sidecar of its own, that of its folder, or the file itself.
-pub(super) fn places(path: &Path) -> Vec<PathBuf> {
-    let own = own(path);
-    vec![own, hyperslab_storage::folder_of(path).join(OF_FOLDER), path.to_path_buf()]
-}
-
-/// The sidecar of one file.
-pub(super) fn own(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(ENDING);
-    path.with_file_name(name)
 }

@@ -2,6 +2,7 @@
 
 mod payload;
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +14,7 @@ use hyperslab_storage::{LocalFile, Storage};
 
 use super::block::Zone;
 use super::grid::BlockBox;
+use super::manifest::SegmentName;
 use super::segment::{LARGE, PAGE_BYTES, level_of, row_checksum};
 use crate::scan::pruner::Level;
 
@@ -49,6 +51,8 @@ pub(super) struct StoredRow {
     /// Pages of which a part was asked for: the next question is often about the same values.
     kept: OnceLock<Box<[OnceLock<Page>]>>,
     batch: usize,
+    /// Its number in the segment.
+    number: usize,
 }
 
 /// A page in memory.
@@ -72,6 +76,8 @@ const BITMAPS: usize = 4;
 pub(super) struct Directory {
     base: [u64; 2],
     bytes: [Vec<u8>; 2],
+    /// Rows of the batch whose checksums fit, by their number in the segment.
+    sound: HashSet<usize>,
 }
 
 impl Drop for Directory {
@@ -117,11 +123,19 @@ impl Segment {
     /// Opens the segment at `path`, of blocks with `ndim` dimensions, which had `length` bytes when it was
     /// published. Rows whose checksum does not fit are left out; `Corrupt` where no rows can be told.
     pub fn open(path: &Path, length: u64, ndim: usize) -> Result<Self> {
-        let file = LocalFile::open(path)?;
+        let file = LocalFile::open_regular(path)?;
         if file.len() != length {
             return Err(bad("it has another length").in_file(file.name()));
         }
         Self::of_file(file, 0, length, ndim)
+    }
+
+    /// Opens a segment of a sidecar, or one that lies in the indexed file.
+    pub fn find(sidecar: &Path, file: &Path, segment: &SegmentName, ndim: usize) -> Result<Self> {
+        match segment.place() {
+            Some(base) => Self::open_at(file, base, segment.bytes, ndim),
+            None => Self::open(&sidecar.join(&segment.name), segment.bytes, ndim),
+        }
     }
 
     /// As `open`, of a segment that begins at `base` of a file.
@@ -250,7 +264,7 @@ impl Segment {
                 }
                 let checksums = sums.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
                 let verified = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-                Some(StoredRow { place, level: level_of(level)?, zone, source, parts, checksums, verified, kept: OnceLock::new(), batch: number })
+                Some(StoredRow { place, level: level_of(level)?, zone, source, parts, checksums, verified, kept: OnceLock::new(), batch: number, number: self.rows.len() })
             })();
             match stored {
                 Some(stored) => self.rows.push(stored),
@@ -276,18 +290,13 @@ impl Segment {
             return Ok(AnyDirectory::Kept(directory));
         }
         let read = |span: &Span| self.bytes(span.offset, span.length as u64, 1 << 32);
-        let directory = Directory { base: [samples.offset, starts.offset], bytes: [read(samples)?, read(starts)?] };
+        let mut directory = Directory { base: [samples.offset, starts.offset], bytes: [read(samples)?, read(starts)?], sound: HashSet::new() };
+        // What was read is tested each time: another read may bring other bytes.
+        let here = self.rows.iter().filter(|other| other.batch == row.batch);
+        let is_sound = |row: &&StoredRow| [SAMPLES, STARTS].iter().all(|part| row.pages_fit(*part, directory.part(row, *part)));
+        directory.sound = here.filter(is_sound).map(|row| row.number).collect();
         let mine = directory.bytes.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
         let before = KEPT_BYTES.fetch_add(mine, Ordering::Relaxed);
-        // Each row's pages are tested here, once.
-        for row in self.rows.iter().filter(|other| other.batch == row.batch) {
-            for part in [SAMPLES, STARTS] {
-                let bytes = directory.part(row, part);
-                if row.pages_fit(part, bytes) {
-                    row.mark(row.first_page(part));
-                }
-            }
-        }
         Ok(if before + mine <= MOST_KEPT_BYTES { AnyDirectory::Kept(kept.get_or_init(|| directory)) } else { AnyDirectory::Own(Box::new(directory)) })
     }
 
@@ -311,6 +320,10 @@ impl Directory {
             self.bytes.get(part)?.get(start..start.checked_add(span.length)?)
         })();
         found.unwrap_or_default()
+    }
+    /// Whether the checksums of a row's samples and starts fit.
+    pub fn is_sound(&self, row: &StoredRow) -> bool {
+        self.sound.contains(&row.number)
     }
     /// A row's samples.
     pub fn samples(&self, row: &StoredRow) -> &[u8] {
@@ -339,11 +352,6 @@ impl StoredRow {
         if let Some(word) = self.verified.get(page / 64) {
             word.fetch_or(1 << (page % 64), Ordering::Relaxed);
         }
-    }
-    /// Whether samples and starts were read and their checksums fitted.
-    pub fn has_directory(&self) -> bool {
-        let marked = |part: usize| self.parts.get(part).is_none_or(|span| span.length == 0) || self.is_marked(self.first_page(part));
-        marked(SAMPLES) && marked(STARTS)
     }
 }
 

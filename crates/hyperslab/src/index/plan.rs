@@ -1,7 +1,7 @@
 //! Index plan: which datasets are indexed, at which level, where, and in which tasks. Reads metadata, and some
 //! values where a level is to be picked.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
@@ -10,8 +10,10 @@ use super::commit::commit;
 use super::fragment::{IndexFragment, IndexTask};
 use super::grid::BlockGrid;
 use super::manifest::{Manifest, SegmentName};
-use super::request::{IndexRequest, folder};
+use super::places;
+use super::request::IndexRequest;
 use super::source::{self, Stamp};
+use super::sweep::{Building, OF_TASKS, sweep};
 use crate::columns::{Column, Decoding};
 use crate::scan::pruner::{KeyType, Level};
 use crate::scan::{expand_path, has_wildcard};
@@ -86,7 +88,7 @@ impl IndexPlan {
             }
         }
         if !found_any {
-            return Err(Error::not_found(format!("no dataset matches {}", request.datasets.join(", "))));
+            return Err(Error::not_found(format!("no dataset matches {}", crate::shown::shown(&request.datasets.join(", ")))));
         }
         Ok(plan)
     }
@@ -107,9 +109,9 @@ impl IndexPlan {
         let grid = source::grid(description);
         let identity = source::identity(&column);
         let fingerprint = source::fingerprint(file, dataset)?;
-        let folder = folder(file.path(), request.together);
+        let folder = places::sidecar(file.path(), request.together, file.session().index_folder());
         let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is no text"))?;
-        let manifest = Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty());
+        let manifest = Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.together);
         let indexed = manifest.dataset(name, &object.path, &identity);
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
@@ -167,14 +169,25 @@ impl IndexPlan {
 
     /// Builds everything here. `progress` hears bytes of values that are done, of [`IndexPlan::value_bytes`].
     pub fn run(&self, session: &crate::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
+        // Until the commit: what is built is not taken for leftovers.
+        let building = Building::begin(self.tasks.iter().map(|task| &task.folder))?;
         let mut fragments: Vec<IndexFragment> = Vec::new();
         for (task, foreign) in self.tasks.iter().zip(&self.foreign) {
-            fragments.push(match foreign {
-                Some(file) => task.run_on(file, cancellation, progress)?,
-                None => task.run(session, cancellation, progress)?,
-            });
+            let built = match foreign {
+                Some(file) => task.run_on(file, cancellation, progress),
+                None => task.run(session, cancellation, progress),
+            };
+            fragments.push(built.inspect_err(|_| {
+                fragments.iter().for_each(IndexFragment::discard);
+                self.tasks.iter().for_each(IndexTask::discard);
+            })?);
         }
-        commit(&fragments)
+        let count = commit(&fragments)?;
+        drop(building);
+        for folder in self.tasks.iter().map(|task| &task.folder).collect::<BTreeSet<_>>() {
+            sweep(folder, OF_TASKS)?;
+        }
+        Ok(count)
     }
 }
 

@@ -6,7 +6,7 @@ use super::column::IndexedColumn;
 use super::packed::GROUP;
 use super::table::Entry;
 use crate::Cancellation;
-use crate::scan::pruner::Level;
+use crate::scan::pruner::{Level, after};
 
 /// The key numbered `number` from 0, over the numbers of the blocks; `None` where the index does not tell.
 ///
@@ -18,7 +18,7 @@ pub(super) fn ranked(column: &IndexedColumn, entries: &[&Entry], number: u64, ca
     if number >= numbers {
         return Ok(None);
     }
-    let bounds = |key: u64| Ok::<_, Error>(column.below_at(entries, &[key], Level::Keys, cancellation)?.and_then(|found| found.first().copied()));
+    let bounds = |key: u64| Ok::<_, Error>(column.below_at(entries, &[Some(key)], Level::Keys, cancellation)?.and_then(|found| found.first().copied()));
     // `low` is the greatest key known not to exceed the answer, `high` the least known not to be below it.
     let (mut low, mut high) = (least, greatest);
     let (mut from, mut to) = (least, greatest);
@@ -48,7 +48,7 @@ pub(super) fn ranked(column: &IndexedColumn, entries: &[&Entry], number: u64, ca
     if low == high {
         return Ok(Some(low));
     }
-    let Some(below) = column.below_at(entries, &[low], Level::Exact, cancellation)?.and_then(|found| found.first().copied()?.exact()) else {
+    let Some(below) = column.below_at(entries, &[Some(low)], Level::Exact, cancellation)?.and_then(|found| found.first().copied()?.exact()) else {
         return Ok(None);
     };
     let between = column.each(entries, cancellation, |keys: &mut Vec<u64>, entry, scratch| {
@@ -66,10 +66,7 @@ pub(super) fn ranked(column: &IndexedColumn, entries: &[&Entry], number: u64, ca
         }
         column.with_ranks(entry, segment, row, Level::Exact, |ranked| {
             let first = ranked.below(low, scratch)?.least as usize;
-            let end = match high.checked_add(1) {
-                Some(key) => ranked.below(key, scratch)?.most as usize,
-                None => row.zone.numbers as usize,
-            };
+            let end = ranked.below_edge(after(high), scratch)?.most as usize;
             let mut group_keys = [0; GROUP];
             for group in first / GROUP..end.div_ceil(GROUP) {
                 ranked.group(group, &mut group_keys, scratch)?;

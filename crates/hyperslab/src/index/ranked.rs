@@ -7,7 +7,7 @@ use hyperslab_array::{Error, Result};
 
 use super::block::Zone;
 use super::packed::{self, GROUP};
-use crate::scan::pruner::{KeyType, Level, ValueSet};
+use crate::scan::pruner::{Edge, KeyType, Level, ValueSet, after};
 
 /// Look-ups where a key would be if keys were spread evenly, before halving goes on.
 const EVEN_TRIES: u32 = 6;
@@ -117,6 +117,14 @@ impl Ranked<'_> {
 
     fn groups(&self) -> usize {
         self.samples.len() / self.key_type.width()
+    }
+
+    /// How many numbers lie below an edge.
+    pub fn below_edge(&self, edge: Edge, scratch: &mut Vec<u8>) -> Result<Rank> {
+        match edge {
+            Some(key) => self.below(key, scratch),
+            None => Ok(Rank { least: self.zone.numbers, most: self.zone.numbers }),
+        }
     }
 
     /// How many numbers have keys below `key`. `scratch` is for bytes.
@@ -241,10 +249,7 @@ impl Ranked<'_> {
         let begin = set.intervals().partition_point(|(_, last)| *last < zone.least);
         for (first, last) in set.intervals().iter().skip(begin).take_while(|(first, _)| *first <= zone.greatest) {
             let first = self.below(*first, scratch)?;
-            let end = match last.checked_add(1) {
-                Some(key) => self.below(key, scratch)?,
-                None => Rank { least: zone.numbers, most: zone.numbers },
-            };
+            let end = self.below_edge(after(*last), scratch)?;
             if first.least < end.most {
                 found.push(Ranks { first, end });
             }

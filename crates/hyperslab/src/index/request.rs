@@ -1,7 +1,5 @@
 //! What a caller wants indexed.
 
-use std::path::PathBuf;
-
 use hyperslab_array::{Error, Result};
 
 use crate::scan::pruner::Level;
@@ -19,11 +17,6 @@ pub struct IndexRequest {
     pub together: bool,
     /// Builds all anew, also what is valid.
     pub anew: bool,
-}
-
-/// Where the index of `file` goes.
-pub(super) fn folder(file: &std::path::Path, together: bool) -> PathBuf {
-    if together { hyperslab_storage::folder_of(file).join(super::manifest::OF_FOLDER) } else { super::manifest::own(file) }
 }
 
 impl std::str::FromStr for Level {

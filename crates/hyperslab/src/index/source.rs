@@ -12,7 +12,7 @@ use crate::columns::Column;
 use crate::{Cancellation, File, virtual_dataset};
 
 /// Length and time of change of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(super) struct Stamp {
     pub bytes: u64,
     pub modified_nanoseconds: u64,

@@ -75,6 +75,11 @@ impl Table {
         self.row(entry).map(|(_, row)| row).filter(|row| row.place == *place)
     }
 
+    /// The whole chunks that a block lies in.
+    pub fn around(&self, block: &BlockBox) -> BlockBox {
+        self.grid.around(block, &self.shape)
+    }
+
     /// The blocks that a selection touches.
     pub fn touched(&self, selection: &Selection) -> Result<Vec<&Entry>> {
         if self.is_whole(selection) {

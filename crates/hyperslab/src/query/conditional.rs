@@ -47,16 +47,10 @@ impl Query {
             // Such integers are rounded to doubles before they are put into bins.
             return Ok(None);
         }
-        let Some(numbers) = index.numbers(cancellation)? else { return Ok(None) };
         let edges = bins.edges();
         let last = edges.len().saturating_sub(1);
         let keys = edges.iter().enumerate().map(|(number, edge)| if number == last { index.key_type().above(*edge) } else { index.key_type().at_least(*edge) });
-        let keys: Vec<Option<u64>> = keys.collect();
-        let asked: Vec<u64> = keys.iter().copied().flatten().collect();
-        let Some(below) = index.below(&asked, cancellation)? else { return Ok(None) };
-        // Beyond the greatest key lie no values: all are below.
-        let mut known = below.into_iter();
-        let below: Vec<Bounds> = keys.iter().map(|key| key.and_then(|_| known.next()).unwrap_or(numbers)).collect();
+        let Some(below) = index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
         let between = |pair: &[Bounds]| match pair {
             [low, high] => Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) },
             _ => Bounds::default(),

@@ -1,6 +1,7 @@
 //! What a caller asks.
 
 use crate::File;
+use crate::scan::predicate::List;
 
 /// A question: of which groups, and for what.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub struct QueryRequest {
     pub rows: Option<String>,
     /// Names that stand for arrays elsewhere, in another group or file.
     pub variables: Vec<(String, Origin)>,
+    /// Lists that the condition names behind `in`.
+    pub lists: Vec<(String, List)>,
     /// The file pattern that the files came from, if any: what its wildcards matched becomes columns.
     pub file_pattern: Option<String>,
     /// What was matched in the names of the files by a regular expression, as columns: a value for each file.
@@ -40,6 +43,7 @@ impl QueryRequest {
             text,
             rows: None,
             variables: Vec::new(),
+            lists: Vec::new(),
             file_pattern: None,
             file_captures: Vec::new(),
             decode: true,

@@ -10,7 +10,7 @@ use super::quantile::{key_type, keys, select_values};
 use super::step::{Step, steps};
 use super::variable::{Names, segment};
 use super::{OrderStatistics, QueryRequest};
-use crate::scan::predicate::Predicate;
+use crate::scan::predicate::{List, Lists, Predicate};
 use crate::scan::pruner::Bounds;
 use crate::scan::{Plan, ScanRequest, Segment, Summary};
 use crate::{Cancellation, File, Session};
@@ -42,7 +42,7 @@ impl Query {
     /// several arrays, arrays of different shapes, and a condition that does not fit the arrays' types.
     pub fn new(files: &[File], request: &QueryRequest) -> Result<Self> {
         let first = files.first().ok_or_else(|| Error::invalid_input("a query needs at least one file"))?;
-        let predicate = request.text.as_deref().map(Predicate::parse).transpose()?;
+        let predicate = request.text.as_deref().map(|text| Predicate::parse_with(text, &request.lists)).transpose()?;
         let mut names: Vec<String> = request.rows.iter().cloned().collect();
         names.extend(predicate.iter().flat_map(Predicate::columns));
         let mut seen = BTreeSet::new();
@@ -67,9 +67,10 @@ impl Query {
         Ok(Self { steps: Arc::new(vec![step.clone()]), ..self.clone() })
     }
 
-    /// The question with one more condition.
-    pub fn and(&self, text: &str) -> Result<Self> {
-        let more = Predicate::parse(text)?;
+    /// The question with one more condition, which may name `lists` and those of the request.
+    pub fn and(&self, text: &str, lists: &Lists) -> Result<Self> {
+        let known: Vec<(String, List)> = lists.iter().chain(&self.request.lists).cloned().collect();
+        let more = Predicate::parse_with(text, &known)?;
         let predicate = Some(match self.predicate.clone() {
             Some(predicate) => predicate.and(more.clone()),
             None => more.clone(),

@@ -9,6 +9,7 @@ use regex::Regex;
 use super::QueryRequest;
 use crate::File;
 use crate::scan::{capture_column, column_names, expand, file_column_names, is_literal, matched_file, natural};
+use crate::shown::shown;
 
 /// A group (or a dataset of compounds) of a file, and what was matched.
 #[derive(Clone)]
@@ -45,7 +46,7 @@ pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>>
         found.places.extend(paths.into_iter().map(|(path, matched)| (file, path, [captured.clone(), matched].concat())));
     }
     if found.places.is_empty() {
-        return Err(Error::not_found(format!("no group matches {}", request.group)));
+        return Err(Error::not_found(format!("no group matches {}", shown(&request.group))));
     }
     Ok(found.typed())
 }
@@ -75,7 +76,7 @@ impl Pattern {
             // The whole path, as in Python's `fullmatch`.
             Some(expression) => Self::Expression(
                 Regex::new(&format!("^(?:{expression})$"))
-                    .map_err(|error| Error::invalid_input(format!("{expression:?} is no regular expression: {error}")))?,
+                    .map_err(|error| Error::invalid_input(format!("{:?} is no regular expression: {}", shown(expression), shown(error.to_string().lines().last().unwrap_or_default()))))?,
             ),
             None if is_literal(files, group) => Self::Literal(group.to_owned()),
             None => Self::Wildcards(group.to_owned()),

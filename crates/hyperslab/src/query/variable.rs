@@ -12,6 +12,8 @@ use super::QueryRequest;
 use super::step::Step;
 use super::subarray::{Subarray, parted};
 use crate::scan::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use crate::shown::{shown, shown_around};
+use crate::suggest::suggestion;
 use crate::{File, Found};
 
 /// A name with the array that it stands for.
@@ -243,21 +245,20 @@ impl Table<'_> {
     /// " at character 3 of: …", where the name stands in the text.
     fn place_in_text(&self, name: &str) -> String {
         let place = self.request.text.as_deref().and_then(|text| Some((crate::scan::predicate::Predicate::place_of(name, text)?, text)));
-        place.map_or_else(String::new, |(place, text)| format!(" at character {} of: {text}", place + 1))
+        place.map_or_else(String::new, |(place, text)| format!(" at character {} of: {}", place + 1, shown_around(text, place)))
     }
 
     fn ambiguous(&self, name: &str, meanings: &[String]) -> Error {
         let meanings = meanings.join(" and ");
-        Error::invalid_input(format!("{name:?} may be {meanings}: write the path of the one that is meant{}", self.place_in_text(name)))
+        Error::invalid_input(format!("{:?} may be {meanings}: write the path of the one that is meant{}", shown(name), self.place_in_text(name)))
     }
 
     fn missing(&self, name: &str) -> Error {
         let group = self.step.file.find(&self.step.path).ok();
-        let mut near: Vec<String> = group.as_ref().and_then(|group| group.file.tree().group(group.object)).map(|group| group.links.iter().map(|link| link.name.clone()).collect()).unwrap_or_default();
-        near.extend(self.step.captures.iter().map(|(name, _)| name.clone()));
-        near.sort_by_key(|candidate| crate::file::distance(candidate, name));
-        near.truncate(6);
-        Error::not_found(format!("there is no array {name:?}{}; nearest: {}", self.place_in_text(name), near.join(", ")))
+        let group = group.as_ref().and_then(|group| group.file.tree().group(group.object));
+        let links = group.into_iter().flat_map(|group| &group.links).map(|link| link.name.as_str());
+        let near = suggestion(name, links.chain(self.step.captures.iter().map(|(name, _)| name.as_str())), 6);
+        Error::not_found(format!("there is no array {:?}{}{near}", shown(name), self.place_in_text(name)))
     }
 
     /// The column of a name that is a dimension's.

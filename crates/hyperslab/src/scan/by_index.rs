@@ -9,7 +9,7 @@ use hyperslab_array::{Result, Selection};
 use super::Plan;
 use super::plan::Part;
 use super::prune::{index_of, placed};
-use super::pruner::{Bounds, ColumnIndex, KeyRange, KeyType, Level, ValueSet};
+use super::pruner::{Bounds, ColumnIndex, Edge, KeyRange, KeyType, Level, ValueSet, after};
 use crate::Cancellation;
 
 /// Intervals of a condition's values, at most, for which an index is asked one by one.
@@ -70,27 +70,27 @@ impl Part {
 }
 
 impl OnePart {
-    /// How many of the numbers that pass have keys below each of `keys`.
-    fn below(&self, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
-        let Some(intervals) = &self.intervals else { return self.index.below(&self.selection, keys, cancellation) };
-        // Keys lie in the range of their type, which ends before the greatest number.
-        let ends = intervals.iter().flat_map(|(first, last)| [*first, last.saturating_add(1)]);
-        let mut asked: Vec<u64> = keys.iter().copied().chain(ends).collect();
+    /// How many of the matching numbers have keys below each of `edges`.
+    fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let Some(intervals) = &self.intervals else { return self.index.below(&self.selection, edges, cancellation) };
+        let ends = intervals.iter().flat_map(|(first, last)| [Some(*first), after(*last)]);
+        let mut asked: Vec<Edge> = edges.iter().copied().chain(ends).collect();
         asked.sort_unstable();
         asked.dedup();
         let Some(told) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
-        let at = |key: u64| asked.binary_search(&key).ok().and_then(|place| told.get(place)).copied().unwrap_or_default();
-        let of_key = |key: &u64| {
+        let at = |edge: Edge| asked.binary_search(&edge).ok().and_then(|place| told.get(place)).copied().unwrap_or_default();
+        let of_edge = |edge: &Edge| {
             intervals.iter().fold(Bounds::default(), |sum, (first, last)| {
-                let end = (*key).min(last.saturating_add(1));
-                if end <= *first {
+                // The lower of two edges; `None` is above every key.
+                let end = if edge.is_some_and(|key| key <= *last) { *edge } else { after(*last) };
+                if end.is_some_and(|end| end <= *first) {
                     return sum;
                 }
-                let (low, high) = (at(*first), at(end));
+                let (low, high) = (at(Some(*first)), at(end));
                 sum + Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) }
             })
         };
-        Ok(Some(keys.iter().map(of_key).collect()))
+        Ok(Some(edges.iter().map(of_edge).collect()))
     }
 
     /// How many of the numbers pass.
@@ -98,7 +98,7 @@ impl OnePart {
         match self.intervals.as_ref().map(|intervals| intervals.last()) {
             None => Ok(self.index.counts(&self.selection)?.map(|(numbers, _, _)| Bounds::exactly(numbers))),
             Some(None) => Ok(Some(Bounds::exactly(0))),
-            Some(Some((_, last))) => Ok(self.below(&[last.saturating_add(1)], cancellation)?.and_then(|found| found.first().copied())),
+            Some(Some((_, last))) => Ok(self.below(&[after(*last)], cancellation)?.and_then(|found| found.first().copied())),
         }
     }
 
@@ -107,7 +107,7 @@ impl OnePart {
         let Some(intervals) = &self.intervals else { return self.index.ranked(&self.selection, number, cancellation) };
         let mut left = number;
         for (first, last) in intervals {
-            let Some(ends) = self.index.below(&self.selection, &[*first, last.saturating_add(1)], cancellation)? else { return Ok(None) };
+            let Some(ends) = self.index.below(&self.selection, &[Some(*first), after(*last)], cancellation)? else { return Ok(None) };
             let exact: Option<Vec<u64>> = ends.into_iter().map(Bounds::exact).collect();
             let Some([before, end]) = exact.as_deref() else { return Ok(None) };
             if left < end - before {
@@ -139,11 +139,11 @@ impl ColumnByIndex {
         Ok(Some(numbers))
     }
 
-    /// How many of these have keys below each of `keys`.
-    pub fn below(&self, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
-        let mut totals = vec![Bounds::default(); keys.len()];
+    /// How many of these have keys below each of `edges`.
+    pub fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let mut totals = vec![Bounds::default(); edges.len()];
         for part in &self.parts {
-            let Some(bounds) = part.below(keys, cancellation)? else { return Ok(None) };
+            let Some(bounds) = part.below(edges, cancellation)? else { return Ok(None) };
             totals.iter_mut().zip(bounds).for_each(|(total, bounds)| *total = *total + bounds);
         }
         Ok(Some(totals))
@@ -158,7 +158,7 @@ impl ColumnByIndex {
         let (mut low, mut high) = self.key_type.range();
         while low < high {
             let middle = high - (high - low) / 2;
-            match self.below(&[middle], cancellation)?.and_then(|below| below.first()?.exact()) {
+            match self.below(&[Some(middle)], cancellation)?.and_then(|below| below.first()?.exact()) {
                 Some(below) if below <= number => low = middle,
                 Some(_) => high = middle - 1,
                 None => return Ok(None),

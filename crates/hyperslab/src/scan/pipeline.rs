@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -14,6 +15,9 @@ use super::batches::Source;
 use super::plan::Part;
 use super::window::{Rows, WINDOW_BYTES, boxes};
 use crate::{Cancellation, Session};
+
+/// How often whoever waits for a batch looks whether the scan was cancelled.
+const POLL: Duration = Duration::from_millis(20);
 
 /// A window to read, and roughly the bytes that it costs.
 pub(super) struct Work {
@@ -120,8 +124,14 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
         if task.process != std::process::id() {
             return Ok(Some(self.shared.read(&task.windows)));
         }
-        let batches = task.batches.recv().map_err(|_| Error::internal("a decoding thread ended without a result"))?;
-        Ok(Some(batches))
+        loop {
+            match task.batches.recv_timeout(POLL) {
+                Ok(batches) => return Ok(Some(batches)),
+                // Decoding may not come to an end: a filter in Python waits for an interpreter that shuts down.
+                Err(RecvTimeoutError::Timeout) => self.shared.cancellation.check()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("a decoding thread ended without a result")),
+            }
+        }
     }
 }
 

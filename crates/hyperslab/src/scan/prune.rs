@@ -55,19 +55,24 @@ pub(super) enum Left {
 /// What indexes know of conditions that must all hold, and whether that is all of them. Those of one column are looked up as
 /// one: of `1 < x && x < 2` few values are left, of each alone perhaps half.
 pub(super) fn prunings(segment: &Segment, table: &Schema, conjuncts: &[&Predicate], wanted: &[String]) -> (Vec<Pruning>, bool) {
-    let mut groups: Vec<(Option<String>, Vec<&Predicate>)> = Vec::new();
+    let mut groups: Vec<Vec<&Predicate>> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for conjunct in conjuncts {
         let names = conjunct.columns();
-        let only = names.first().filter(|_| names.len() == 1).cloned();
-        match groups.iter_mut().find(|(name, _)| only.is_some() && *name == only) {
-            Some((_, group)) => group.push(conjunct),
-            None => groups.push((only, vec![conjunct])),
+        let new = groups.len();
+        let place = names.first().filter(|_| names.len() == 1).map_or(new, |only| *places.entry(only.clone()).or_insert(new));
+        match groups.get_mut(place) {
+            Some(group) => group.push(conjunct),
+            None => groups.push(vec![conjunct]),
         }
     }
     let mut known: Vec<Option<Pruning>> = Vec::new();
-    for (_, group) in groups {
+    for group in groups {
         let one = |predicate: &Predicate| pruning(segment, table, predicate, wanted);
-        let together = group.iter().copied().cloned().reduce(Predicate::and).and_then(|all| one(&all));
+        let together = match group.as_slice() {
+            [only] => one(only),
+            several => one(&Predicate::all(several.iter().copied().cloned())),
+        };
         match together {
             Some(all) => known.push(Some(all)),
             None => known.extend(group.into_iter().map(one)),

@@ -2,7 +2,7 @@
 
 use super::predicate::Predicate;
 
-/// How arrays become a table (design, section 5).
+/// How arrays become a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {

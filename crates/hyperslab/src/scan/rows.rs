@@ -58,7 +58,7 @@ impl Part {
             }
         }
         let tested = window.batch_of(needed)?;
-        let mask = predicate.evaluate(&tested)?;
+        let mask = predicate.evaluate_cancellable(&tested, cancellation)?;
         // Columns that are not part of the test are read only where it left something.
         if mask.true_count() == 0 {
             self.count_skipped(self.wanted.iter().filter(|name| !needed.contains(name)), &window.selection)?;
@@ -105,7 +105,7 @@ impl Part {
                 plain_window = false;
             }
         }
-        let mask = predicate.evaluate(&window.batch_of(needed)?)?;
+        let mask = predicate.evaluate_cancellable(&window.batch_of(needed)?, cancellation)?;
         let passed = mask.values().set_indices().map(|row| row as u64);
         passed.map(|row| if plain_window { number(&window.selection, row) } else { self.row_of(&window.selection, row) }).collect()
     }
@@ -139,7 +139,7 @@ impl Part {
                     }
                 }
                 let tested = window.batch_of(needed)?;
-                Ok(predicate.evaluate(&tested)?.true_count() as u64)
+                Ok(predicate.evaluate_cancellable(&tested, cancellation)?.true_count() as u64)
             }
         }
     }

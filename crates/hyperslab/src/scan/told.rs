@@ -13,9 +13,8 @@ use super::prune::Pruning;
 use super::pruner::{Level, Piece, RowSet};
 use crate::Cancellation;
 
-/// So many rows are looked up in an index in the time that one takes to be read alone and tested: 4,000 where values lie in no
-/// order, 20,000 where they do.
-const ROWS_OF_A_TEST: u64 = 8192;
+/// Rows that are looked up in an index in the time in which one row's values are read and tested, values in the page cache.
+const ROWS_OF_A_TEST: u64 = 1024;
 /// One in so many rows: where more are left to be tested, reading all of them costs no more.
 const FEW: u64 = 16;
 
@@ -96,7 +95,7 @@ impl Part {
             cancellation.check()?;
             let arrays = columns.iter().map(|column| column.of_piece(piece, session)).collect::<Result<Vec<_>>>()?;
             let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| Error::internal(format!("a batch of few rows: {error}")))?;
-            let mask = predicate.evaluate(&batch)?;
+            let mask = predicate.evaluate_cancellable(&batch, cancellation)?;
             let mut kept = RowSet::new();
             let passes = |number: &usize| mask.values().value(*number);
             kept.insert_sorted((0..).zip(piece.numbers()).filter(|(number, _)| passes(number)).map(|(_, row)| row));

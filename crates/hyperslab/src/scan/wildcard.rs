@@ -80,46 +80,84 @@ pub(crate) fn has_wildcard(text: &str) -> bool {
     tokens(text, false).iter().any(Token::is_wild)
 }
 
+/// What each run of wildcards stands for, the first one as long as it can be, then the second …; `None` if the name does
+/// not match. Takes time of the length of the pattern times that of the name.
 fn captures(pattern: &[Token], name: &str) -> Option<Vec<String>> {
     let name: Vec<char> = name.chars().collect();
-    let mut captures = Vec::new();
-    walk(pattern, &name, &mut captures).then_some(captures)
-}
-
-fn walk(pattern: &[Token], name: &[char], captures: &mut Vec<String>) -> bool {
-    let wild = pattern.iter().take_while(|token| token.is_wild()).count();
-    if wild == 0 {
-        return match (pattern.split_first(), name.split_first()) {
-            (None, None) => true,
-            (Some((token, pattern)), Some((c, name))) => token.takes(*c) && walk(pattern, name, captures),
-            _ => false,
-        };
+    let plain = pattern.iter().take_while(|token| !token.is_wild()).count();
+    let (prefix, pattern) = pattern.split_at(plain);
+    let (head, rest) = name.split_at_checked(plain)?;
+    if !prefix.iter().zip(head).all(|(token, c)| token.takes(*c)) {
+        return None;
     }
-    let (run, rest) = pattern.split_at(wild);
-    let least = run.iter().filter(|token| **token != Token::Any).count();
-    let most = if run.contains(&Token::Any) { name.len() } else { least };
-    for length in (least..=most.min(name.len())).rev() {
-        let (taken, left) = name.split_at(length);
-        if !fits(run, taken) {
+    let ends = ends(pattern, rest);
+    if !*ends.first()?.first()? {
+        return None;
+    }
+    let (mut captures, mut at, mut number) = (Vec::new(), 0, 0);
+    while let Some(token) = pattern.get(number) {
+        if !token.is_wild() {
+            (at, number) = (at + 1, number + 1);
             continue;
         }
-        let before = captures.len();
-        captures.push(taken.iter().collect());
-        if walk(rest, left, captures) {
-            return true;
-        }
-        captures.truncate(before);
+        let run: Vec<&Token> = pattern.iter().skip(number).take_while(|token| token.is_wild()).collect();
+        number += run.len();
+        let reached = reached(&run, rest.get(at..)?);
+        // The longest text from which the rest of the pattern still matches.
+        let fits = |length: &usize| reached.get(*length) == Some(&true) && ends.get(number).and_then(|ends| ends.get(at + length)) == Some(&true);
+        let length = (0..reached.len()).rev().find(fits)?;
+        captures.push(rest.get(at..at + length)?.iter().collect());
+        at += length;
     }
-    false
+    Some(captures)
 }
 
-/// Whether a run of wildcards can stand for all of `taken`.
-fn fits(run: &[Token], taken: &[char]) -> bool {
-    match run.split_first() {
-        None => taken.is_empty(),
-        Some((Token::Any, run)) => (0..=taken.len()).any(|n| taken.get(n..).is_some_and(|left| fits(run, left))),
-        Some((token, run)) => taken.split_first().is_some_and(|(c, left)| token.takes(*c) && fits(run, left)),
+/// For each token of a pattern (and its end): the places of `name` from which the pattern matches to the end.
+fn ends(pattern: &[Token], name: &[char]) -> Vec<Vec<bool>> {
+    let mut after = vec![false; name.len() + 1];
+    if let Some(last) = after.last_mut() {
+        *last = true;
     }
+    let mut all = vec![after.clone()];
+    for token in pattern.iter().rev() {
+        let mut here = vec![false; name.len() + 1];
+        let mut any = false;
+        for (place, (slot, matches)) in here.iter_mut().zip(&after).enumerate().rev() {
+            any |= *matches;
+            *slot = match token {
+                Token::Any => any,
+                token => name.get(place).is_some_and(|c| token.takes(*c)) && after.get(place + 1) == Some(&true),
+            };
+        }
+        after.clone_from(&here);
+        all.push(here);
+    }
+    all.reverse();
+    all
+}
+
+/// The lengths of what a run of wildcards can stand for at the beginning of `name`.
+fn reached(run: &[&Token], name: &[char]) -> Vec<bool> {
+    let mut reached = vec![false; name.len() + 1];
+    if let Some(first) = reached.first_mut() {
+        *first = true;
+    }
+    for token in run {
+        if **token == Token::Any {
+            let mut any = false;
+            reached.iter_mut().for_each(|reached| {
+                any |= *reached;
+                *reached = any;
+            });
+            continue;
+        }
+        let mut before = false;
+        for (length, slot) in reached.iter_mut().enumerate() {
+            let takes = length.checked_sub(1).and_then(|place| name.get(place)).is_some_and(|c| token.takes(*c));
+            (*slot, before) = (before && takes, *slot);
+        }
+    }
+    reached
 }
 
 /// Column names for the wildcards of an object path: the text of the path part around each
@@ -173,6 +211,49 @@ mod tests {
         assert_eq!(matched("Step#*", "Stop#12"), None);
         assert_eq!(matched("x", "x"), Some(vec![]));
         assert_eq!(matched("??", "abc"), None);
+    }
+
+    /// The longest text for each run of wildcards, by trying all of them.
+    fn tried(pattern: &[Token], name: &[char]) -> Option<Vec<String>> {
+        let Some(token) = pattern.first() else { return name.is_empty().then(Vec::new) };
+        if !token.is_wild() {
+            return if token.takes(*name.first()?) { tried(&pattern[1..], &name[1..]) } else { None };
+        }
+        let run = pattern.iter().take_while(|token| token.is_wild()).count();
+        (0..=name.len()).rev().find_map(|length| {
+            let (taken, left) = name.split_at(length);
+            let rest = tried(&pattern[run..], left).filter(|_| stands(&pattern[..run], taken))?;
+            Some([vec![taken.iter().collect()], rest].concat())
+        })
+    }
+
+    fn stands(run: &[Token], taken: &[char]) -> bool {
+        match run.split_first() {
+            None => taken.is_empty(),
+            Some((Token::Any, run)) => (0..=taken.len()).any(|n| stands(run, &taken[n..])),
+            Some((token, run)) => taken.split_first().is_some_and(|(c, left)| token.takes(*c) && stands(run, left)),
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn wildcards_stand_for_what_trying_all_finds(pattern in "[ab*?]{0,7}(\\[[!]?[ab]\\][ab*?]{0,3})?", name in "[abc]{0,9}") {
+            for brackets in [false, true] {
+                let tokens = tokens(&pattern, brackets);
+                let wanted = tried(&tokens, &name.chars().collect::<Vec<_>>());
+                proptest::prop_assert_eq!(captures(&tokens, &name), wanted, "{} {}", pattern, name);
+            }
+        }
+    }
+
+    #[test]
+    fn long_names_do_not_make_matching_long() {
+        let name = "a".repeat(60_000);
+        for pattern in ["a*a*b", "*a*a*a*a*a*b", "a*b", "a*?*?*?b"] {
+            assert_eq!(matched(pattern, &name), None, "{pattern}");
+        }
+        let captures = matched("a*a*", &name).unwrap_or_default();
+        assert_eq!(captures.iter().map(String::len).collect::<Vec<_>>(), [59_998, 0]);
     }
 
     #[test]

@@ -11,6 +11,14 @@ pub struct Region {
     pub count: Vec<u64>,
 }
 
+impl std::fmt::Display for Region {
+    /// `[0:10, 5:8]`, as numpy's slices.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slices = self.start.iter().zip(&self.count).map(|(start, count)| format!("{start}:{}", start.saturating_add(*count)));
+        write!(f, "[{}]", slices.collect::<Vec<_>>().join(", "))
+    }
+}
+
 impl Region {
     /// All of an array.
     pub fn all(shape: &[u64]) -> Self {

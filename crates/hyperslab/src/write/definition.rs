@@ -89,7 +89,8 @@ impl DatasetDefinition {
             return Ok(self);
         };
         if shape.iter().zip(max_shape).any(|(extent, most)| most.is_some_and(|most| most < *extent)) {
-            return Err(Error::invalid_input(format!("a shape of {shape:?} exceeds its largest, {max_shape:?}")));
+            let bounds: Vec<String> = max_shape.iter().map(|most| most.map_or_else(|| "unlimited".to_owned(), |most| most.to_string())).collect();
+            return Err(Error::invalid_input(format!("shape {shape:?} exceeds maxshape [{}]", bounds.join(", "))));
         }
         let grows = shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent));
         if self.chunk_shape.is_none() && (grows || !self.filters.filters.is_empty()) {

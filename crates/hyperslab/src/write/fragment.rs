@@ -24,6 +24,15 @@ pub(super) enum Kind {
     Dataset,
 }
 
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Group => "group",
+            Self::Dataset => "dataset",
+        })
+    }
+}
+
 /// What one task defined and wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fragment {

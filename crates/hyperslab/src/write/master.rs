@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
-use hyperslab_array::{Dataspace, Error, ErrorKind, HyperslabAxis, Result, Selection, StoredSelection};
+use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::{Content, VirtualMapping};
 use hyperslab_storage::Existing;
 
@@ -103,7 +103,7 @@ impl Master {
             };
             object.tracked |= new.tracked;
             if object.kind != new.kind {
-                return Err(conflict(path, format!("{} defined a {:?}, {by} a {:?}", object.by, object.kind, new.kind)));
+                return Err(conflict(path, format!("{} defined a {}, {by} a {}", object.by, object.kind, new.kind)));
             }
             for (name, value) in &new.attributes {
                 match object.attributes.get(name) {
@@ -248,6 +248,17 @@ impl Master {
     }
 }
 
+/// A datatype in a word or two, for errors.
+fn described(datatype: &Datatype) -> String {
+    match datatype {
+        Datatype::Integer { size, signed, .. } => format!("{}int{}", if *signed { "" } else { "u" }, size.saturating_mul(8)),
+        Datatype::Float { size, .. } => format!("float{}", size.saturating_mul(8)),
+        Datatype::FixedString { size, .. } => format!("strings of {size} bytes"),
+        Datatype::VariableString { .. } => "strings".to_owned(),
+        other => format!("elements of {} bytes", other.size()),
+    }
+}
+
 impl Object {
     fn merge_dataset(&mut self, path: &str, new: &DatasetFragment, by: &str, source: &str) -> Result<()> {
         let definition = new.definition()?;
@@ -257,7 +268,7 @@ impl Object {
         let differs = |what: String| Err(conflict(path, format!("{} and {by} define it differently: {what}", self.by)));
         let known = &mut dataset.definition;
         if known.datatype != definition.datatype {
-            return differs(format!("{:?} and {:?}", known.datatype, definition.datatype));
+            return differs(format!("datatypes {} and {}", described(&known.datatype), described(&definition.datatype)));
         }
         if known.fill_value != definition.fill_value {
             return differs("their fill values".to_owned());

@@ -10,7 +10,7 @@ use super::boxes::Region;
 use super::definition::DatasetDefinition;
 use super::seal::{sealed, unsealed};
 use super::sharing::Sharing;
-use super::state::{State, state_of};
+use super::state::{State, is_id, state_of};
 use super::subfile::{checked_alignment, normal};
 use super::task::Task;
 use crate::Session;
@@ -171,7 +171,12 @@ impl WritePlan {
     /// The plan of [`WritePlan::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let body = unsealed(bytes, VERSION, "write plan")?;
-        serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no write plan: {e}")))
+        let plan: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no write plan: {e}")))?;
+        // The id names the folder that `abort` removes.
+        if !is_id(&plan.id) {
+            return Err(Error::invalid_input("these bytes are no write plan: its id is not 32 hexadecimal digits"));
+        }
+        Ok(plan)
     }
 }
 

@@ -217,7 +217,7 @@ impl Sharing {
                 });
                 if cuts && !region.count.contains(&0) {
                     return Err(Error::invalid_input(format!(
-                        "chunks of shape {chunk:?} that are compressed belong to one task each, and the region of task {writer} cuts some: {region:?}"
+                        "chunks of shape {chunk:?} that are compressed belong to one task each, and the region of task {writer} cuts some: {region}"
                     )));
                 }
             }
@@ -280,7 +280,7 @@ impl Sharing {
             for task in self.tasks(group) {
                 let region = dataset.region(&shape, task, self.writers)?;
                 if !region.fits(&shape) {
-                    return Err(Error::invalid_input(format!("task {task} with {region:?} of a dataset of shape {shape:?}")).at_object(format!("/{path}")));
+                    return Err(Error::invalid_input(format!("task {task} with {region} of a dataset of shape {shape:?}")).at_object(format!("/{path}")));
                 }
                 let here = !region.count.contains(&0);
                 whole = match whole {
@@ -346,7 +346,7 @@ fn check_regions(regions: &[Region], writers: u64, shape: &[u64]) -> Result<()> 
         return Err(Error::invalid_input(format!("{} regions for {writers} tasks", regions.len())));
     }
     if let Some((task, region)) = regions.iter().enumerate().find(|(_, region)| !region.fits(shape)) {
-        return Err(Error::invalid_input(format!("task {task} with {region:?} of a dataset of shape {shape:?}")));
+        return Err(Error::invalid_input(format!("task {task} with {region} of a dataset of shape {shape:?}")));
     }
     let first = |region: &Region| region.start.first().copied().unwrap_or(0);
     let mut sorted: Vec<(usize, &Region)> = regions.iter().enumerate().filter(|(_, region)| !region.count.contains(&0)).collect();

@@ -217,7 +217,7 @@ impl Task {
             local.scalar = Some(gathered(&local.global.datatype, bytes, resolve)?);
         }
         let Extent::Region(own) = &local.extent else { return self.subfile.write_parts(&path, region, bytes, parts, resolve) };
-        let outside = || Error::invalid_input(format!("{:?} elements from {:?} on, outside of this task's region {own:?}", region.count, region.start)).at_object(format!("/{path}"));
+        let outside = || Error::invalid_input(format!("{region} is outside of this task's region {own}")).at_object(format!("/{path}"));
         let within = |origin: &Region| -> Option<Region> {
             let start: Option<Vec<u64>> = region.start.iter().zip(&origin.start).map(|(start, origin)| start.checked_sub(*origin)).collect();
             Some(Region { start: start?, count: region.count.clone() }).filter(|inner| inner.fits(&origin.count))

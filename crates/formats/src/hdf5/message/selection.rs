@@ -96,7 +96,7 @@ fn axis(mut axis: HyperslabAxis) -> Result<HyperslabAxis> {
         && axis.block.is_none_or(|block| block <= axis.stride)
         && (axis.block.is_some() || axis.count.is_none_or(|count| count == 1))
         && ends.is_none_or(|end| end.is_some());
-    if sane { Ok(axis) } else { Err(Error::corrupt(format!("an impossible hyperslab: {axis:?}"))) }
+    if sane { Ok(axis) } else { Err(Error::corrupt(format!("an impossible hyperslab: start {}, stride {}", axis.start, axis.stride))) }
 }
 
 fn width(cursor: &mut Cursor<'_>) -> Result<usize> {

@@ -8,6 +8,8 @@ use hyperslab_array::{Error, Result};
 use crate::scan::predicate::Predicate;
 use crate::scan::{Omitted, ScanRequest};
 use crate::scan::segment::{Segment, SegmentColumn};
+use crate::shown::shown;
+use crate::suggest::suggestion;
 
 /// The column of the table that a (perhaps dotted) name lies in.
 pub(super) fn top_level(name: &str, table: &Schema) -> String {
@@ -45,10 +47,8 @@ pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &Sca
     };
     for name in columns {
         if table.field_with_name(name).is_err() {
-            let mut names: Vec<String> = all.collect();
-            names.sort_by_key(|candidate| crate::file::distance(candidate, name));
-            return Err(Error::not_found(format!("there is no column {name:?}; there are: {}", names.join(", ")))
-                .at_object(&request.path));
+            let near = suggestion(name, table.fields().iter().map(|field| field.name().as_str()), 10);
+            return Err(Error::not_found(format!("there is no column {:?}{near}", shown(name))).at_object(shown(&request.path)));
         }
     }
     Ok(columns.clone())

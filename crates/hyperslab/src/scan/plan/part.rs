@@ -50,7 +50,6 @@ impl Part {
     ) -> Result<Self> {
         static PARTS: AtomicU64 = AtomicU64::new(0);
         let mut dimensions = Dimensions::whole(&segment);
-        let mut residual: Option<Predicate> = None;
         let mut left: Vec<&Predicate> = Vec::new();
         for conjunct in conjuncts {
             // Checks names and types even where the conjunct is then answered here.
@@ -59,11 +58,8 @@ impl Part {
                 continue;
             }
             left.push(conjunct);
-            residual = Some(match residual.take() {
-                Some(rest) => rest.and(conjunct.clone()),
-                None => conjunct.clone(),
-            });
         }
+        let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
         let (prunings, mut all_pruned) = prunings(&segment, table, &left, wanted);
         let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
         if empty {

@@ -1,15 +1,21 @@
 //! Binding: names become columns, literals become tests in the columns' own types.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use arrow_array::StringArray;
 use arrow_schema::{DataType, Schema, TimeUnit};
 use hyperslab_array::{Error, Result};
 
 use super::constant::Constant;
 use super::literal::Place;
+use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
+use super::set::Set;
 use super::{Comparison, Literal, Predicate, Value};
 use crate::columns::ModelDates;
+use crate::shown::shown;
+use crate::suggest::suggestion;
 
 /// A predicate whose columns exist and whose tests fit their types.
 #[derive(Debug, Clone)]
@@ -25,6 +31,21 @@ pub(super) enum Bound {
     Computed(Number, Test),
     Numbers(Number, Comparison, Number),
     Like(Path, String),
+    /// One of several constants.
+    In(Path, Arc<Set>),
+}
+
+impl Bound {
+    /// Tests and steps of arithmetic for each row.
+    pub fn cost(&self) -> usize {
+        match self {
+            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().map(Self::cost).sum(),
+            Self::Not(part) => part.cost(),
+            Self::Computed(number, _) => number.steps().len(),
+            Self::Numbers(left, _, right) => left.steps().len() + right.steps().len(),
+            Self::IsNull(_) | Self::Test(..) | Self::Columns(..) | Self::Like(..) | Self::In(..) => 1,
+        }
+    }
 }
 
 /// A column, and members of structs below it.
@@ -60,10 +81,13 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
         }
         Predicate::In { column, literals } => {
             let (path, data_type) = resolve(column, schema)?;
-            let tests = literals.iter().map(|literal| {
-                Ok(Bound::Test(path.clone(), test(column, data_type, Comparison::Equal, dated(column, schema, literal)?.as_ref())?))
-            });
-            Bound::Or(tests.collect::<Result<_>>()?)
+            if literals.is_empty() {
+                return Ok(Bound::Or(Vec::new()));
+            }
+            let tested = |literal: &Literal| test(column, data_type, Comparison::Equal, dated(column, schema, literal)?.as_ref());
+            let is_dated = schema.field_with_name(column).ok().and_then(ModelDates::of_field).is_some();
+            let set = if is_dated { Arc::new(Set::of_tests(data_type, literals.iter().map(|literal| tested(&literal)))?) } else { literals.set(data_type, tested)? };
+            Bound::In(path, set)
         }
         Predicate::CompareColumns { left, comparison, right } => {
             let ((left_path, left_type), (right_path, right_type)) = (resolve(left, schema)?, resolve(right, schema)?);
@@ -73,7 +97,7 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
             }
             if !comparable(left_type, right_type) {
                 return Err(Error::invalid_input(format!(
-                    "predicate: {left} ({left_type}) and {right} ({right_type}) cannot be compared"
+                    "predicate: {} ({}) and {} ({}) cannot be compared", shown(left), type_name(left_type), shown(right), type_name(right_type)
                 )));
             }
             Bound::Columns(left_path, *comparison, right_path)
@@ -87,8 +111,9 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
         Predicate::Like { column, pattern } => {
             let (path, data_type) = resolve(column, schema)?;
             if !is_text(data_type) {
-                return Err(Error::invalid_input(format!("predicate: {column} is {data_type}; only text is like a pattern")));
+                return Err(Error::invalid_input(format!("predicate: {} is {}; only text is like a pattern", shown(column), type_name(data_type))));
             }
+            check_pattern(pattern)?;
             Bound::Like(path, pattern.clone())
         }
     })
@@ -96,7 +121,7 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
 
 /// A computed number beside a constant, which is not rounded.
 fn computed(number: Number, comparison: Comparison, literal: &Literal) -> Result<Bound> {
-    let misfit = || Error::invalid_input(format!("predicate: a number is compared with a number, not with {literal:?}"));
+    let misfit = || Error::invalid_input(format!("predicate: a number is compared with a number, not with {}", literal_name(literal)));
     let test = match number.kind() {
         Kind::Integer { .. } => integer_test(comparison, literal).ok_or_else(misfit)?,
         Kind::Float => float_test(comparison, literal).ok_or_else(misfit)?,
@@ -131,15 +156,13 @@ pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(Path, &'a D
             return Ok((Path(path), data_type));
         }
     }
-    let mut names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    names.sort_by_key(|candidate| crate::file::distance(candidate, name));
-    names.truncate(6);
-    Err(Error::not_found(format!("predicate: there is no column {name:?}; nearest: {}", names.join(", "))))
+    let near = suggestion(name, schema.fields().iter().map(|field| field.name().as_str()), 6);
+    Err(Error::not_found(format!("predicate: there is no column {:?}{near}", shown(name))))
 }
 
 fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Literal) -> Result<Test> {
     let misfit = |what: &str| {
-        Error::invalid_input(format!("predicate: {column} is {data_type}; compare it with {what}, not with {literal:?}"))
+        Error::invalid_input(format!("predicate: {} is {}; compare it with {what}, not with {}", shown(column), type_name(data_type), literal_name(literal)))
     };
     Ok(match data_type {
         DataType::Boolean => match literal {
@@ -150,7 +173,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
         data_type if data_type.is_integer() => integer_test(comparison, literal).ok_or_else(|| misfit("a number"))?,
         data_type if data_type.is_floating() => float_test(comparison, literal).ok_or_else(|| misfit("a number"))?,
         DataType::Timestamp(unit, _) => {
-            let nanoseconds = literal.nanoseconds().map_err(|error| misfit(error.message()))?;
+            let nanoseconds = literal.nanoseconds().map_err(|_| misfit("a date or time as text: '2020-01-31' or '2020-01-31T12:00:00'"))?;
             let unit = match unit {
                 TimeUnit::Second => 1_000_000_000,
                 TimeUnit::Millisecond => 1_000_000,
@@ -164,7 +187,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
         DataType::Dictionary(_, value) if matches!(**value, DataType::Utf8) => {
             text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?
         }
-        _ => return Err(Error::unsupported(format!("predicate: comparisons of {column}, which is {data_type}"))),
+        _ => return Err(Error::unsupported(format!("predicate: comparisons of {}, which is {}", shown(column), type_name(data_type)))),
     })
 }
 
@@ -174,7 +197,7 @@ fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<
     let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
     let text = dates.literal(text).ok_or_else(|| {
         let calendar = dates.name();
-        Error::invalid_input(format!("predicate: {column} has dates of the calendar {calendar}, and {text:?} is none; write '2000-02-28' or '2000-02-28T12:00:00'"))
+        Error::invalid_input(format!("predicate: {column} has dates of the calendar {calendar}, and {:?} is none; write '2000-02-28' or '2000-02-28T12:00:00'", shown(text)))
     })?;
     Ok(Cow::Owned(Literal::Text(text)))
 }
@@ -244,6 +267,13 @@ fn float_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
         },
     };
     Some(Test::Float(test, nearest))
+}
+
+/// `InvalidInput` for a pattern that cannot be matched because it is too long.
+fn check_pattern(pattern: &str) -> Result<()> {
+    let (none, pattern) = (StringArray::new_null(0), StringArray::new_scalar(pattern));
+    let matched = arrow_string::like::like(&none, &pattern);
+    matched.map(|_| ()).map_err(|_| Error::invalid_input(format!("predicate: the pattern of `like` has {} bytes, which is too long", pattern.into_inner().value(0).len())))
 }
 
 fn is_text(data_type: &DataType) -> bool {

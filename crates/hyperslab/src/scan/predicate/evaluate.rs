@@ -53,6 +53,10 @@ fn three_valued(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
             let (column, nulls) = column(batch, path)?;
             Ok(BooleanArray::new(tested(&column, test)?, nulls))
         }
+        Bound::In(path, set) => {
+            let (column, nulls) = column(batch, path)?;
+            Ok(BooleanArray::new(set.test(&column)?, nulls))
+        }
         Bound::Columns(left, comparison, right) => {
             let ((left, left_nulls), (right, right_nulls)) = (column(batch, left)?, column(batch, right)?);
             let values = compared(&left, *comparison, &right)?;
@@ -111,7 +115,7 @@ fn tested(array: &ArrayRef, test: &Test) -> Result<BooleanBuffer> {
     }
 }
 
-fn misbound(data_type: &DataType) -> Error {
+pub(super) fn misbound(data_type: &DataType) -> Error {
     Error::internal(format!("a predicate for another type than {data_type}"))
 }
 
@@ -164,7 +168,7 @@ fn integers(array: &ArrayRef, low: i128, high: i128) -> Result<BooleanBuffer> {
 }
 
 /// Dictionaries as the texts they stand for.
-fn plain_text(array: &ArrayRef) -> Result<ArrayRef> {
+pub(super) fn plain_text(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Utf8 => Ok(array.clone()),
         _ => arrow_cast::cast(array, &DataType::Utf8).map_err(|error| Error::internal(error.to_string())),

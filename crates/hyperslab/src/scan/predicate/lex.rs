@@ -2,6 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
+use crate::shown::shown_around;
+
 /// A word of the grammar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Word {
@@ -26,7 +28,7 @@ const BEFORE_VALUES: [&str; 10] = ["and", "or", "not", "xor", "in", "between", "
 
 /// An error that points at a character (counted from 1).
 pub(super) fn error_at(text: &str, position: usize, message: &str) -> Error {
-    Error::invalid_input(format!("predicate: {message} at character {} of: {text}", position + 1))
+    Error::invalid_input(format!("predicate: {message} at character {} of: {}", position + 1, shown_around(text, position)))
 }
 
 /// The words with their positions in characters.

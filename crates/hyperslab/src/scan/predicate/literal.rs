@@ -3,6 +3,8 @@
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::shown::shown;
+
 /// A constant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Literal {
@@ -37,6 +39,9 @@ impl Literal {
     /// The number among the integers, exactly; numbers beyond 127 bits count as the last integer.
     pub(super) fn place(&self) -> Option<Place> {
         let Self::Number(text) = self else { return None };
+        if let Ok(floor) = text.parse::<i64>() {
+            return Some(Place { floor: floor.into(), exact: true });
+        }
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text.as_str()),
@@ -91,7 +96,7 @@ impl Literal {
         let date = chrono::NaiveDate::parse_from_str(plain, "%Y-%m-%d");
         match date.ok().and_then(|date| date.and_hms_opt(0, 0, 0)) {
             Some(time) => Ok(of(time)),
-            None => Err(Error::invalid_input(format!("{text:?} is no date or time; write '2020-01-31' or '2020-01-31T12:00:00'"))),
+            None => Err(Error::invalid_input(format!("'{}' is no date or time; write '2020-01-31' or '2020-01-31T12:00:00'", shown(text)))),
         }
     }
 }

@@ -3,7 +3,8 @@
 //!
 //!
 //! docs/queries.md has the grammar. Conditions join tests of columns, of constants, and of values that are
-//! computed from them (arithmetic: `value`, `number`, `compute`).
+//! computed from them (arithmetic: `value`, `number`, `compute`). Constants behind `in` are a `list`, which in a column's
+//! type is a `set` with a hash `lookup`.
 
 mod bind;
 mod bits;
@@ -11,9 +12,13 @@ mod compute;
 mod constant;
 mod evaluate;
 mod lex;
+mod list;
 mod literal;
+mod lookup;
+mod names;
 mod number;
 mod parse;
+mod set;
 mod substrait;
 mod value;
 mod value_set;
@@ -21,12 +26,21 @@ mod value_set;
 use std::collections::BTreeSet;
 
 use arrow_array::{BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::Schema;
 use hyperslab_array::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::Cancellation;
+
+pub use list::{List, Lists};
 pub use literal::Literal;
 pub use value::Value;
+
+/// Tests and steps of arithmetic of all rows together, about 50 ms, before cancellation is looked at.
+const MAX_TESTS: usize = 1 << 26;
+/// Rows that are evaluated together however much there is to test.
+const MIN_ROWS: usize = 64;
 
 /// How two values are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +136,7 @@ pub enum Predicate {
         /// Name.
         column: String,
         /// The constants.
-        literals: Vec<Literal>,
+        literals: List,
     },
     /// Null.
     IsNull {
@@ -134,7 +148,15 @@ pub enum Predicate {
 impl Predicate {
     /// Parses text. `InvalidInput` points at the character.
     pub fn parse(text: &str) -> Result<Self> {
-        parse::parse(text)
+        parse::parse(text, &[])
+    }
+    /// As [`Predicate::parse`] of a text that may name lists: `id in ids`.
+    pub fn parse_with(text: &str, lists: &Lists) -> Result<Self> {
+        parse::parse(text, lists)
+    }
+    /// Names that stand in a text where lists do: behind `in`.
+    pub fn list_names(text: &str) -> Result<Vec<String>> {
+        parse::list_names(text)
     }
     /// Where a name stands first in a text: the number of the character, from 0.
     pub(crate) fn place_of(name: &str, text: &str) -> Option<usize> {
@@ -155,9 +177,18 @@ impl Predicate {
     }
     /// Both.
     pub fn and(self, other: Self) -> Self {
-        let mut parts = self.conjuncts();
-        parts.extend(other.conjuncts());
-        Self::And(parts)
+        Self::all([self, other])
+    }
+    /// All of them, as one level of `and`; the only one as it is.
+    pub fn all(predicates: impl IntoIterator<Item = Self>) -> Self {
+        let mut parts: Vec<Self> = predicates.into_iter().flat_map(Self::conjuncts).collect();
+        match parts.pop() {
+            Some(only) if parts.is_empty() => only,
+            last => {
+                parts.extend(last);
+                Self::And(parts)
+            }
+        }
     }
     /// Names of the columns used.
     pub fn columns(&self) -> BTreeSet<String> {
@@ -180,7 +211,7 @@ impl Predicate {
             }
             Self::Not(part) => part.integer_breaks(),
             Self::Compare { literal, .. } => Some(vec![literal.place()?.floor]),
-            Self::In { literals, .. } => literals.iter().map(|literal| Some(literal.place()?.floor)).collect(),
+            Self::In { literals, .. } => literals.floors(),
             Self::IsNull { .. } => Some(Vec::new()),
             // A computed value need not rise with the column.
             Self::CompareColumns { .. } | Self::CompareValues { .. } | Self::Like { .. } => None,
@@ -201,6 +232,20 @@ impl BoundPredicate {
     /// True for the rows to keep; null counts as false. `batch` has (at least) the columns used, by name.
     pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         evaluate::evaluate(&self.0, batch)
+    }
+    /// As [`BoundPredicate::evaluate`]. A predicate of many tests is evaluated some rows at a time: `Cancelled` between
+    /// them once `cancellation` is set.
+    pub fn evaluate_cancellable(&self, batch: &RecordBatch, cancellation: &Cancellation) -> Result<BooleanArray> {
+        let rows = (MAX_TESTS / self.0.cost().max(1)).max(MIN_ROWS);
+        if batch.num_rows() <= rows {
+            return self.evaluate(batch);
+        }
+        let mut mask = BooleanBufferBuilder::new(batch.num_rows());
+        for start in (0..batch.num_rows()).step_by(rows) {
+            cancellation.check()?;
+            mask.append_buffer(self.evaluate(&batch.slice(start, rows.min(batch.num_rows() - start)))?.values());
+        }
+        Ok(BooleanArray::new(mask.finish(), None))
     }
     /// Whether only the column called `name` itself is tested, not others nor members below it.
     pub fn is_of_column(&self, name: &str) -> bool {

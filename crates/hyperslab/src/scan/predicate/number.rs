@@ -11,7 +11,9 @@ use hyperslab_array::{Error, Result};
 
 use super::bind::{Path, resolve};
 use super::constant::Constant;
+use super::names::{literal_name, type_name};
 use super::value::{Function, Operator, Step, Value};
+use crate::shown::shown;
 
 /// What a step leaves behind.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +66,7 @@ impl Number {
                 }
                 Step::Constant(literal) => {
                     let constant = Constant::of(literal)
-                        .ok_or_else(|| Error::invalid_input(format!("predicate: {literal:?} cannot be computed with; give a number")))?;
+                        .ok_or_else(|| Error::invalid_input(format!("predicate: {} cannot be computed with; give a number", literal_name(literal))))?;
                     (BoundStep::Constant(constant), of_constant(constant))
                 }
                 Step::Negate => (BoundStep::Negate, negated(taken(&mut stack)?)),
@@ -125,7 +127,7 @@ fn of_column(name: &str, data_type: &DataType) -> Result<Kind> {
         DataType::UInt32 => integer(0, u32::MAX.into()),
         DataType::UInt64 => integer(0, u64::MAX.into()),
         DataType::Float16 | DataType::Float32 | DataType::Float64 => Ok(Kind::Float),
-        other => Err(Error::invalid_input(format!("predicate: {name} is {other}; only numbers can be computed with"))),
+        other => Err(Error::invalid_input(format!("predicate: {} is {}; only numbers can be computed with", shown(name), type_name(other)))),
     }
 }
 

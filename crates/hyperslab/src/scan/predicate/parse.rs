@@ -12,7 +12,7 @@ use joined::{joined, negate, single_or};
 use super::constant::folded_step;
 use super::lex::{Word, error_at, words};
 use super::value::{Operator, Step, Value};
-use super::{Comparison, Literal, Predicate};
+use super::{Comparison, Lists, Literal, Predicate};
 
 /// Deepest nesting of parentheses, `not` and signs. JSON of what is nested as deeply can still be read.
 const DEPTH: u32 = 50;
@@ -30,8 +30,18 @@ const SUM: u8 = 8;
 const PRODUCT: u8 = 9;
 const POWER: u8 = 11;
 
-pub(super) fn parse(text: &str) -> Result<Predicate> {
-    let mut parser = Parser { text, words: words(text)?, next: 0, depth: DEPTH };
+/// Names behind `in`, where a list may stand.
+pub(super) fn list_names(text: &str) -> Result<Vec<String>> {
+    let words = words(text)?;
+    let pairs = words.iter().zip(words.iter().skip(1));
+    Ok(pairs.filter_map(|pair| match pair {
+        ((_, Word::Name { text: word, quoted: false }), (_, Word::Name { text, .. })) if word.eq_ignore_ascii_case("in") => Some(text.clone()),
+        _ => None,
+    }).collect())
+}
+
+pub(super) fn parse(text: &str, lists: &Lists) -> Result<Predicate> {
+    let mut parser = Parser { text, words: words(text)?, next: 0, depth: DEPTH, lists };
     if parser.words.is_empty() {
         return Err(Error::invalid_input("predicate: it is empty; write for example: lat > 60"));
     }
@@ -39,6 +49,7 @@ pub(super) fn parse(text: &str) -> Result<Predicate> {
     if parser.peek().is_some() {
         return Err(parser.error(match node {
             Node::Condition(_) => "expected `and`, `or` or the end",
+            Node::Value(_) if parser.is_name_with_blank() => "expected a comparison; a name with blanks stands in double quotes, here",
             Node::Value(_) => "expected a comparison, `in`, `between` or `is null`",
         }));
     }
@@ -67,6 +78,8 @@ struct Parser<'a> {
     words: Vec<(usize, Word)>,
     next: usize,
     depth: u32,
+    /// What names behind `in` stand for.
+    lists: &'a Lists,
 }
 
 impl Parser<'_> {
@@ -79,6 +92,11 @@ impl Parser<'_> {
     fn error_at_word(&self, word: usize, message: &str) -> Error {
         let end = self.text.chars().count();
         error_at(self.text, self.words.get(word).map_or(end, |(position, _)| *position), message)
+    }
+    /// Whether two names follow each other.
+    fn is_name_with_blank(&self) -> bool {
+        let is_name = |word: Option<&(usize, Word)>| matches!(word, Some((_, Word::Name { quoted: false, .. })));
+        is_name(self.words.get(self.next)) && self.next.checked_sub(1).is_some_and(|before| is_name(self.words.get(before)))
     }
     fn is_symbol(&self, symbol: &str) -> bool {
         matches!(self.peek(), Some(Word::Symbol(s)) if *s == symbol)
@@ -178,10 +196,11 @@ impl Parser<'_> {
             Operator::Power => self.deeper(|parser| parser.expression(strength))?,
             _ => self.expression(strength + 1)?,
         };
-        if let (Node::Condition(left), Operator::BitAnd | Operator::BitOr) = (&left, operator) {
-            let binary = if operator == Operator::BitAnd { Binary::And } else { Binary::Or };
-            return Ok(Node::Condition(joined(left.clone(), binary, self.condition(right)?)));
-        }
+        let left = match (left, operator) {
+            (Node::Condition(left), Operator::BitAnd) => return Ok(Node::Condition(joined(left, Binary::And, self.condition(right)?))),
+            (Node::Condition(left), Operator::BitOr) => return Ok(Node::Condition(joined(left, Binary::Or, self.condition(right)?))),
+            (left, _) => left,
+        };
         let (left, right) = (self.value(left, start)?, self.value(right, behind)?);
         self.step(vec![left, right], Step::Operator(operator), start).map(Node::Value)
     }
@@ -282,6 +301,10 @@ impl Parser<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(text: &str) -> Result<Predicate> {
+        super::parse(text, &[])
+    }
 
     fn same(a: &str, b: &str) {
         assert_eq!(parse(a).map_err(|e| e.to_string()), parse(b).map_err(|e| e.to_string()), "{a} | {b}");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use hyperslab_array::{Error, Result};
 use prost::Message;
 
-use super::{Comparison, Literal, Predicate};
+use super::{Comparison, List, Literal, Predicate};
 
 #[derive(Clone, PartialEq, Message)]
 struct ExtendedExpression {
@@ -180,7 +180,7 @@ impl Decoder {
                 Operand::Literal(literal) => Some(literal),
                 Operand::Column(_) => None,
             });
-            return Some(Predicate::In { column, literals: literals.collect::<Option<_>>()? });
+            return Some(Predicate::In { column, literals: List::literals(literals.collect::<Option<_>>()?) });
         }
         let (name, arguments) = self.call(expression)?;
         let all = || arguments.iter().map(|argument| self.exact(argument)).collect::<Option<Vec<_>>>();

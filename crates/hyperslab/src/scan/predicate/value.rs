@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Literal;
+use crate::suggest::suggestion;
 
 /// A number that is computed for each row: steps of a machine with a stack.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -152,12 +153,9 @@ impl Function {
     pub fn named(name: &str) -> Option<Self> {
         FUNCTIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, function)| *function)
     }
-    /// Names that are most like `name`.
+    /// `; nearest: …`, the names that are most like `name`.
     pub fn nearest(name: &str) -> String {
-        let mut names: Vec<&str> = FUNCTIONS.iter().map(|(known, _)| *known).collect();
-        names.sort_by_key(|known| crate::file::distance(known, name));
-        names.truncate(4);
-        names.join(", ")
+        suggestion(name, FUNCTIONS.iter().map(|(known, _)| *known), 4)
     }
     /// How many arguments it takes.
     pub fn arity(self) -> usize {

@@ -20,7 +20,7 @@ pub(super) fn is_of_column(bound: &Bound, name: &str) -> bool {
     match bound {
         Bound::And(parts) | Bound::Or(parts) | Bound::Xor(parts) => parts.iter().all(|part| is_of_column(part, name)),
         Bound::Not(part) => is_of_column(part, name),
-        Bound::IsNull(path) | Bound::Test(path, _) | Bound::Like(path, _) => this(path),
+        Bound::IsNull(path) | Bound::Test(path, _) | Bound::Like(path, _) | Bound::In(path, _) => this(path),
         Bound::Columns(left, _, right) => this(left) && this(right),
         Bound::Computed(number, _) => number.paths().all(this),
         Bound::Numbers(left, _, right) => left.paths().chain(right.paths()).all(this),
@@ -36,33 +36,30 @@ pub(super) fn value_set(bound: &Bound, key_type: KeyType) -> Option<ValueSet> {
 fn outcome(bound: &Bound, key_type: KeyType) -> Option<Outcome> {
     Some(match bound {
         Bound::And(parts) => {
-            let all = Outcome { values: ValueSet::all(key_type), null: Some(true) };
-            parts.iter().try_fold(all, |all, part| {
-                let part = outcome(part, key_type)?;
-                let null = match (all.null, part.null) {
-                    (Some(false), _) | (_, Some(false)) => Some(false),
-                    (Some(true), other) | (other, Some(true)) => other,
-                    (None, None) => None,
-                };
-                Some(Outcome { values: all.values.and(&part.values), null })
-            })?
+            let outcomes = parts.iter().map(|part| outcome(part, key_type)).collect::<Option<Vec<_>>>()?;
+            let null = match () {
+                () if outcomes.iter().any(|part| part.null == Some(false)) => Some(false),
+                () if outcomes.iter().all(|part| part.null == Some(true)) => Some(true),
+                () => None,
+            };
+            // What is in all is what is not outside of any.
+            let outside = ValueSet::any(key_type, outcomes.into_iter().map(|part| part.values.not()));
+            Outcome { values: outside.not(), null }
         }
         Bound::Or(parts) => {
-            let none = Outcome { values: ValueSet::none(key_type), null: Some(false) };
-            parts.iter().try_fold(none, |all, part| {
-                let part = outcome(part, key_type)?;
-                let null = match (all.null, part.null) {
-                    (Some(true), _) | (_, Some(true)) => Some(true),
-                    (Some(false), other) | (other, Some(false)) => other,
-                    (None, None) => None,
-                };
-                Some(Outcome { values: all.values.or(&part.values), null })
-            })?
+            let outcomes = parts.iter().map(|part| outcome(part, key_type)).collect::<Option<Vec<_>>>()?;
+            let null = match () {
+                () if outcomes.iter().any(|part| part.null == Some(true)) => Some(true),
+                () if outcomes.iter().all(|part| part.null == Some(false)) => Some(false),
+                () => None,
+            };
+            Outcome { values: ValueSet::any(key_type, outcomes.into_iter().map(|part| part.values)), null }
         }
         Bound::Not(part) => {
             let Outcome { values, null } = outcome(part, key_type)?;
             Outcome { values: values.not(), null: null.map(|null| !null) }
         }
+        Bound::In(_, set) => Outcome { values: set.value_set(key_type)?, null: None },
         Bound::IsNull(_) => Outcome { values: ValueSet::none(key_type), null: Some(true) },
         Bound::Test(_, test) => Outcome { values: tested(test, key_type)?, null: None },
         // Every number equals itself, and NaN does not: so Spark's order is said, where NaN is the largest.

@@ -103,6 +103,15 @@ pub struct KeyRange {
     pub exact: bool,
 }
 
+/// A place in the order of the keys: before the values with this key, or `None` after every value. The end of an
+/// interval that includes the greatest key of its type has no key of its own, so it is never `last + 1`.
+pub type Edge = Option<u64>;
+
+/// The edge after a key.
+pub fn after(key: u64) -> Edge {
+    key.checked_add(1)
+}
+
 /// What an index cost and saved, for `explain` and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Blocks {
@@ -134,10 +143,10 @@ pub trait ColumnIndex: Send + Sync {
     /// interval, `Exact` and `Bitmaps` not at all.
     fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Bounds>;
 
-    /// For each key, how many values (neither null nor NaN) lie below it: a histogram's counts are the
-    /// differences ([`KeyType::at_least`] makes keys of edges). `None` where the selection cuts blocks or a
+    /// For each edge, how many values (neither null nor NaN) lie below it: a histogram's counts are the
+    /// differences ([`KeyType::at_least`] makes edges of numbers). `None` if the selection cuts blocks or a
     /// block is damaged.
-    fn below(&self, selection: &Selection, keys: &[u64], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>>;
+    fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>>;
 
     /// The key of the value with this number in order, counted from 0 over the values that are neither null
     /// nor NaN: quantiles. `None` where the index alone does not tell.

@@ -126,16 +126,26 @@ impl ValueSet {
 
     /// The values of either.
     pub fn or(self, other: &Self) -> Self {
-        let mut all: Vec<(u64, u64)> = self.intervals.iter().chain(&other.intervals).copied().collect();
-        all.sort_unstable();
-        let mut intervals: Vec<(u64, u64)> = Vec::with_capacity(all.len());
-        for (first, last) in all {
-            match intervals.last_mut() {
+        Self::any(self.key_type, [self, other.clone()])
+    }
+
+    /// The values of any of them.
+    pub fn any(key_type: KeyType, sets: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = Self::none(key_type);
+        for set in sets {
+            all.intervals.extend(set.intervals);
+            all.nan |= set.nan;
+            all.null |= set.null;
+        }
+        all.intervals.sort_unstable();
+        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(all.intervals.len());
+        for (first, last) in all.intervals {
+            match merged.last_mut() {
                 Some((_, end)) if first <= end.saturating_add(1) => *end = last.max(*end),
-                _ => intervals.push((first, last)),
+                _ => merged.push((first, last)),
             }
         }
-        Self { key_type: self.key_type, intervals, nan: self.nan || other.nan, null: self.null || other.null }
+        Self { intervals: merged, nan: all.nan, null: all.null, key_type }
     }
 }
 

@@ -2,10 +2,18 @@
 
 use hyperslab_array::Result;
 
+use crate::shown::shown;
+
 use super::super::value::{Function, Operator, Step, Value};
 use super::super::{Comparison, Literal};
 use super::compared::{compare, null};
 use super::{Node, OR, Parser, negate};
+
+/// Functions of dates of other grammars.
+const DATES: [&str; 20] = [
+    "year", "month", "day", "hour", "minute", "second", "quarter", "week", "weekday", "dayofweek", "dayofmonth", "dayofyear", "date", "date_part",
+    "date_trunc", "datepart", "extract", "now", "strftime", "to_timestamp",
+];
 
 impl Parser<'_> {
     /// A function, whose name comes next: of numbers, or one that makes a condition.
@@ -41,7 +49,10 @@ impl Parser<'_> {
             }));
         }
         let Some(function) = Function::named(name) else {
-            let message = format!("there is no function {name:?} (nearest: {}), which is called", Function::nearest(name));
+            let message = match DATES.iter().any(|date| lower == *date) {
+                true => format!("there are no functions of dates: instead of {lower}, compare a time with texts, as in time >= '1990-01-01' and time < '1990-02-01',"),
+                false => format!("there is no function {:?}{}, which is called", shown(name), Function::nearest(name)),
+            };
             return Err(self.error_at_word(start, &message));
         };
         if arguments.len() != function.arity() {

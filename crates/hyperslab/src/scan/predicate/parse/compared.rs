@@ -4,8 +4,12 @@ use hyperslab_array::Result;
 
 use super::super::lex::Word;
 use super::super::value::Value;
-use super::super::{Comparison, Predicate};
+use super::super::{Comparison, List, Literal, Predicate};
+use crate::shown::shown;
 use super::{BIT_OR, MOST_COMPUTED, Node, Parser, negate, single_or};
+
+/// Constants of a list that are kept as they were written, at most.
+const MANY: usize = 64;
 
 impl Parser<'_> {
     /// What is tested of a value: a chain of comparisons, a list, a range, a pattern, whether it is there.
@@ -69,15 +73,44 @@ impl Parser<'_> {
 
     fn list(&mut self, left: Value, start: usize) -> Result<Predicate> {
         self.not_constant(&left, start)?;
+        let members = match self.named_list()? {
+            Some(list) => list,
+            None => self.written_list()?,
+        };
+        if let Some(column) = left.as_column() {
+            return Ok(Predicate::In { column: column.to_owned(), literals: members });
+        }
+        if members.len() > MOST_COMPUTED {
+            return Err(self.error_at_word(start, &format!("a list of more than {MOST_COMPUTED} constants beside something that is computed")));
+        }
+        let tests = members.iter().map(|member| compare(left.clone(), Comparison::Equal, Value::constant(member)));
+        Ok(single_or(tests.collect(), Predicate::Or))
+    }
+
+    /// The list that a name stands for, if a name comes next.
+    fn named_list(&mut self) -> Result<Option<List>> {
+        let Some(Word::Name { text, .. }) = self.peek() else { return Ok(None) };
+        let Some((_, list)) = self.lists.iter().find(|(name, _)| name == text) else {
+            return Err(self.error(&format!("expected `(` or the name of a list; give {:?} in `variables`, it is named", shown(text))));
+        };
+        self.next += 1;
+        Ok(Some(list.clone()))
+    }
+
+    fn written_list(&mut self) -> Result<List> {
         if !self.symbol("(") {
-            return Err(self.error("expected `(`"));
+            return Err(self.error("expected `(` or the name of a list"));
         }
         let mut members = Vec::new();
         loop {
             let place = self.next;
-            let member = self.side()?;
-            let literal = member.as_constant().cloned().ok_or_else(|| self.error_at_word(place, "expected a constant"))?;
-            members.push(literal);
+            match self.number_alone() {
+                Some(number) => members.push(Literal::Number(number)),
+                None => {
+                    let member = self.side()?;
+                    members.push(member.as_constant().cloned().ok_or_else(|| self.error_at_word(place, "expected a constant"))?);
+                }
+            }
             if !self.symbol(",") {
                 break;
             }
@@ -85,14 +118,23 @@ impl Parser<'_> {
         if !self.symbol(")") {
             return Err(self.error("expected `,` or `)`"));
         }
-        if let Some(column) = left.as_column() {
-            return Ok(Predicate::In { column: column.to_owned(), literals: members });
-        }
-        if members.len() > MOST_COMPUTED {
-            return Err(self.error_at_word(start, &format!("a list of more than {MOST_COMPUTED} constants beside something that is computed")));
-        }
-        let tests = members.into_iter().map(|member| compare(left.clone(), Comparison::Equal, Value::constant(member)));
-        Ok(single_or(tests.collect(), Predicate::Or))
+        let integer = |literal: &Literal| match literal {
+            Literal::Number(text) => text.parse::<i64>().ok().map(i128::from),
+            _ => None,
+        };
+        // Many are kept in less room than their texts take.
+        let integers = (members.len() > MANY).then(|| members.iter().map(integer).collect::<Option<Vec<_>>>()).flatten();
+        Ok(integers.map_or_else(|| List::literals(members), List::integers))
+    }
+
+    /// A number, with or without a sign, that is a whole member of a list.
+    fn number_alone(&mut self) -> Option<String> {
+        let sign = usize::from(self.is_symbol("-"));
+        let ends = matches!(self.words.get(self.next + sign + 1), Some((_, Word::Symbol("," | ")"))));
+        let Some((_, Word::Number(number))) = self.words.get_mut(self.next + sign).filter(|_| ends) else { return None };
+        self.next += sign + 1;
+        let number = std::mem::take(number);
+        Some(if sign == 1 { format!("-{number}") } else { number })
     }
 
     /// `1 < x <= 3` is `1 < x and x <= 3`.

@@ -26,7 +26,8 @@ final class ReadOptions {
       Arrays.asList(
           "path", "paths", "dataset", "layout", "where", "decode", "partitions", "targetpartitionbytes", "batchrows",
           "recursivefilelookup", "pathglobfilter", "nonconforming", "ignorecorruptfiles", "ignoremissingfiles",
-          "links", "missingsources", "format", "limits", "readthreads", "sumfloats", "filecolumns");
+          "links", "missingsources", "format", "limits", "readthreads", "sumfloats", "filecolumns",
+          "indexfolder");
 
   /** {@code limits.heap_bytes} is one of {@code limits}. */
   private static final String LIMIT = "limits.";
@@ -168,6 +169,9 @@ final class ReadOptions {
     }
     if (text("format") != null) {
       session.put("format", text("format"));
+    }
+    if (text("indexfolder") != null) {
+      session.put("indexFolder", text("indexfolder"));
     }
     if (text("limits") != null) {
       try {

@@ -1,0 +1,33 @@
+"""Unclosed: a warning when what is being written is dropped, or the process ends, before it was closed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+import weakref
+from typing import Any
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+class UnclosedWarning(ResourceWarning):
+    """A file, task or parallel write was dropped before its end: nothing of it is kept."""
+
+
+# Python ignores a ResourceWarning by default, and this one says that values are lost. Options of the command line go first.
+if not sys.warnoptions:
+    warnings.filterwarnings("always", category=UnclosedWarning)
+
+
+def watch(owner: Any, message: str) -> weakref.finalize[Any, Any]:
+    """Warns when `owner` is dropped, or the interpreter ends, unless what this returns is detached before."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
+        frame = frame.f_back
+    return weakref.finalize(owner, _warn, message, frame.f_code.co_filename, frame.f_lineno, os.getpid())
+
+
+def _warn(message: str, filename: str, line: int, process: int) -> None:
+    if process == os.getpid():  # a forked child has nothing to lose
+        warnings.warn_explicit(message, UnclosedWarning, filename, line)

@@ -1,0 +1,107 @@
+//! Exit: scans that are under way are cancelled when the interpreter ends, so that no thread of Arrow's waits for one.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use hyperslab::Cancellation;
+use pyo3::prelude::*;
+
+/// How long the end of the interpreter waits for calls on threads that Python does not know.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+/// For a thread that has heard of its cancellation to leave the interpreter.
+const GRACE: Duration = Duration::from_millis(20);
+const POLL: Duration = Duration::from_millis(1);
+/// A forked child may find the lock taken by a thread that it does not have.
+const MAX_TRIES: u32 = 10_000;
+
+#[derive(Clone)]
+struct Scan {
+    cancellation: Cancellation,
+    /// Python's name of the thread that is inside of a call, 0 without one.
+    caller: Arc<AtomicU64>,
+    process: u32,
+}
+
+static SCANS: Mutex<BTreeMap<u64, Scan>> = Mutex::new(BTreeMap::new());
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+fn scans() -> Option<MutexGuard<'static, BTreeMap<u64, Scan>>> {
+    for _ in 0..MAX_TRIES {
+        match SCANS.try_lock() {
+            Ok(scans) => return Some(scans),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    None
+}
+
+/// A scan that is cancelled when the interpreter ends, as long as this lives.
+pub(crate) struct Registered {
+    number: u64,
+    scan: Scan,
+}
+
+impl Registered {
+    pub fn new(cancellation: Cancellation) -> Self {
+        let scan = Scan { cancellation, caller: Arc::default(), process: std::process::id() };
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        if let Some(mut scans) = scans() {
+            scans.insert(number, scan.clone());
+        }
+        Self { number, scan }
+    }
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.scan.cancellation
+    }
+    /// Until this is dropped, a thread of Python's (or one that is attached to it) waits for the scan.
+    pub fn called(&self, py: Python<'_>) -> PyResult<Called> {
+        let thread: u64 = py.import("_thread")?.call_method0("get_ident")?.extract()?;
+        self.scan.caller.store(thread, Ordering::Release);
+        Ok(Called(self.scan.caller.clone()))
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        if let Some(mut scans) = scans() {
+            scans.remove(&self.number);
+        }
+    }
+}
+
+/// A call that waits for a scan.
+pub(crate) struct Called(Arc<AtomicU64>);
+
+impl Drop for Called {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// Cancels what is being read, but not on threads that Python knows: a daemon thread is to end without an error of ours.
+#[pyfunction]
+pub(crate) fn stop_scans(py: Python<'_>) -> PyResult<()> {
+    let mut known = HashSet::new();
+    for thread in py.import("threading")?.call_method0("enumerate")?.try_iter()? {
+        known.extend(thread?.getattr("ident")?.extract::<Option<u64>>()?);
+    }
+    let here = std::process::id();
+    let open: Vec<Scan> = scans().map(|scans| scans.values().filter(|scan| scan.process == here).cloned().collect()).unwrap_or_default();
+    let foreign: Vec<Scan> = open.into_iter().filter(|scan| !known.contains(&scan.caller.load(Ordering::Acquire))).collect();
+    let is_called = |scan: &Scan| scan.caller.load(Ordering::Acquire) != 0;
+    let any_called = foreign.iter().any(is_called);
+    foreign.iter().for_each(|scan| scan.cancellation.cancel());
+    if any_called {
+        py.detach(|| {
+            let since = Instant::now();
+            while foreign.iter().any(is_called) && since.elapsed() < MAX_WAIT {
+                std::thread::sleep(POLL);
+            }
+            std::thread::sleep(GRACE);
+        });
+    }
+    Ok(())
+}

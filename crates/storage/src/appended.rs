@@ -1,0 +1,155 @@
+//! Appending to a file that other programs may be writing, with locks or without: never over bytes that are there, and
+//! without cutting any off.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::Path;
+
+use hyperslab_array::{Error, ErrorKind, Result};
+
+use crate::local::modified;
+
+/// Name of the attribute of a file that says that something was appended to it.
+const MARK: &str = "user.hyperslab.appended";
+
+/// The end of a file. Holds an exclusive lock on systems that have locks: who takes locks does not write meanwhile. The
+/// kernel puts each write at the end of the file, so what others append without locks is never overwritten.
+#[derive(Debug)]
+pub struct Appended {
+    file: File,
+    /// Where the file ends, if nobody else has written to it.
+    end: u64,
+    name: String,
+}
+
+impl Appended {
+    /// Opens the file at `path`; `Conflict` while another program has it open and locked.
+    pub fn open(path: &Path) -> Result<Self> {
+        let name = path.display().to_string();
+        let open = || {
+            let file = OpenOptions::new().read(true).append(true).open(path)?;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Err(Error::new(ErrorKind::Conflict, "the file is open elsewhere: its end cannot be changed")),
+                // File systems without locks: nothing that is there is changed anyway.
+                Ok(()) | Err(TryLockError::Error(_)) => {}
+            }
+            let metadata = file.metadata()?;
+            if !metadata.is_file() {
+                return Err(Error::invalid_input("this is not a regular file"));
+            }
+            Ok((metadata.len(), file))
+        };
+        let (end, file) = open().map_err(|error| error.in_file(&name))?;
+        Ok(Self { file, end, name })
+    }
+
+    fn failed(&self, error: std::io::Error, doing: &str) -> Error {
+        Error::new(ErrorKind::Io, format!("{doing}: {error}")).in_file(&self.name)
+    }
+
+    fn changed(&self) -> Error {
+        Error::new(ErrorKind::Conflict, "another program is writing to the file: try again when it is done").in_file(&self.name)
+    }
+
+    /// Where the next bytes go.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Sees that there is room for so many bytes, before the file is changed.
+    pub fn reserve(&self, bytes: u64) -> Result<()> {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        if limit.is_some_and(|limit| self.end.saturating_add(bytes) > limit) {
+            return Err(Error::new(ErrorKind::Io, "no room: the file would exceed the size that files of this process may have").in_file(&self.name));
+        }
+        use rustix::io::Errno;
+        match rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::KEEP_SIZE, self.end, bytes.max(1)) {
+            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(self.failed(error.into(), "no room")),
+            // Others cannot tell.
+            _ => Ok(()),
+        }
+    }
+
+    /// When the file was changed last; `Conflict` if it does not end where we have ended it.
+    pub fn modified_nanoseconds(&self) -> Result<u64> {
+        let metadata = self.file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?;
+        if metadata.len() != self.end {
+            return Err(self.changed());
+        }
+        modified(&metadata).ok_or_else(|| self.failed(std::io::Error::other("its time of change is not known"), "cannot append"))
+    }
+
+    /// Appends; `Conflict` if another program has appended, too.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.modified_nanoseconds()?;
+        (&self.file).write_all(bytes).map_err(|error| self.failed(error, "cannot append"))?;
+        self.end += bytes.len() as u64;
+        self.modified_nanoseconds().map(|_| ())
+    }
+
+    /// Appends zeros up to a multiple of `width`, a power of two up to 4096.
+    pub fn align(&mut self, width: u64) -> Result<()> {
+        let missing = self.end.next_multiple_of(width.clamp(1, 4096)) - self.end;
+        let zeros = [0; 4096];
+        match usize::try_from(missing).ok().and_then(|missing| zeros.get(..missing)) {
+            Some([]) | None => Ok(()),
+            Some(zeros) => self.write(zeros),
+        }
+    }
+
+    /// Waits until what was appended is on the disk.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_all().map_err(|error| self.failed(error, "cannot sync"))
+    }
+
+    /// Marks the file as one that something was appended to. Best effort: not every file system has such marks.
+    pub fn mark(&self) {
+        let _ = rustix::fs::fsetxattr(&self.file, MARK, b"1", rustix::fs::XattrFlags::empty());
+    }
+
+    /// Cuts off what lies after `end`, and the mark. For cleaning alone: the lock is held, and the file has not changed
+    /// since it was opened.
+    pub fn cut(&mut self, end: u64) -> Result<()> {
+        self.modified_nanoseconds()?;
+        self.file.set_len(end).map_err(|error| self.failed(error, "cannot cut"))?;
+        self.end = end;
+        let _ = rustix::fs::fremovexattr(&self.file, MARK);
+        self.sync()
+    }
+}
+
+/// Whether something was appended to the file at `path` ([`Appended::mark`]), as far as its file system tells.
+pub fn is_marked(path: &Path) -> bool {
+    let mut value = [0; 8];
+    rustix::fs::getxattr(path, MARK, &mut value).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn nothing_that_is_there_is_overwritten() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"abc")?;
+        let mut end = Appended::open(&path)?;
+        assert!(matches!(Appended::open(&path), Err(error) if error.kind() == ErrorKind::Conflict));
+        end.write(b"de")?;
+        end.align(8)?;
+        assert_eq!((std::fs::read(&path)?.as_slice(), end.end()), (b"abcde\0\0\0".as_slice(), 8));
+        // A program without locks.
+        std::os::unix::fs::FileExt::write_all_at(&OpenOptions::new().write(true).open(&path)?, b"other", 8)?;
+        assert!(matches!(end.write(b"f"), Err(error) if error.kind() == ErrorKind::Conflict));
+        assert!(matches!(end.cut(3), Err(error) if error.kind() == ErrorKind::Conflict));
+        assert_eq!(std::fs::read(&path)?, b"abcde\0\0\0other");
+        Ok(())
+    }
+}

@@ -1,0 +1,294 @@
+"""The end of a process: scans that were not read to their end, signals, part files, and files that were not closed."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pickle
+import pty
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+import hyperslab as hs
+
+COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
+PATIENCE = 60
+"""Seconds that a process may take to end; one that hangs takes forever."""
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """250 million values that were never written: the file is small, a scan of it long."""
+    path = tmp_path_factory.mktemp("exit") / "long.h5"
+    with h5py.File(path, "w") as f:
+        f.create_dataset("z", (1000, 500, 500), "f8", chunks=(10, 500, 500), fillvalue=1.5)
+    return str(path)
+
+
+def python(script: str, *words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs a script to its end; the test fails if there is none."""
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(script), *words], capture_output=True, text=True, timeout=PATIENCE, **options)  # type: ignore[call-overload, no-any-return]
+
+
+UNFINISHED = {
+    "sql": "hs.sql('select * from z limit 5', sys.argv[1]).fetchall()",
+    "sql kept": "kept = hs.sql('select * from z', sys.argv[1]); kept.limit(5).fetchall()",
+    "exists": "hs.sql('select exists(select * from z where z > 1)', sys.argv[1]).fetchall()",
+    "duckdb": "import duckdb; d = table.dataset(); duckdb.sql('select * from d limit 5').fetchall()",
+    "duckdb of a table": "import duckdb; t = table; duckdb.sql('select * from t limit 5').fetchall()",
+    "polars": "import polars; polars.scan_pyarrow_dataset(table.dataset()).head(5).collect()",
+    "head": "table.dataset().head(5)",
+    "head of an expression": "import pyarrow.compute as pc; hs.open(sys.argv[1]).table('/z', where=pc.field('z') > 1).head(5)",
+    "reader": "reader = table.dataset().scanner().to_reader(); reader.read_next_batch()",
+    "batches": "batches = table.dataset().to_batches(); next(iter(batches))",
+    "stream": "import pyarrow as pa; reader = pa.RecordBatchReader.from_stream(table); reader.read_next_batch()",
+    "nothing passes": "batches = table.dataset().to_batches(filter=__import__('pyarrow').compute.field('z') > 2); import threading, time; "
+                      "threading.Thread(target=lambda: next(iter(batches), None), daemon=True).start(); time.sleep(0.3)",
+    "batches given to Arrow": "import pyarrow.dataset as ds; ds.Scanner.from_batches(table.batches()).head(5)",
+}
+
+
+@pytest.mark.parametrize("end", ["", "; sys.exit(0)", "; 1 / 0"], ids=["falls off", "sys.exit", "exception"])
+@pytest.mark.parametrize("form", UNFINISHED)
+def test_a_process_ends_after_a_scan_that_was_not_read_to_its_end(long: str, form: str, end: str) -> None:
+    for _ in range(3 if end == "" else 1):
+        done = python(f"import sys, hyperslab as hs; table = hs.open(sys.argv[1]).table('/z'); {UNFINISHED[form]}; print('read', flush=True){end}", long)
+        assert done.stdout == "read\n", done.stderr
+        assert done.returncode == (1 if "1 / 0" in end else 0), done.stderr
+        assert "1 / 0" in end or done.stderr == ""
+
+
+def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str) -> None:
+    for scan in ("hs.sql('select sum(z + 1) from z', sys.argv[1]).fetchall()", "table.to_arrow()", "table.count()",
+                 "hs.query(sys.argv[1], '/', 'z > 2').count()", "[batch for batch in table.batches()]"):
+        done = python(f"""
+            import sys, threading, time, hyperslab as hs
+            table = hs.open(sys.argv[1]).table('/z', where='z > 2')
+            threading.Thread(target=lambda: {scan}, daemon=True).start()
+            time.sleep(0.5)
+        """, long)
+        assert done.returncode == 0, (scan, done.stderr)
+
+
+def test_a_forked_child_ends_after_an_unfinished_scan(long: str) -> None:
+    done = python("""
+        import os, sys, hyperslab as hs
+        table = hs.open(sys.argv[1]).table('/z')
+        next(iter(table.dataset().to_batches()))
+        child = os.fork()
+        if child == 0:
+            reader = table.batches()
+            reader.read_next_batch()
+            sys.exit(7)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """, long)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
+
+
+def test_scans_that_are_dropped_give_their_memory_back(long: str) -> None:
+    done = python("""
+        import resource, sys, hyperslab as hs
+        table = hs.open(sys.argv[1]).table('/z')
+        peaks = []
+        for part in range(3):
+            for _ in range(8):
+                table.dataset().head(5)
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+        print(peaks[-1] - peaks[0])
+    """, long)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 400, f"16 dropped scans keep {done.stdout} MiB"
+
+
+def test_errors_of_a_scan_keep_their_class_on_their_way_through_arrow(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", data=np.arange(4000.0), chunks=(1000,), compression="gzip")
+        place = f["x"].id.get_chunk_info(2)
+    with open(tmp_path / "a.h5", "r+b") as file:
+        file.seek(place.byte_offset)
+        file.write(b"\xff" * place.size)
+    dataset = hs.open(tmp_path / "a.h5").table("/x").dataset()
+    with pytest.raises(hs.CorruptError):
+        dataset.to_table()
+    with pytest.raises(hs.CorruptError):
+        list(dataset.to_batches())
+    with pytest.raises(hs.CorruptError):
+        dataset.count_rows(filter=__import__("pyarrow").compute.field("x") > 3)
+
+
+def start(*words: str, **options: object) -> subprocess.Popen[str]:
+    return subprocess.Popen([COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def wait_for_handlers(process: subprocess.Popen[str]) -> None:
+    """Waits until the command handles signals: before, while Python starts, it ends by them as any process."""
+    since = time.monotonic()
+    while time.monotonic() - since < PATIENCE and process.poll() is None:
+        caught = next(line for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith("SigCgt"))
+        if int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1:
+            break
+        time.sleep(0.05)
+    time.sleep(2)
+
+
+SLOW = "select dim_0, count(distinct z + dim_1), stddev(z) from z group by dim_0 order by dim_0"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [["sql", "LONG", SLOW], ["sql", "LONG", SLOW, "-o", "out.parquet"], ["export", "LONG", "/z", "out.parquet"],
+                                     ["export", "LONG", "/z", "out.csv", "--where", "z > 2"], ["query", "LONG", "/", "z > 1", "-o", "out.arrow"],
+                                     ["query", "LONG", "/", "z > 2"], ["index", "COPY", "/z", "--level", "X"]],
+                         ids=["sql", "sql -o", "export", "export where", "query -o", "query", "index"])
+def test_a_signal_ends_a_command_at_once_and_leaves_nothing(tmp_path: pathlib.Path, long: str, command: list[str], number: signal.Signals) -> None:
+    copy = tmp_path / "copy.h5"
+    copy.write_bytes(pathlib.Path(long).read_bytes())
+    process = start(*(long if word == "LONG" else str(copy) if word == "COPY" else word for word in command), cwd=tmp_path)
+    try:
+        wait_for_handlers(process)
+        assert process.poll() is None, process.communicate()
+        process.send_signal(number)
+        since = time.monotonic()
+        out, errors = process.communicate(timeout=PATIENCE)
+        seconds = time.monotonic() - since
+    finally:
+        process.kill()
+    assert process.returncode == 128 + number
+    assert (out, errors) == ("", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["copy.h5"]
+    assert seconds < 5, f"{seconds:.1f} s, where the query takes far longer"
+
+
+def test_control_c_interrupts_a_query_in_python(long: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent("""
+        import sys, time, hyperslab as hs
+        relation = hs.sql(sys.argv[2], sys.argv[1])
+        print("ready", flush=True)
+        try:
+            relation.fetchall()
+        except BaseException as error:
+            print(type(error).__name__, flush=True)
+    """), long, SLOW], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        since = time.monotonic()
+        assert process.communicate(timeout=PATIENCE)[0] == "KeyboardInterrupt\n"
+        assert time.monotonic() - since < 5
+    finally:
+        process.kill()
+
+
+def test_control_c_on_a_terminal_shows_the_cursor_again(long: str) -> None:
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([COMMAND, "sql", long, SLOW], stdin=follower, stdout=follower, stderr=follower, start_new_session=True)
+    os.close(follower)
+    try:
+        wait_for_handlers(process)  # type: ignore[arg-type]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        shown = b""
+        while True:
+            try:
+                more = os.read(leader, 4096)
+            except OSError:
+                break
+            if not more:
+                break
+            shown += more
+    finally:
+        process.kill()
+        os.close(leader)
+    assert b"Traceback" not in shown
+    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l"), "the progress has hidden the cursor"
+
+
+def test_a_closed_pipe_ends_a_command_as_any_other(long: str) -> None:
+    process = start("head", long, "/z", "--json", "-n", "200000")
+    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout.readline().startswith("{")
+    process.stdout.close()
+    assert process.wait(PATIENCE) == -signal.SIGPIPE
+    assert process.stderr.read() == ""
+
+
+def test_a_part_file_has_a_name_that_nobody_can_guess(tmp_path: pathlib.Path) -> None:
+    from hyperslab.stopping import complete
+
+    out, seen = str(tmp_path / "a.csv"), []
+    for _ in range(2):
+        with complete(out) as part:
+            seen.append(os.path.basename(part))
+            assert os.path.dirname(part) == str(tmp_path) and part.endswith(".csv") and not os.path.exists(out)
+            pathlib.Path(part).write_text("done")
+        assert pathlib.Path(out).read_text() == "done"
+        os.remove(out)
+    assert seen[0] != seen[1] and all(str(os.getpid()) != name.split(".")[2] for name in seen)
+    with pytest.raises(RuntimeError), complete(out) as part:
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError, match="there is no folder"), complete(str(tmp_path / "none" / "a.csv")):
+        pass
+
+
+UNCLOSED = {
+    "create": ("f = hs.create(sys.argv[1]); f['x'] = [1]", "was not closed"),
+    "create_netcdf": ("f = hs.create_netcdf(sys.argv[1]); f.create_dimension('x', 3)", "was not closed"),
+    "task": ("plan = hs.WritePlan(sys.argv[1]); task = plan.task(0); task['x'] = [1]", "was not finished"),
+    "task in with": ("plan = hs.WritePlan(sys.argv[1])\nwith plan.task(0) as task: task['x'] = [1]", "was not finished"),
+    "plan": ("plan = hs.WritePlan(sys.argv[1])\nwith plan.task(0) as task:\n task['x'] = [1]; task.finish()", "was not committed"),
+}
+
+
+@pytest.mark.parametrize("end", ["", "\nf = task = plan = None; import gc; gc.collect(); print('dropped', flush=True)"], ids=["at exit", "dropped"])
+@pytest.mark.parametrize("form", UNCLOSED)
+def test_what_was_not_closed_is_said(tmp_path: pathlib.Path, form: str, end: str) -> None:
+    script, words = UNCLOSED[form]
+    done = subprocess.run([sys.executable, "-c", f"import sys, hyperslab as hs\n{script}{end}", tmp_path / "lost.h5"], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0
+    assert "UnclosedWarning" in done.stderr and f"{tmp_path / 'lost.h5'}'" in done.stderr and words in done.stderr
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+    assert not (tmp_path / "lost.h5").exists()
+
+
+def test_what_was_closed_or_given_up_is_not_said(tmp_path: pathlib.Path) -> None:
+    done = python("""
+        import os, sys, hyperslab as hs
+        os.chdir(sys.argv[1])
+        with hs.create("a.h5") as f:
+            f["x"] = [1]
+        f = hs.create("b.h5"); f.close()
+        f = hs.create("c.h5"); f.abort()
+        with hs.create_netcdf("d.nc") as f:
+            f.create_dimension("x", 3)
+        plan = hs.WritePlan("e.h5")
+        with plan.task(0) as task:
+            task["x"] = [1]
+            plan.commit([task.finish()])
+        plan = hs.WritePlan("f.h5")
+        with plan.task(0) as task:
+            task.abort()
+        plan.abort()
+        handed = bytes(plan)
+        child_file = hs.create("g.h5")
+        if os.fork() == 0:
+            sys.exit(0)
+        os.wait()
+        child_file.close()
+    """, str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert issubclass(hs.UnclosedWarning, ResourceWarning)
+
+
+def test_errors_travel_by_pickle_with_their_number() -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        hs.open("none.h5")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), again.errno, again.filename, str(again)) == (type(caught.value), 2, "none.h5", str(caught.value))
