@@ -18,7 +18,7 @@ use super::plan::column_of;
 use super::rows::each_run;
 use super::segment::{BATCH_BLOCKS, Row, SegmentWriter};
 use super::source::{self, Stamp};
-use super::sweep::segment_name;
+use super::sweep::{self, segment_name};
 use super::table::Table;
 use crate::columns::Column;
 use crate::scan::pruner::Level;
@@ -116,9 +116,9 @@ impl IndexFragment {
 }
 
 impl IndexTask {
-    /// Removes the folder of an index that was not built, if nothing is in it; best effort.
+    /// Removes the folder of an index that was not built, if there is no other index in it; best effort.
     pub(super) fn discard(&self) {
-        let _ = std::fs::remove_dir(&self.folder);
+        sweep::remove_unbuilt(&self.folder);
     }
 
     #[expect(clippy::too_many_arguments, reason = "one for each field")]

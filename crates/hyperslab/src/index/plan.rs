@@ -177,10 +177,15 @@ impl IndexPlan {
                 Some(file) => task.run_on(file, cancellation, progress),
                 None => task.run(session, cancellation, progress),
             };
-            fragments.push(built.inspect_err(|_| {
-                fragments.iter().for_each(IndexFragment::discard);
-                self.tasks.iter().for_each(IndexTask::discard);
-            })?);
+            match built {
+                Ok(fragment) => fragments.push(fragment),
+                Err(error) => {
+                    drop(building);
+                    fragments.iter().for_each(IndexFragment::discard);
+                    self.tasks.iter().for_each(IndexTask::discard);
+                    return Err(error);
+                }
+            }
         }
         let count = commit(&fragments)?;
         drop(building);
