@@ -165,6 +165,29 @@ def test_a_signal_ends_a_command_at_once_and_leaves_nothing(tmp_path: pathlib.Pa
     assert seconds < 5, f"{seconds:.1f} s, where the query takes far longer"
 
 
+@pytest.mark.parametrize("place", ["time.sleep(50)", "try: time.sleep(50)\n    finally: time.sleep(50)"], ids=["at work", "in its cleanup"])
+def test_a_signal_does_not_wait_for_what_takes_its_time(tmp_path: pathlib.Path, place: str) -> None:
+    """As DuckDB, which has heard of the signal and waits for its threads; `careful` work is waited for."""
+    script = f"import sys, time\nfrom hyperslab.stopping import complete, stoppable\nwith stoppable(), complete(sys.argv[1]):\n    {place}"
+    process = subprocess.Popen([sys.executable, "-c", script, tmp_path / "a.csv"], text=True)
+    try:
+        wait_for_handlers(process)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 128 + signal.SIGTERM
+    finally:
+        process.kill()
+    assert list(tmp_path.iterdir()) == []
+    careful = "with careful():\n        try: time.sleep(50)\n        finally: time.sleep(1); print('cleaned', flush=True)"
+    script = f"import time\nfrom hyperslab.stopping import careful, stoppable\nwith stoppable():\n    {careful}"
+    process = subprocess.Popen([sys.executable, "-c", script], text=True, stdout=subprocess.PIPE)
+    try:
+        wait_for_handlers(process)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=20)[0] == "cleaned\n" and process.returncode == 128 + signal.SIGINT
+    finally:
+        process.kill()
+
+
 def test_control_c_interrupts_a_query_in_python(long: str) -> None:
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent("""
         import sys, time, hyperslab as hs

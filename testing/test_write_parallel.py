@@ -146,7 +146,7 @@ def test_a_container_can_be_moved(tmp_path: pathlib.Path) -> None:
     (lambda t, n: t.create_dataset("x", (9 + n,), "f4"), r"shapes \[9\] and \[10\]"),
     (lambda t, n: t.create_dataset("x", (9,), "f4", fillvalue=n), "fill"),
     (lambda t, n: t.create_dataset("x", (0,), "f4", rows=True) if n else t.create_dataset("x", (0,), "f4"), "shapes"),
-    (lambda t, n: t.create_group("x") if n else t.create_dataset("x", (9,), "f4"), "task 0 defined a Dataset, task 1 a Group"),
+    (lambda t, n: t.create_group("x") if n else t.create_dataset("x", (9,), "f4"), "task 0 defined a dataset, task 1 a group"),
     (lambda t, n: t.create_group("x").attrs.create("a", n), "attribute \"a\""),
     (lambda t, n: t.create_dataset("x", data=n), "different values"),
     (lambda t, n: t.create_dataset("x", (9, 9), "f4").__setitem__(np.s_[n:n + 2, 3:5], 1), r"both wrote the \[1, 2\] elements from \[1, 3\] on"),

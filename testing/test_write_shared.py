@@ -239,14 +239,14 @@ def test_tidying_removes_what_was_killed_and_nothing_else(tmp_path: pathlib.Path
         os.utime(place, (0, 0))
     os.utime(tmp_path / "out.h5.d" / dead.id, (0, 0))
     write(young, 0, expected)
-    assert hs.tidy(path) == hs.Tidied([dead.id], [young.id])
-    assert hs.tidy(path, hours=0) == hs.Tidied([young.id], [])
+    assert hs.tidy(path) == hs.Tidied([dead.id], [young.id], [])
+    assert hs.tidy(path, hours=0) == hs.Tidied([young.id], [], [])
     assert tree(tmp_path) == kept
     equal(path, expected)
     alone = tmp_path / "alone.h5"
     write(hs.WritePlan(alone), 0, {})
     assert len(hs.tidy(alone, hours=0).removed) == 1 and tree(tmp_path) == kept
-    assert hs.tidy(tmp_path / "nowhere.h5") == hs.Tidied([], [])
+    assert hs.tidy(tmp_path / "nowhere.h5") == hs.Tidied([], [], [])
 
 
 def test_a_fragment_of_another_layout_is_refused(tmp_path: pathlib.Path) -> None:

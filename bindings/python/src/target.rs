@@ -29,7 +29,8 @@ pub(crate) trait Target: Send {
     /// Whether the order of an object's attributes and members is recorded.
     fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()>;
     fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
-    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()>;
+    /// Writes all of the elements of a box, or parts of each: offsets and lengths in bytes.
+    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()>;
     /// What a dataset is, and the part of it that may be written where that is not all.
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)>;
     /// Whether its end has nothing to wait for.
@@ -79,8 +80,8 @@ impl Target for Subfile {
         Subfile::grow(self, path, shape)
     }
 
-    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
-        Subfile::write(self, path, region, bytes, resolve)
+    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
+        Subfile::write_parts(self, path, region, bytes, parts, resolve)
     }
 
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)> {
@@ -123,8 +124,8 @@ impl Target for Task {
         Task::grow(self, path, shape)
     }
 
-    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
-        Task::write(self, path, region, bytes, resolve)
+    fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
+        Task::write_parts(self, path, region, bytes, parts, resolve)
     }
 
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)> {

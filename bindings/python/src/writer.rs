@@ -90,15 +90,19 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 
 #[pymethods]
 impl Writer {
-    /// Begins the file that will be called `path`; whether it records the order of creation.
+    /// Begins the file that will be called `path`; whether it records the order of creation, and whether its end waits for
+    /// the disk.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false))]
-    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true))]
+    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool) -> PyResult<Self> {
         let begun = run(py, move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
             let mut file = Subfile::create(&path, alignment, &session)?;
             if track_order {
                 file.track_order();
+            }
+            if !durable {
+                file.without_sync();
             }
             Ok(file)
         });
@@ -191,11 +195,12 @@ impl Writer {
     }
 
     /// Writes the `length` bytes of memory at `address`: the elements of a box, row-major, as they will lie in
-    /// the file, `step` apart; variable-length elements hold their length, 1, and the number of their value in `heap`.
+    /// the file, `step` apart; variable-length elements hold their length, 1, and the number of their value in `heap`. Of `parts`, offset
+    /// and length in bytes, only these parts of each element are written.
     ///
     /// Callers (only `hyperslab.writing`) hold an array that owns that memory, contiguous, until this returns.
     #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
-    #[pyo3(signature = (path, start, count, address, length, heap, step=None))]
+    #[pyo3(signature = (path, start, count, address, length, heap, step=None, parts=None))]
     fn write(
         &self,
         py: Python<'_>,
@@ -206,6 +211,7 @@ impl Writer {
         length: usize,
         heap: Vec<Vec<u8>>,
         step: Option<Vec<u64>>,
+        parts: Option<Vec<(usize, usize)>>,
     ) -> PyResult<()> {
         let shared = self.0.clone();
         let work = move || {
@@ -220,8 +226,8 @@ impl Writer {
             let resolve = |reference| of_list(&heap, reference);
             let region = Region { start, count };
             locked(&shared, |target| match &step {
-                None => target.write(&path, &region, values, &resolve),
-                Some(step) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, &resolve)),
+                None => target.write(&path, &region, values, parts.as_deref(), &resolve),
+                Some(step) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, parts.as_deref(), &resolve)),
             })
         };
         if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) }
@@ -266,7 +272,7 @@ impl Writer {
                 row.and_then(value).ok_or_else(|| Error::internal("a row of text that is not there"))
             };
             let region = Region { start: vec![first], count: vec![count as u64] };
-            locked(&shared, |target| target.write(&path, &region, &elements, &resolve))
+            locked(&shared, |target| target.write(&path, &region, &elements, None, &resolve))
         })
     }
 

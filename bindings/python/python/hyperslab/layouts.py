@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from . import compounds
 from .errors import InvalidInputError, UnsupportedError
 
 Datatype = dict[str, Any]
@@ -54,7 +56,7 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
         part = {"class": "float", "size": size // 2, "order": _order(dtype)}
         return {"class": "compound", "size": size, "members": [("r", 0, part), ("i", size // 2, part)]}
     if kind == "S":
-        return {"class": "string", "size": max(size, 1), "padding": "NullPadded", "utf8": metadata.get("h5py_encoding") == "utf-8"}
+        return {"class": "string", "size": max(size, 1), "padding": metadata.get("padding", "NullPadded"), "utf8": metadata.get("h5py_encoding") == "utf-8"}
     if kind == "U":
         return _text(True)
     if kind == "V":
@@ -112,6 +114,11 @@ def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
     return np.dtype(f"V{size}")
 
 
+def has_fields(datatype: Datatype) -> bool:
+    """Whether elements are compounds that numpy has as structures; complex numbers are not."""
+    return datatype["class"] == "compound" and numpy_dtype(datatype).names is not None
+
+
 def _uses_heap(datatype: Datatype) -> bool:
     kind = datatype["class"]
     if kind == "compound":
@@ -121,9 +128,15 @@ def _uses_heap(datatype: Datatype) -> bool:
 
 def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
     """`values` as they will lie in the file, contiguous; variable-length values go into `heap`."""
+    if isinstance(values, np.ma.MaskedArray):
+        if np.ma.is_masked(values):
+            raise InvalidInputError("masked values, which HDF5 cannot store: fill them first (`values.filled(...)`), or give the dataset a fillvalue", "InvalidInput")
+        values = values.data
     target = numpy_dtype(datatype)
     if datatype["class"] == "array":
         return stored(values, datatype["base"], heap)
+    if has_fields(datatype):
+        return _all_fields(values, datatype, heap)
     if datatype["class"] == "opaque":
         raw = np.asarray(values)
         if raw.dtype.itemsize != target.itemsize:
@@ -137,14 +150,6 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
             if given.size and int(np.char.str_len(given).max()) > target.itemsize:
                 raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}", "InvalidInput")
         return contiguous(_checked_cast(given, target))
-    if datatype["class"] == "compound":
-        given = np.asarray(values)
-        if given.dtype.names is None:
-            given = np.asarray(values, dtype=np.dtype([(m[0], object) for m in datatype["members"]]))
-        out = np.zeros(given.shape, dtype=target)
-        for name, _, member in datatype["members"]:
-            out[name] = stored(given[name], member, heap)
-        return out
     given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
     out = np.zeros(given.shape, dtype=_REFERENCE)
     flat = out.reshape(-1)
@@ -154,6 +159,97 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
             heap.append(data)
             flat[place] = (count, 1, len(heap))
     return out
+
+
+def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
+    """Masked values as they will lie in the file, with `fill` for those that are masked. What lies under the mask need
+    not be a value of the datatype."""
+    mask = np.ma.getmaskarray(values)
+    if mask.dtype.names is not None or _uses_heap(datatype) or has_fields(datatype):
+        raise UnsupportedError("masked values of a compound or of variable length: fill them first (`values.filled(...)`)", "Unsupported")
+    given = np.ma.getdata(values)
+    out = np.array(stored(np.where(mask, np.zeros((), given.dtype), given), datatype, []))
+    out[mask] = stored(fill, datatype, [])
+    return out
+
+
+def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Sequence[str] = ()) -> tuple[np.ndarray[Any, Any], compounds.Parts]:
+    """Compound values as they will lie in the file, matched by the names of their fields, and the parts of an element that
+    they have. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
+    the values of a single one may be plain."""
+    if not names and isinstance(values, np.ndarray) and values.dtype == numpy_dtype(datatype) and not _uses_heap(datatype):
+        return contiguous(values), None
+    members = {name: (int(offset), member) for name, offset, member in datatype["members"]}
+    compounds.check_names(names, list(members), complete=False)
+    shape: tuple[int, ...] | None = None
+    if len(names) == 1 and _structure(values) is None:
+        columns = {names[0]: values}
+    else:
+        given = compounds.rows(values, names or members)
+        fields, shape = given.dtype.names or (), given.shape
+        compounds.check_names(fields, list(names or members), complete=bool(names))
+        columns = {name: _split(given[name], members[name][1]) if given.dtype[name] == object else given[name] for name in fields}
+    arrays = {name: stored(column, members[name][1], heap) for name, column in columns.items()}
+    for name, array in arrays.items():
+        inner = _inner(members[name][1])
+        if shape is None:
+            shape = array.shape[:array.ndim - len(inner)] if array.ndim >= len(inner) else ()
+        if array.shape == shape and inner:
+            # As in numpy, one value stands for all elements of an array.
+            arrays[name] = array = np.broadcast_to(array.reshape(shape + (1,) * len(inner)), shape + inner)
+        if array.shape != shape + inner:
+            raise InvalidInputError(f"field {name!r}: values of shape {array.shape[len(shape):]} for elements of shape {inner}", "InvalidInput")
+    out = np.zeros(shape or (), dtype=numpy_dtype(datatype))
+    for name, array in arrays.items():
+        out[name] = array
+    if len(arrays) == len(members):
+        return out, None
+    return out, [(members[name][0], int(members[name][1]["size"])) for name in arrays]
+
+
+def _all_fields(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+    """Compound values that have every field of the datatype."""
+    out, parts = stored_fields(values, datatype, heap)
+    if parts is not None:
+        compounds.check_names(np.asarray(values).dtype.names or (), [member[0] for member in datatype["members"]], complete=True)
+    return out
+
+
+def _structure(values: Any) -> Any:
+    """The names of the fields of structured values, `None` of others."""
+    return values.dtype.names if isinstance(values, (np.ndarray, np.void)) else None
+
+
+def _inner(datatype: Datatype) -> tuple[int, ...]:
+    """Shape of an element."""
+    return (*datatype["shape"], *_inner(datatype["base"])) if datatype["class"] == "array" else ()
+
+
+def _split(column: np.ndarray[Any, Any], datatype: Datatype) -> Any:
+    """A column of Python objects; elements of array members become further dimensions, sequences stay elements."""
+    ndim, base = column.ndim + len(_inner(datatype)), datatype
+    while base["class"] == "array":
+        base = base["base"]
+    if base["class"] == "variable string":
+        return np.array(column.tolist(), dtype=object)
+    if base["class"] != "sequence":
+        return _as_array(column.tolist(), base)
+    while column.ndim < ndim:
+        try:
+            column = np.array([_objects(one) for one in column.reshape(-1)], dtype=object).reshape(*column.shape, -1)
+        except (TypeError, ValueError):
+            raise InvalidInputError("elements of an array member of different lengths", "InvalidInput") from None
+    return column
+
+
+def _as_array(values: Any, base: Datatype) -> Any:
+    """Values as an array of a type of their own; rows stay as they are."""
+    if has_fields(base):
+        return values
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidInputError("elements of an array member of different lengths", "InvalidInput") from None
 
 
 def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -166,18 +262,25 @@ def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndar
     """A cast that keeps numbers: one that cannot be held is an error, not another number."""
     if given.dtype.kind == "b" and target.kind in "iu":
         return given.astype(target)
-    if target.names is None and given.dtype.kind in "iuf" and target.kind in "iu" and given.size:
+    if given.dtype.kind in "mM" and target.kind != given.dtype.kind:
+        raise UnsupportedError(f"numpy's {given.dtype} as {target}, which would lose its unit: write counts (`values.astype('i8')`) and a units attribute", "Unsupported")
+    if given.dtype.kind == "O" and target.kind in "iu" and all(isinstance(value, (int, np.integer)) for value in given.reshape(-1)):
+        _check_range(min(given.reshape(-1), default=0), max(given.reshape(-1), default=0), target)
+    if given.dtype.kind in "iuf" and target.kind in "iu" and given.size:
         if given.dtype.kind == "f" and not (np.isfinite(given).all() and (np.trunc(given) == given).all()):
             raise InvalidInputError(f"values with a fraction, NaN or infinity do not fit {target}", "InvalidInput")
-        info = np.iinfo(target)
-        low, high = given.min(), given.max()
-        if int(low) < info.min or int(high) > info.max:
-            worst = low if int(low) < info.min else high
-            raise InvalidInputError(f"value {worst} does not fit {target}, which holds {info.min} to {info.max}", "InvalidInput")
+        _check_range(given.min(), given.max(), target)
     try:
         return np.asarray(given.astype(target, casting="same_kind" if given.dtype.kind == "c" else "unsafe", copy=False))
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"values of {given.dtype} cannot be stored as {target}: {error}", "InvalidInput") from None
+
+
+def _check_range(low: Any, high: Any, target: np.dtype[Any]) -> None:
+    info = np.iinfo(target)
+    if int(low) < info.min or int(high) > info.max:
+        worst = low if int(low) < info.min else high
+        raise InvalidInputError(f"value {worst} does not fit {target}, which holds {info.min} to {info.max}", "InvalidInput")
 
 
 def _objects(values: Any) -> np.ndarray[Any, Any]:
@@ -198,8 +301,8 @@ def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, by
     if datatype["class"] == "sequence":
         if value is None:
             return 0, b""
-        items = np.asarray(value)
-        return len(items), stored(items, datatype["base"], heap).tobytes()
+        items = stored(value, datatype["base"], heap)
+        return len(items), items.tobytes()
     if value is None:
         return 0, b""
     if not isinstance(value, (str, bytes)):

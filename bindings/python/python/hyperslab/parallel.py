@@ -83,6 +83,9 @@ def fuse(master: Any, target: Any, mode: str = "x", *, progress: Callable[[int, 
 class TaskGroup(NewGroup):
     """A group in a task."""
 
+    def _member_type(self) -> type[NewGroup]:
+        return TaskGroup
+
     def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
         unknown = given.keys() - {"region", "rows"}
         if unknown:
@@ -92,23 +95,23 @@ class TaskGroup(NewGroup):
             options["region"] = _box(given["region"], tuple(shape or ()))
         return options
 
-    def create_dataset(self, path: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
+    def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
         """A dataset of the whole container, defined alike by every task that writes to it: `shape` is the whole.
 
         `region=np.s_[100:200]` says which part this task writes; its subfile then holds just that. Without, it may
         write any part. `rows=True` (of a shape that begins with 0) makes rows of the task's own, to be added with
         `append`; the commit puts them behind those of the tasks before."""
         if options.get("rows") and data is not None:
-            made = super().create_dataset(path, (0, *_shape(data)[1:]), dtype if dtype is not None else _dtype(data), **options)
+            made = super().create_dataset(name, (0, *_shape(data)[1:]), dtype if dtype is not None else _dtype(data), **options)
             made.append(data)
             return made
         if options.get("region") is not None and data is not None:
             if shape is None:
                 raise InvalidInputError("a region needs the shape of the whole dataset", "InvalidInput")
-            made = super().create_dataset(path, shape, dtype if dtype is not None else _dtype(data), **options)
+            made = super().create_dataset(name, shape, dtype if dtype is not None else _dtype(data), **options)
             made[options["region"]] = data
             return made
-        return super().create_dataset(path, shape, dtype, data, **options)
+        return super().create_dataset(name, shape, dtype, data, **options)
 
 
 def _box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:

@@ -7,6 +7,7 @@ import os
 import secrets
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
@@ -14,11 +15,11 @@ from typing import NoReturn
 from .errors import MissingFileError
 
 PATIENCE_SECONDS = 0.15
-"""How long a signal waits for the main thread, which may be in native code that does not look for signals."""
+"""How long a signal waits for the main thread, which may be in native code that does not look for signals, or that takes
+its time to end."""
 
 _parts: set[str] = set()
 _first: int | None = None
-_heard = threading.Event()
 _careful = threading.Event()
 
 
@@ -57,7 +58,6 @@ def careful() -> Iterator[None]:
 
 def _handle(number: int, _: FrameType | None) -> None:
     global _first
-    _heard.set()
     if _first is not None:
         end(number)
     _first = number
@@ -72,7 +72,9 @@ def _watch(reader: int) -> None:
         if number not in (signal.SIGINT, signal.SIGTERM):
             continue
         signals += 1
-        if signals > 1 or not (_heard.wait(PATIENCE_SECONDS) or _careful.is_set()):
+        if signals == 1:
+            time.sleep(PATIENCE_SECONDS)
+        if signals > 1 or not _careful.is_set():
             end(number)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+import math
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -9,13 +11,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from . import layouts
 from .errors import InvalidInputError, UnsupportedError
 from .writing import NewDataset, NewFile, NewGroup, create
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-#: Rows of a chunk take about this many bytes.
-_CHUNK_BYTES = 1 << 20
 #: Batches of fewer bytes are joined until they have so many: a call for each column of each costs more than a copy.
 _BATCH_BYTES = 32 << 20
 
@@ -33,27 +32,28 @@ def _reader(source: Any) -> pa.RecordBatchReader:
 
 
 class _Column:
-    """How values of an Arrow type become elements: `dtype` and `shape` of one, and what to say beside them."""
+    """How values of an Arrow type become elements: `dtype` and `shape` of one, and the attributes that say what they mean."""
 
-    def __init__(self, name: str, type: pa.DataType) -> None:
-        self.name, self.type = name, type
-        self.attributes: dict[str, Any] = {}
+    def __init__(self, name: str, type: pa.DataType, nulls: str, overflow: str) -> None:
+        self.name, self.type, self._nulls, self._overflow = name, type, nulls, overflow
         self.inner: tuple[int, ...] = ()
         while pa.types.is_fixed_size_list(type):
             self.inner += (type.list_size,)
             type = type.value_type
-        if pa.types.is_dictionary(type) and _is_text(type.value_type):
-            self.type = type = type.value_type
+        if pa.types.is_dictionary(type) and not self.inner:
+            type = type.value_type
         self.item = type
         if self.inner and not _is_plain(type):
             raise self._refused()
-        if pa.types.is_timestamp(type):
-            self.dtype: Any = np.dtype("<i8")
-            self.attributes = {"units": f"{_UNITS[type.unit]} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
-        elif pa.types.is_boolean(type):
-            self.dtype = np.dtype(bool)
+        self.attributes = _meaning(type)
+        if pa.types.is_boolean(type):
+            self.dtype: Any = np.dtype(bool)
         elif pa.types.is_integer(type) or pa.types.is_floating(type):
             self.dtype = np.dtype(type.to_pandas_dtype()).newbyteorder("<")
+        elif pa.types.is_decimal(type):
+            self.dtype = np.dtype("<f8")
+        elif self.attributes:
+            self.dtype = np.dtype(f"<i{type.bit_width // 8}")
         elif _is_text(type):
             self.dtype = str
         elif pa.types.is_fixed_size_binary(type):
@@ -68,21 +68,38 @@ class _Column:
     def _refused(self) -> UnsupportedError:
         return UnsupportedError(f"column {self.name!r} of Arrow type {self.type} in HDF5", "Unsupported")
 
+    def _filled(self, array: pa.Array, where: str = "") -> pa.Array:
+        """The values without nulls, which HDF5 cannot store."""
+        if not array.null_count:
+            return array
+        if self._nulls == "nan" and pa.types.is_floating(array.type):
+            return array.fill_null(float("nan"))
+        hint = "fill them first, floats with nulls=\"nan\"" if self._nulls == "error" else "nulls=\"nan\" is for floats; fill them first"
+        raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls{where}, which HDF5 cannot store: {hint}", "Unsupported")
+
     def checked(self, array: pa.Array) -> pa.Array:
-        """The values of a batch, without nulls, which HDF5 has none of, and without a dictionary."""
-        if array.null_count:
-            raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls, which HDF5 has not: fill them first", "Unsupported")
-        return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        """The values of a batch without nulls and without a dictionary, which may have nulls of its own."""
+        return self._filled(array.dictionary_decode() if pa.types.is_dictionary(array.type) else array)
+
+    def _numbers(self, array: pa.Array) -> pa.Array:
+        """Dates, times and durations as counts, decimals as floats."""
+        if pa.types.is_decimal(self.item):
+            # Arrow's own cast is wrong in the last digit of some values.
+            given = array.to_pylist()
+            rounded = [float(number) for number in given]
+            if self._overflow == "error" and any(not math.isfinite(near) or decimal.Decimal(repr(near)) != number for near, number in zip(rounded, given)):
+                raise InvalidInputError(f"column {self.name!r} has values of {self.item} that a float of 8 bytes cannot hold: give overflow=\"round\", or cast them first", "InvalidInput")
+            return pa.array(rounded, pa.float64())
+        return array.view(pa.int32() if self.item.bit_width == 32 else pa.int64()) if self.attributes else array
 
     def values(self, array: pa.Array) -> Any:
         """The same as numpy has them."""
+        if self.inner and array.null_count:
+            raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls, which HDF5 cannot store: fill them first", "Unsupported")
         array = self.checked(array)
         for _ in self.inner:
-            array = array.flatten()
-            if array.null_count:
-                raise UnsupportedError(f"column {self.name!r} has nulls in its lists, which HDF5 has not: fill them first", "Unsupported")
-        if pa.types.is_timestamp(self.item):
-            array = array.cast(pa.int64())
+            array = self._filled(array.flatten(), " in its lists")
+        array = self._numbers(array)
         if self.dtype is str:
             out = np.empty(len(array), dtype=object)
             out[:] = array.to_pylist()
@@ -90,15 +107,30 @@ class _Column:
         if pa.types.is_fixed_size_binary(self.item):
             return _fixed(array, self.dtype)
         if self.dtype.kind == "O":
-            inner = array.flatten()
-            if inner.null_count:
-                raise UnsupportedError(f"column {self.name!r} has nulls in its lists, which HDF5 has not: fill them first", "Unsupported")
+            inner = self._filled(array.flatten(), " in its lists")
             items, ends = inner.to_numpy(zero_copy_only=False), array.offsets.to_numpy()
             out = np.empty(len(array), dtype=object)
             for place, (start, end) in enumerate(zip((ends - ends[0])[:-1].tolist(), (ends - ends[0])[1:].tolist())):
                 out[place] = items[start:end]
             return out
         return array.to_numpy(zero_copy_only=False).reshape(-1, *self.inner)
+
+
+def _meaning(type: pa.DataType) -> dict[str, Any]:
+    """The attributes of numbers that stand for something else: CF's units, and the Arrow type."""
+    attributes: dict[str, Any] = {}
+    if pa.types.is_timestamp(type):
+        attributes = {"units": f"{_UNITS[type.unit]} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
+        if type.tz is not None:
+            # Counts of these are in UTC, whatever the zone.
+            attributes["time_zone"] = type.tz
+    elif pa.types.is_date(type):
+        attributes = {"units": ("days" if pa.types.is_date32(type) else "milliseconds") + " since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
+    elif pa.types.is_time(type) or pa.types.is_duration(type):
+        attributes = {"units": _UNITS[type.unit]}
+    elif not pa.types.is_decimal(type):
+        return {}
+    return {**attributes, "arrow_type": str(type)}
 
 
 def _fixed(array: pa.Array, dtype: np.dtype[Any]) -> Any:
@@ -126,15 +158,10 @@ def _is_plain(type: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type))
 
 
-def _rows(bytes_of_one: int) -> int:
-    return max(1, _CHUNK_BYTES // max(1, bytes_of_one))
-
-
 def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -> Any:
     datasets: list[NewDataset] = []
     for column in columns:
-        rows = _rows(layouts.of_dtype(column.element)["size"])
-        made = group.create_dataset(column.name, (0,), column.element, maxshape=(None,), chunks=(rows,), **options)
+        made = group.create_dataset(column.name, (0,), column.element, maxshape=(None,), **options)
         made.attrs.update(column.attributes)
         datasets.append(made)
 
@@ -153,11 +180,10 @@ def _records(file: NewFile, path: str, columns: list[_Column], options: dict[str
     for column in columns:
         dtype = np.dtype(object, metadata={"vlen": str}) if column.dtype is str else column.dtype
         if column.attributes:
-            raise UnsupportedError(f"column {column.name!r} of times as a member of a compound: give layout=\"columns\"", "Unsupported")
+            raise UnsupportedError(f"column {column.name!r} of {column.type} as a member of a compound, which has no attributes: give layout=\"columns\"", "Unsupported")
         fields.append((column.name, dtype, column.inner) if column.inner else (column.name, dtype))
     dtype = np.dtype(fields)
-    rows = _rows(layouts.of_dtype(dtype)["size"])
-    dataset = file.create_dataset(path, (0,), dtype, maxshape=(None,), chunks=(rows,), **options)
+    dataset = file.create_dataset(path, (0,), dtype, maxshape=(None,), **options)
 
     def write(batch: pa.RecordBatch) -> None:
         out = np.empty(batch.num_rows, dtype=dtype)
@@ -183,15 +209,22 @@ def _joined(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
 
 
 def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "columns", mode: str = "w", compression: Any = None,
-                compression_opts: Any = None, shuffle: bool = False, fletcher32: bool = False, threads: int | None = None) -> int:
+                compression_opts: Any = None, shuffle: bool = False, fletcher32: bool = False, threads: int | None = None,
+                nulls: str = "error", overflow: str = "error", durable: bool = True) -> int:
     """Writes Arrow data as HDF5 and gives the number of rows. `source` is a table, a record batch, a list of them, or
     whatever has an Arrow stream (Polars, DuckDB, `hs.open(…).table(…)`); batches are written as they come.
 
     `mode="w"` takes the place of a file of this name with all that it holds, `mode="x"` conflicts with it.
     `layout="columns"` makes a dataset of each column in `group`; `"records"` one compound dataset called `group`.
-    Times become counts with CF's `units`. Nulls and types that HDF5 has not are refused by name."""
+    Dates, times and durations become counts with CF's `units`, decimals floats of 8 bytes; the attribute `arrow_type` has
+    their type, `time_zone` the zone of times, whose counts are in UTC. Types that HDF5 cannot hold are refused by name. Nulls
+    are an error; `nulls="nan"` stores those of floats as NaN. A decimal of which a float keeps fewer digits is an error, too;
+    `overflow="round"` rounds it. `durable=False` does not wait for the disk."""
+    for option, value, known in (("nulls", nulls, ("error", "nan")), ("overflow", overflow, ("error", "round"))):
+        if value not in known:
+            raise InvalidInputError(f"{option}={value!r} is not known: give {' or '.join(known)}", "InvalidInput")
     reader = _reader(source)
-    columns = [_Column(field.name, field.type) for field in reader.schema]
+    columns = [_Column(field.name, field.type, nulls, overflow) for field in reader.schema]
     names = [column.name for column in columns]
     if len(set(names)) != len(names) or not names:
         raise InvalidInputError(f"columns called {names}: each needs a name of its own", "InvalidInput")
@@ -199,7 +232,7 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
         raise InvalidInputError(f"columns called {names}: a dataset has no / in its name", "InvalidInput")
     options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
     count = 0
-    with create(os.fspath(path), mode, threads=threads, track_order=True) as file:
+    with create(os.fspath(path), mode, threads=threads, track_order=True, durable=durable) as file:
         if layout == "columns":
             write = _columns(file.create_group(group), columns, options)
         elif layout == "records":

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from . import _native, layouts, selecting, unclosed
+from . import _native, compounds, layouts, selecting, unclosed
 from .attributes import Empty
 from .errors import InvalidInputError, MissingFileError, UnsupportedError
 
@@ -22,15 +22,33 @@ _LEVELS = {1: 4, 32015: 3}
 _BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
 
 
+#: Options of h5py's create_dataset that are not supported.
+_UNSUPPORTED_OPTIONS = {
+    "scaleoffset", "fill_time", "external", "track_times", "dcpl", "dapl", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "rdcc_nslots", "rdcc_nbytes", "rdcc_w0",
+}
+#: Registered numbers of filters, as hdf5plugin gives them.
+_NUMBERS = {32000: "lzf", 32004: "lz4", 32008: "bitshuffle", 32015: "zstd"}
+_BITSHUFFLE_CODES = {0: "none", 2: "lz4", 3: "zstd"}
+
+
+def _of_number(number: int, options: Any) -> tuple[str, Any]:
+    """Name and level of a filter that is given by its number, as `**hdf5plugin.Zstd(clevel=3)` gives it."""
+    if number not in _NUMBERS:
+        raise UnsupportedError(f"compression {number}: give {', '.join(f'{n} ({name})' for n, name in _NUMBERS.items())}, or 0 to 9, a level of gzip", "Unsupported")
+    name = _NUMBERS[number]
+    given = tuple(options) if isinstance(options, (tuple, list)) else () if options is None else (options,)
+    if name == "bitshuffle":
+        code = given[1] if len(given) > 1 else 2
+        return name, _BITSHUFFLE_CODES.get(code, code)
+    return name, given[0] if given and name != "lzf" else None
+
+
 def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> list[tuple[int, str | None, bool, list[int]]]:
     filters: list[tuple[int, str | None, bool, list[int]]] = []
     if shuffle:
         filters.append((2, None, True, []))
     if isinstance(compression, int) and not isinstance(compression, bool):
-        known = [name for name, (number, _, _) in _COMPRESSIONS.items() if number == compression and number > 9]
-        if known:
-            raise UnsupportedError(f"compression={compression}: give the filter by name, compression='{known[0]}'", "Unsupported")
-        compression, level = "gzip", compression
+        compression, level = ("gzip", compression) if 0 <= compression <= 9 else _of_number(compression, level)
     if compression is not None:
         if compression not in _COMPRESSIONS:
             raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}", "Unsupported")
@@ -117,7 +135,7 @@ class NewAttributes:
         if value is None or isinstance(value, (dict, set)):
             hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"
             raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}", "Unsupported")
-        given = value if isinstance(value, (str, bytes)) else np.asarray(value)
+        given = value if isinstance(value, (str, bytes)) else _array(value, dtype)
         datatype = _datatype(dtype, given)
         if isinstance(value, bytes):
             given = np.bytes_(value)
@@ -131,6 +149,10 @@ class NewAttributes:
         """Sets many."""
         for name, value in dict(values).items():
             self[name] = value
+
+
+def _normal(path: str) -> str:
+    return "/" + "/".join(part for part in path.split("/") if part)
 
 
 def _datatype(dtype: Any, values: Any) -> dict[str, Any]:
@@ -151,10 +173,18 @@ def _shape_of(values: Any, datatype: dict[str, Any]) -> tuple[int, ...]:
 class NewDataset:
     """A dataset that is being written: `dataset[10:20] = values`."""
 
+    _attributes: type[NewAttributes] = NewAttributes
+
     def __init__(self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: dict[str, Any],
-                 chunks: tuple[int, ...] | None) -> None:
+                 chunks: tuple[int, ...] | None, fill: Any = None) -> None:
         self._writer, self._path, self._shape, self._datatype = writer, path, shape, datatype
-        self.chunks = chunks
+        self._chunks, self._fill = chunks, fill
+
+    @property
+    def chunks(self) -> tuple[int, ...] | None:
+        """Extent of a chunk. Of a growing dataset without `chunks=` it is chosen when 2 MiB of values are there or when the
+        file ends; until then this is what an empty one would get."""
+        return None if self._chunks is None else tuple(self._writer.definition(self._path)[2])
 
     @property
     def name(self) -> str:
@@ -169,7 +199,7 @@ class NewDataset:
     @property
     def attrs(self) -> NewAttributes:
         """The attributes."""
-        return NewAttributes(self._writer, self._path)
+        return self._attributes(self._writer, self._path)
 
     @property
     def ref(self) -> NewReference:
@@ -190,12 +220,22 @@ class NewDataset:
         self[before:before + count] = values
 
     def __setitem__(self, key: Any, values: Any) -> None:
+        """Writes slices, of the fields whose names are in the key (`d["a", 0:3]`); other fields stay as they are."""
+        key, names = compounds.selected(key)
         selected = selecting.select(key, self.shape)
         if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
             raise UnsupportedError("writing by masks or lists of indexes: write slices", "Unsupported")
         inner = tuple(self._datatype["shape"]) if self._datatype["class"] == "array" else ()
         heap: list[bytes] = []
-        data = layouts.stored(values, self._datatype, heap)
+        if self._fill is not None and np.ma.is_masked(values):
+            values = layouts.filled(values, self._fill, self._datatype)
+        parts: compounds.Parts = None
+        if layouts.has_fields(self._datatype):
+            data, parts = layouts.stored_fields(values, self._datatype, heap, names)
+        elif names:
+            raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")
+        else:
+            data = layouts.stored(values, self._datatype, heap)
         try:
             data = layouts.contiguous(np.broadcast_to(data, selected.shape + inner))
         except ValueError:
@@ -204,7 +244,7 @@ class NewDataset:
             return
         start, count = [axis[0] for axis in selected.axes], list(selected.box)
         steps = [axis[2] for axis in selected.axes]
-        self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap, steps if any(step != 1 for step in steps) else None)
+        self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap, steps if any(step != 1 for step in steps) else None, parts)
 
     def __repr__(self) -> str:
         return f"<new dataset {self.name} {self.shape}>"
@@ -213,8 +253,57 @@ class NewDataset:
 class NewGroup:
     """A group that is being written."""
 
-    def __init__(self, writer: Any, path: str) -> None:
+    _attributes: type[NewAttributes] = NewAttributes
+    _dataset: type[NewDataset] = NewDataset
+
+    def __init__(self, writer: Any, path: str, objects: dict[str, Any] | None = None) -> None:
         self._writer, self._path = writer, path
+        #: All groups and datasets of the file by absolute path, in the order in which they were created.
+        self._objects: dict[str, NewGroup | NewDataset] = {} if objects is None else objects
+
+    @property
+    def name(self) -> str:
+        """The absolute path."""
+        return "/" + self._path.strip("/")
+
+    def __getitem__(self, name: str) -> Any:
+        """A group or dataset that was created; its values cannot be read before the file is complete."""
+        path = _normal(self._below(name))
+        if path == "/" or path not in self._objects:
+            raise KeyError(f"there is no {name!r} in {self.name} of the file that is written")
+        return self._objects[path]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and _normal(self._below(name)) in self._objects
+
+    def keys(self) -> list[str]:
+        """Names of the groups and datasets that were created in this group, in that order."""
+        above = _normal(self._path).rstrip("/") + "/"
+        return [path[len(above):] for path in self._objects if path.startswith(above) and "/" not in path[len(above):]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _register(self, made: Any) -> None:
+        """Remembers an object, and the groups above it that came with it."""
+        path, above = _normal(made._path), ""
+        for part in path.strip("/").split("/")[:-1]:
+            above += f"/{part}"
+            if above not in self._objects:
+                self._objects[above] = self._new_group(above)
+        self._objects[path] = made
+
+    def _new_group(self, path: str) -> NewGroup:
+        kind = self._member_type()
+        made = kind.__new__(kind)
+        NewGroup.__init__(made, self._writer, path, self._objects)
+        return made
 
     def _below(self, path: str) -> str:
         return path if path.startswith("/") else f"{self._path.rstrip('/')}/{path}"
@@ -222,31 +311,36 @@ class NewGroup:
     @property
     def attrs(self) -> NewAttributes:
         """The attributes."""
-        return NewAttributes(self._writer, self._path)
+        return self._attributes(self._writer, self._path)
 
     @property
     def ref(self) -> NewReference:
         """A reference to this group."""
         return NewReference(self._path)
 
-    def create_group(self, path: str, track_order: bool | None = None) -> NewGroup:
+    def create_group(self, name: str, track_order: bool | None = None) -> NewGroup:
         """A group, and those above it. `track_order` says whether the file records the order in which the members and
         attributes of this group are created; the default is that of the file."""
-        self._writer.create_group(self._below(path))
-        self._track(self._below(path), track_order)
-        made = type(self).__new__(NewGroup if isinstance(self, NewFile) else type(self))
-        NewGroup.__init__(made, self._writer, self._below(path))
+        path = self._below(name)
+        self._writer.create_group(path)
+        self._track(path, track_order)
+        made = self._new_group(path)
+        self._register(made)
         return made
+
+    def _member_type(self) -> type[NewGroup]:
+        """What groups in this one are."""
+        return NewGroup if isinstance(self, NewFile) else type(self)
 
     require_group = create_group
 
-    def create_dataset(self, path: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
+    def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
                        maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
                        shuffle: bool = False, fletcher32: bool = False, track_order: bool | None = None, **more: Any) -> NewDataset:
         """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
         chosen where they are needed and not given (or `True`). `track_order` says whether the file records the order of
         the attributes; the default is that of the file."""
-        where = self._below(path)
+        where = self._below(name)
         if data is not None and (references := _targets(data, dtype)) is not None:
             if chunks or maxshape is not None or compression is not None or shuffle or fletcher32 or more:
                 raise UnsupportedError("references in chunks: give them whole, without filters and growth", "Unsupported")
@@ -255,7 +349,9 @@ class NewGroup:
                 found_shape = extents("shape", shape)
             self._writer.set_references(where, None, found_shape, targets)
             self._track(where, track_order)
-            return NewDataset(self._writer, where, tuple(found_shape), {"class": "reference", "shape": []}, None)
+            pointers = NewDataset(self._writer, where, tuple(found_shape), {"class": "reference", "shape": []}, None)
+            self._register(pointers)
+            return pointers
         empty = isinstance(data, Empty)
         if empty:
             dtype, data = dtype or data.dtype, None
@@ -292,7 +388,8 @@ class NewGroup:
             maxshape = maxshape or [None, *(extent or [0])[1:]]
         chosen = self._writer.create_dataset(where, datatype, extent, maxshape, chunks, filters, fill, **more_options)
         self._track(where, track_order)
-        made = NewDataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen))
+        made = self._dataset(self._writer, where, shape, datatype, None if chosen is None else tuple(chosen), fillvalue)
+        self._register(made)
         if data is not None:
             made[()] = data
         return made
@@ -303,6 +400,8 @@ class NewGroup:
 
     def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
         """Options of parallel writes, which a file of its own has none of."""
+        for option in given.keys() & _UNSUPPORTED_OPTIONS:
+            raise UnsupportedError(f"create_dataset with {option}: leave it out", "Unsupported")
         if given:
             raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
         return {}
@@ -332,19 +431,18 @@ class ExternalLink:
 
 
 def _array(data: Any, dtype: Any) -> Any:
-    """The values as an array, of whose elements sequences are not another dimension."""
+    """The values as an array, of whose elements sequences and rows are not another dimension."""
     if isinstance(data, np.ndarray):
         return data
-    metadata = np.dtype(dtype).metadata if dtype not in (None, str, bytes) else None
+    plain = dtype in (None, str, bytes)
+    metadata = None if plain else np.dtype(dtype).metadata
     if metadata and "vlen" in metadata and metadata["vlen"] not in (str, bytes):
         out = np.empty(len(data), dtype=object)
         for place, value in enumerate(data):
             out[place] = value
         return out
-    given = np.asarray(data)
-    if dtype not in (None, str, bytes) and np.dtype(dtype).names is not None and given.dtype.names is None:
-        given = np.array(data, dtype=np.dtype(dtype))
-    return given
+    names = None if plain else np.dtype(dtype).names
+    return np.asarray(data) if names is None else compounds.rows(data, names)
 
 
 def _halved(shape: tuple[int, ...], size: int) -> list[int]:
@@ -359,9 +457,10 @@ class NewFile(NewGroup):
     """A file that is being written. It becomes visible, complete and on the disk, with `close()` or at the end of
     `with`; an error there, or `abort()`, leaves nothing."""
 
-    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False) -> None:
+    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
+                 durable: bool = True) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order)
+            writer = _native.Writer(path, alignment, threads, track_order, durable)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):
@@ -414,7 +513,8 @@ def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
     return [None if extent is None else int(extent) for extent in found]
 
 
-def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False) -> NewFile:
+def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
+           durable: bool = True) -> NewFile:
     """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
 
     The file appears, complete, when the block ends (or with `close()`); until then a file of this name stays as it was.
@@ -422,9 +522,12 @@ def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads:
     `ConflictError`. Blocks of `alignment` bytes or more begin at multiples of it (default: the block
     or stripe of the file system). Chunks are compressed by `threads` threads, one a core by default.
 
+    `close()` waits until the file is on the disk. With `durable=False` it does not: readers still see the old file or the
+    complete new one if this process is killed, but a crash of the machine may leave an incomplete file.
+
     With `track_order=True` the file records the order in which groups, datasets and attributes are created, and readers
     list them in that order; otherwise readers list them by name. `create_group` and `create_dataset` can say otherwise
     for one object."""
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
-    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order)
+    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable)

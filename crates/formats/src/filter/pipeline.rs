@@ -88,13 +88,14 @@ impl Pipeline {
         Some(Error::unsupported(format!("writing with the {} filter (number {})", unknown.label(), unknown.id)))
     }
 
-    /// Applies the filters in order to a chunk; gives the mask of those that were skipped because they are
-    /// optional and would have made the chunk longer.
+    /// Applies the filters in order to a chunk; gives the mask of those that were skipped. Only lzf is, as h5py's filter does
+    /// it, if it does not make the chunk shorter. The library keeps the mask of a chunk that it overwrites with as many
+    /// bytes as before; so one that was skipped must never give as many bytes as it got.
     pub fn encode(&self, chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
         let (mut bytes, mut mask) = (chunk, 0u32);
         for (number, filter) in self.filters.iter().enumerate() {
             let encoded = filter.encode(&bytes)?;
-            if filter.optional && encoded.len() > bytes.len() && number < 32 {
+            if filter.id == id::LZF && filter.optional && encoded.len() >= bytes.len() && number < 32 {
                 mask |= 1 << number;
             } else {
                 bytes = encoded;
@@ -171,6 +172,19 @@ mod tests {
         assert_eq!(out, [1, 2, 3, 4]);
         assert!(pipeline.decode(&shuffled, 0b11, 4, &mut out).is_ok());
         assert_eq!(out, shuffled);
+    }
+
+    #[test]
+    fn only_lzf_is_skipped_for_chunks_that_do_not_get_shorter() -> Result<()> {
+        let noise: Vec<u8> = (0u32..64).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for (id, mask) in [(id::DEFLATE, 0), (id::ZSTD, 0), (id::LZ4, 0), (id::LZF, 1)] {
+            let pipeline = Pipeline { filters: vec![filter(id, Vec::new())] };
+            let (bytes, found) = pipeline.encode(noise.clone())?;
+            assert_eq!((found, bytes == noise), (mask, mask == 1), "filter {id}");
+            let mut out = Vec::new();
+            assert!(pipeline.decode(&bytes, found, noise.len(), &mut out).is_ok() && out == noise, "filter {id}");
+        }
+        Ok(())
     }
 
     #[test]

@@ -8,8 +8,9 @@ use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk};
 use rayon::prelude::*;
 
-use super::boxes::{Region, runs};
+use super::boxes::{Region, copy, runs};
 use super::definition::DatasetDefinition;
+use super::growing::{self, Growing};
 use super::room::Blocks;
 use super::sharing::Place;
 use super::touched::{Touched, as_it_lies, blank, fill_in, number_of, touched};
@@ -39,6 +40,8 @@ enum Storage {
     Virtual(Vec<VirtualMapping>),
     /// Every chunk has its place from the beginning: row-major from `base` on, `stride` bytes apart.
     Placed { chunk_shape: Vec<u64>, base: u64, stride: u64 },
+    /// In chunks whose shape is chosen later.
+    Growing(Growing),
     Chunked { chunk_shape: Vec<u64>, stored: BTreeMap<Vec<u64>, StoredChunk>, partial: BTreeMap<Vec<u64>, Partial> },
 }
 
@@ -58,6 +61,17 @@ impl DatasetWriter {
             Some(chunk_shape) => Storage::Chunked { chunk_shape: chunk_shape.clone(), stored: BTreeMap::new(), partial: BTreeMap::new() },
         };
         Self { definition, storage, written: Vec::new(), shared: false }
+    }
+
+    /// The same, and the chunk shape of `definition` is only one that would do: it is chosen when it is known how large the
+    /// dataset becomes.
+    pub fn growing(definition: DatasetDefinition) -> Self {
+        match &definition.dataspace {
+            Dataspace::Simple { shape, max_shape } if definition.chunk_shape.is_some() && shape.iter().zip(max_shape).any(|(extent, max)| *max != Some(*extent)) => {
+                Self { storage: Storage::Growing(Growing::default()), ..Self::new(definition) }
+            }
+            _ => Self::new(definition),
+        }
     }
 
     /// A dataset whose values are in others.
@@ -139,7 +153,13 @@ impl DatasetWriter {
         if bytes.is_empty() {
             return Ok(());
         }
-        match &self.storage {
+        if let Storage::Growing(_) = &self.storage
+            && !Growing::can_hold(&shape, self.definition.datatype.size())
+        {
+            self.choose_chunks(blocks, session)?;
+        }
+        match &mut self.storage {
+            Storage::Growing(growing) => growing.write(region, bytes, &self.definition)?,
             Storage::Contiguous(_) => self.write_run(region, bytes, &shape, blocks)?,
             Storage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
             Storage::Placed { chunk_shape, base, stride } => write_placed(region, bytes, (&shape, chunk_shape, *base, *stride), self.definition.datatype.size(), blocks)?,
@@ -148,6 +168,80 @@ impl DatasetWriter {
         match self.written.last_mut().and_then(|last| last.joined(region).map(|joined| (last, joined))) {
             Some((last, joined)) => *last = joined,
             None => self.written.push(region.clone()),
+        }
+        Ok(())
+    }
+
+    /// The elements of `region` as they are now, as they lie in the file: what was never written is the fill value.
+    pub fn read(&self, region: &Region, blocks: &Blocks) -> Result<Vec<u8>> {
+        let shape = self.definition.dataspace.shape().to_vec();
+        if !region.fits(&shape) {
+            return Err(Error::invalid_input(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start)));
+        }
+        let size = usize::try_from(self.definition.datatype.size()).unwrap_or(usize::MAX);
+        let bytes = region.elements().and_then(|elements| elements.checked_mul(self.definition.datatype.size()));
+        let mut out = blank(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
+        let zeros = vec![0; shape.len()];
+        match &self.storage {
+            Storage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
+            Storage::Contiguous(None) => {}
+            Storage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
+            Storage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), blocks)?,
+            Storage::Placed { chunk_shape, base, stride } => {
+                for chunk in touched(region, &shape, chunk_shape) {
+                    let at = base.saturating_add(number_of(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
+                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
+                    read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), blocks)?;
+                }
+            }
+            Storage::Chunked { chunk_shape, stored, partial } => {
+                let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
+                for chunk in touched(region, &shape, chunk_shape) {
+                    let decoded;
+                    let bytes = match partial.get(&chunk.position) {
+                        Some(waiting) => &waiting.bytes,
+                        None if !stored.contains_key(&chunk.position) => continue,
+                        None => {
+                            decoded = reopened(&chunk.position, stored, &self.definition, chunk_bytes, blocks)?.bytes;
+                            &decoded
+                        }
+                    };
+                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
+                    if !copy(&chunk.part.count, size, (bytes, chunk_shape, &inside), (&mut out, &region.count, &within)) {
+                        return Err(Error::internal("a chunk's part outside of its array"));
+                    }
+                }
+            }
+        }
+        // Of a file that several tasks write, what nobody wrote gets the fill value last.
+        if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| self.shared) {
+            for missing in unwritten(region.clone(), &self.written) {
+                let fills = fill.repeat(usize::try_from(missing.elements().unwrap_or(0)).unwrap_or(0));
+                let within = from(&missing.start, &region.start);
+                if !copy(&missing.count, size, (&fills, &missing.count, &zeros), (&mut out, &region.count, &within)) {
+                    return Err(Error::internal("an unwritten part outside of its array"));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Chooses the chunk shape of a growing dataset, and writes the values that have waited for it.
+    fn choose_chunks(&mut self, blocks: &mut Blocks, session: &Session) -> Result<()> {
+        let Storage::Growing(growing) = &mut self.storage else { return Ok(()) };
+        let growing = std::mem::take(growing);
+        let Dataspace::Simple { shape, max_shape } = &self.definition.dataspace else { return Err(Error::internal("a scalar in chunks")) };
+        let (shape, chunk_shape) = (shape.clone(), growing::chunk_shape(shape, max_shape, self.definition.datatype.size()));
+        self.definition.set_chunk_shape(chunk_shape.clone())?;
+        self.storage = Storage::Chunked { chunk_shape, stored: BTreeMap::new(), partial: BTreeMap::new() };
+        if growing.is_empty() {
+            return Ok(());
+        }
+        for region in self.written.clone() {
+            let length = region.elements().unwrap_or(0).saturating_mul(self.definition.datatype.size());
+            let mut bytes = blank(length, &self.definition);
+            growing.read(&region, &self.definition, &mut bytes)?;
+            self.write_chunks(&region, &bytes, &shape, blocks, session)?;
         }
         Ok(())
     }
@@ -250,15 +344,20 @@ impl DatasetWriter {
 
     /// Writes the chunks that still wait for elements.
     pub fn flush(&mut self, blocks: &mut Blocks, session: &Session) -> Result<()> {
+        self.choose_chunks(blocks, session)?;
         match &mut self.storage {
-            Storage::Contiguous(_) | Storage::Virtual(_) | Storage::Placed { .. } => Ok(()),
+            Storage::Growing(_) | Storage::Contiguous(_) | Storage::Virtual(_) | Storage::Placed { .. } => Ok(()),
             Storage::Chunked { stored, partial, .. } => put_away(partial, stored, &self.definition, blocks, session),
         }
     }
 
     /// Whether chunks wait for elements.
     pub fn is_waiting(&self) -> bool {
-        matches!(&self.storage, Storage::Chunked { partial, .. } if !partial.is_empty())
+        match &self.storage {
+            Storage::Chunked { partial, .. } => !partial.is_empty(),
+            Storage::Growing(growing) => !growing.is_empty(),
+            _ => false,
+        }
     }
 
     /// Writes the fill value where nobody wrote, in a file whose bytes are otherwise zero there. What has no place in the
@@ -314,6 +413,7 @@ impl DatasetWriter {
                 };
                 NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: positions.into_iter().map(chunk).collect() }
             }
+            Storage::Growing(_) => NewStorage::Chunked { chunk_shape: self.definition.chunk_shape.clone().unwrap_or_default(), chunks: Vec::new() },
             Storage::Chunked { chunk_shape, stored, .. } => {
                 NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: stored.values().cloned().collect() }
             }
@@ -327,6 +427,26 @@ impl DatasetWriter {
             storage,
         }
     }
+}
+
+/// Positions counted from `origin`.
+fn from(start: &[u64], origin: &[u64]) -> Vec<u64> {
+    start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect()
+}
+
+/// Reads the elements of a box from an array in the file, at `address`, into an array in memory; of both arrays, the
+/// position of the box and the shape.
+fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), blocks: &Blocks) -> Result<()> {
+    let mut outcome = Ok(());
+    runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {
+        if outcome.is_ok() {
+            let start = usize::try_from(to).unwrap_or(usize::MAX).saturating_mul(size);
+            let length = usize::try_from(length).unwrap_or(usize::MAX).saturating_mul(size);
+            let part = out.get_mut(start..start.saturating_add(length)).ok_or_else(|| Error::internal("a part outside of its array"));
+            outcome = part.and_then(|part| blocks.read_at(address.saturating_add(at.saturating_mul(size as u64)), part));
+        }
+    });
+    outcome
 }
 
 /// Writes `length` elements of `size` bytes, those from number `from` on, to byte `at`.
@@ -358,7 +478,7 @@ fn reopened(
     stored: &BTreeMap<Vec<u64>, StoredChunk>,
     definition: &DatasetDefinition,
     chunk_bytes: u64,
-    blocks: &mut Blocks,
+    blocks: &Blocks,
 ) -> Result<Partial> {
     let Some(chunk) = stored.get(position) else { return Ok(Partial { bytes: blank(chunk_bytes, definition), written: 0 }) };
     let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];

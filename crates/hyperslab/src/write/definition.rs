@@ -6,6 +6,9 @@ use hyperslab_formats::filter::{Filter, Pipeline};
 /// Bytes of values that a chunk holds whose shape is not given.
 const CHUNK_BYTES: u64 = 1 << 20;
 
+/// Number of the checksum filter.
+const FLETCHER32: u16 = 3;
+
 /// A dataset to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetDefinition {
@@ -44,6 +47,14 @@ impl DatasetDefinition {
         self
     }
 
+    /// Puts another chunk shape in the place of the present one.
+    pub(super) fn set_chunk_shape(&mut self, chunk_shape: Vec<u64>) -> Result<()> {
+        let size = self.datatype.size();
+        let bytes = chunk_shape.iter().fold(size, |n, extent| n.saturating_mul(*extent));
+        self.chunk_shape = Some(chunk_shape);
+        self.filters.filters.iter_mut().try_for_each(|filter| complete(filter, size, bytes))
+    }
+
     /// Checks what can be, and chooses the chunk shape where one is needed.
     pub(super) fn checked(mut self) -> Result<Self> {
         if let Some(class) = self.datatype.unsupported_class() {
@@ -57,6 +68,9 @@ impl DatasetDefinition {
         hyperslab_formats::hdf5::writer::encode_dataspace(&self.dataspace)?;
         if let Some(refusal) = self.filters.writing_refusal() {
             return Err(refusal);
+        }
+        if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }) && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32) {
+            return Err(Error::unsupported("fletcher32 of values of variable length: HDF5 allows no such dataset; leave fletcher32 out"));
         }
         let size = self.datatype.size();
         self.dataspace.element_count()?.checked_mul(size).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;

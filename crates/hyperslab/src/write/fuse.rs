@@ -107,6 +107,8 @@ impl Copy<'_> {
         let first = parts.first().ok_or_else(|| Error::internal("a virtual dataset of nothing"))?;
         let alike = parts.iter().all(|part| part.source.chunk_shape == first.source.chunk_shape && pipeline(&part.source) == pipeline(&first.source));
         let definition = match &first.source.chunk_shape {
+            // Chunks that fitted the rows of each task: the whole gets a shape of its own.
+            Some(_) if !alike => DatasetDefinition { filters: pipeline(&first.source), ..definition },
             Some(chunk_shape) => DatasetDefinition { chunk_shape: Some(chunk_shape.clone()), filters: pipeline(&first.source), ..definition },
             None => definition,
         };

@@ -18,6 +18,7 @@ mod description;
 mod folder;
 mod fragment;
 mod fuse;
+mod growing;
 mod master;
 mod ordered;
 mod plan;

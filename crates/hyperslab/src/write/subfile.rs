@@ -1,10 +1,11 @@
 //! Subfile: one complete HDF5 file under way. Values go out as they come, each block aligned; metadata follows
 //! in one piece, into the room before the first block where it fits; the superblock comes last.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hyperslab_array::{Error, ErrorKind, HeapReference, Result};
+use hyperslab_array::{Datatype, Error, ErrorKind, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{HeapWriter, NewLink, SUPERBLOCK_BYTES, encode_metadata, encode_superblock, store_values};
 use hyperslab_storage::{Existing, SharedFile};
@@ -37,7 +38,14 @@ pub struct Subfile {
     tracked: bool,
     /// Objects that were defined, links too.
     created: u64,
+    /// A collection of variable-length values with room for more, and where it is.
+    small_heap: Option<(u64, HeapWriter)>,
 }
+
+/// Bytes of elements whose values may go into a collection together with others.
+const MAX_SMALL_BYTES: usize = 4096;
+/// Bytes of a value for which a collection has room that is kept for more.
+const SMALL_VALUE_BYTES: usize = 256;
 
 /// The value of an attribute.
 #[derive(Debug)]
@@ -87,7 +95,7 @@ impl Subfile {
 
     pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0 }
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None }
     }
 
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
@@ -96,7 +104,7 @@ impl Subfile {
     }
 
     /// Leaves it to the operating system when the bytes get to the disk.
-    pub(super) fn without_sync(&mut self) {
+    pub fn without_sync(&mut self) {
         self.durable = false;
     }
 
@@ -166,8 +174,10 @@ impl Subfile {
 
     /// Defines a dataset, and the groups above it.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
+        let is_chosen = definition.chunk_shape.is_none();
         let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.define(path, Object { dataset: Some(DatasetWriter::new(definition)), ..Object::default() })
+        let dataset = if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) };
+        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
     }
 
     /// Defines a dataset whose values are in others.
@@ -258,6 +268,19 @@ impl Subfile {
     /// Writes `bytes`, the elements of `region` row-major, in the layout of the file; what variable-length
     /// parts point at comes from `resolve`.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
+        self.write_parts(path, region, bytes, None, resolve)
+    }
+
+    /// As [`Subfile::write`]. Of `parts`, offsets and lengths in bytes, only these parts of each element are written; the
+    /// others stay as they are.
+    pub fn write_parts<'a>(
+        &mut self,
+        path: &str,
+        region: &Region,
+        bytes: &[u8],
+        parts: Option<&[(usize, usize)]>,
+        resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>,
+    ) -> Result<()> {
         let path = normal(path)?;
         let session = self.session.clone();
         let file = self.target().display().to_string();
@@ -269,15 +292,19 @@ impl Subfile {
             _ => &mut self.blocks,
         };
         let datatype = dataset.definition().datatype.clone();
+        // Only files of the writer's own have heaps; many values need a collection of their own anyway.
+        let mut no_heap = None;
+        let small_heap = if dataset.is_shared() || bytes.len() > MAX_SMALL_BYTES { &mut no_heap } else { &mut self.small_heap };
         let mut write = || {
-            if !datatype.uses_heap() {
-                return dataset.write(region, bytes, blocks, &session);
+            let mut bytes = Cow::Borrowed(bytes);
+            if datatype.uses_heap() {
+                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, blocks)?;
             }
-            let mut bytes = bytes.to_vec();
-            let at = blocks.open_end()?;
-            let mut heap = HeapWriter::new(at);
-            store_values(&datatype, &mut bytes, resolve, &mut heap)?;
-            blocks.write_open(at, &heap.finish())?;
+            if let Some(parts) = parts {
+                let mut elements = dataset.read(region, blocks)?;
+                replace_parts(&mut elements, &bytes, datatype.size(), parts)?;
+                bytes = Cow::Owned(elements);
+            }
             dataset.write(region, &bytes, blocks, &session)
         };
         let written = write().map_err(|error| error.at_object(format!("/{path}")).in_file(file));
@@ -416,6 +443,44 @@ impl Subfile {
         }
         Ok(end)
     }
+}
+
+/// Stores what the elements in `bytes` point at, and points them there. Few values go into the collection `small` together
+/// with those of earlier writes: a collection has 4 KiB or more.
+fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>, small: &mut Option<(u64, HeapWriter)>, blocks: &mut Blocks) -> Result<()> {
+    if let Some((at, heap)) = small {
+        let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
+        store_values(datatype, &mut elements, resolve, &mut more)?;
+        if more.is_small(0) {
+            blocks.write_at(*at, &more.clone().finish())?;
+            bytes.copy_from_slice(&elements);
+            *heap = more;
+            return Ok(());
+        }
+    }
+    let at = blocks.open_end()?;
+    let mut heap = HeapWriter::new(at);
+    store_values(datatype, bytes, resolve, &mut heap)?;
+    blocks.write_open(at, &heap.clone().finish())?;
+    if heap.is_small(SMALL_VALUE_BYTES) {
+        *small = Some((at, heap));
+    }
+    Ok(())
+}
+
+/// Copies `parts` of each element of `size` bytes from `bytes` to `elements`.
+fn replace_parts(elements: &mut [u8], bytes: &[u8], size: u64, parts: &[(usize, usize)]) -> Result<()> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+    for (element, new) in elements.chunks_exact_mut(size).zip(bytes.chunks_exact(size)) {
+        for (offset, length) in parts {
+            let range = *offset..offset.saturating_add(*length);
+            match element.get_mut(range.clone()).zip(new.get(range)) {
+                Some((part, new)) => part.copy_from_slice(new),
+                None => return Err(Error::internal("a part outside of its element")),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The alignment, if blocks can have it.

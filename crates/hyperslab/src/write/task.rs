@@ -147,6 +147,7 @@ impl Task {
     /// one writes.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Extent) -> Result<()> {
         let path = normal(path)?;
+        let is_chosen = definition.chunk_shape.is_none();
         let global = definition.checked().map_err(|error| error.at_object(format!("/{path}")))?;
         let bad = |message: String| Err(Error::invalid_input(message).at_object(format!("/{path}")));
         let mut local = global.clone();
@@ -170,6 +171,10 @@ impl Task {
                 if *rows != 0 || most.is_some() {
                     return bad("a dataset that is written by rows begins with 0 of them and grows without limit".to_owned());
                 }
+                if is_chosen {
+                    // Each subfile has the chunks that fit its rows.
+                    local.chunk_shape = None;
+                }
             }
         }
         self.subfile.create_dataset(&path, local)?;
@@ -189,14 +194,29 @@ impl Task {
 
     /// Writes the elements of `region`, as [`Subfile::write`] does.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
+        self.write_parts(path, region, bytes, None, resolve)
+    }
+
+    /// Writes these parts of the elements of `region`, as [`Subfile::write_parts`] does.
+    pub fn write_parts<'a>(
+        &mut self,
+        path: &str,
+        region: &Region,
+        bytes: &[u8],
+        parts: Option<&[(usize, usize)]>,
+        resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>,
+    ) -> Result<()> {
         let path = normal(path)?;
         let Some(local) = self.datasets.get_mut(&path) else {
             return Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}")));
         };
         if matches!(local.global.dataspace, Dataspace::Scalar) {
+            if parts.is_some() {
+                return Err(Error::unsupported("writing some fields of a scalar in a task: give all of them").at_object(format!("/{path}")));
+            }
             local.scalar = Some(gathered(&local.global.datatype, bytes, resolve)?);
         }
-        let Extent::Region(own) = &local.extent else { return self.subfile.write(&path, region, bytes, resolve) };
+        let Extent::Region(own) = &local.extent else { return self.subfile.write_parts(&path, region, bytes, parts, resolve) };
         let outside = || Error::invalid_input(format!("{region} is outside of this task's region {own}")).at_object(format!("/{path}"));
         let within = |origin: &Region| -> Option<Region> {
             let start: Option<Vec<u64>> = region.start.iter().zip(&origin.start).map(|(start, origin)| start.checked_sub(*origin)).collect();
@@ -205,7 +225,7 @@ impl Task {
         let inner = within(own).ok_or_else(outside)?;
         // In a shared file are those of other tasks before.
         let inner = local.shared.as_ref().map_or(Some(inner), within).ok_or_else(outside)?;
-        self.subfile.write(&path, &inner, bytes, resolve)
+        self.subfile.write_parts(&path, &inner, bytes, parts, resolve)
     }
 
     /// Whether [`Task::finish`] has nothing to wait for: no chunk to encode, and not the disk.

@@ -13,6 +13,8 @@ use crate::hdf5::writer::{Space, StoredChunk};
 
 /// Entries of an array that were never written, beside those that were: more go into a B-tree.
 const SPARE_ENTRIES: u64 = 4096;
+/// Chunks of a step along the unlimited dimension, if an extensible array is to hold a million steps.
+const MAX_CHUNKS_OF_A_STEP: u64 = 1 << 12;
 /// Most bytes of a chunk whose size a B-tree and older readers can say.
 const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
 
@@ -78,9 +80,12 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
         let origin: Vec<u64> = chunk.position.iter().zip(&layout.chunk_shape).map(|(number, extent)| number.saturating_mul(*extent)).collect();
         numbered.insert(numbering.number(&origin)?, *chunk);
     }
+    // Chunks of a step along the unlimited dimension: HDF5 numbers no more than 2^32 in an extensible array.
+    let others = layout.max_shape.iter().zip(&layout.chunk_shape).filter_map(|(most, chunk)| Some(most.as_ref()?.div_ceil((*chunk).max(1))));
+    let can_grow = others.fold(1, u64::saturating_mul) <= MAX_CHUNKS_OF_A_STEP;
     let enough = (chunks.len() as u64).saturating_mul(4).saturating_add(SPARE_ENTRIES);
     let last = numbered.last_key_value().map_or(0, |(last, _)| *last);
-    if unlimited == 1 && last < enough && last < 1 << 32 {
+    if unlimited == 1 && can_grow && last < enough && last < 1 << 32 {
         return Ok(Locator::ExtensibleArray { address: extensible_array::encode(space, &numbered, form)? });
     }
     let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(most, chunk)| most.unwrap_or(0).div_ceil((*chunk).max(1)));

@@ -83,6 +83,7 @@ const MOST_OBJECTS: u16 = 60_000;
 const HEADER_BYTES: usize = 16;
 
 /// Puts values into collections that lie side by side, to be written from some address on.
+#[derive(Debug, Clone)]
 pub struct HeapWriter {
     at: u64,
     bytes: Vec<u8>,
@@ -134,6 +135,12 @@ impl HeapWriter {
         if let Some(place) = self.bytes.get_mut(start + 8..start + 16) {
             place.copy_from_slice(&(size as u64).to_le_bytes());
         }
+    }
+
+    /// Whether the values, and `more` bytes of another one, lie in one collection of the least size.
+    pub fn is_small(&self, more: usize) -> bool {
+        let first = self.open.is_none_or(|(start, _)| start == 0);
+        first && self.bytes.len().saturating_add(HEADER_BYTES + 8).saturating_add(more) <= LEAST_BYTES
     }
 
     /// The bytes of all collections.
