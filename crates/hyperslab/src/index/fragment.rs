@@ -19,7 +19,7 @@ use super::segment::{BATCH_BLOCKS, Row, SegmentWriter};
 use super::segment_files::SegmentFiles;
 use super::shared_segments::SharedSegments;
 use super::source::{self, Stamp};
-use super::sweep::segment_name;
+use super::sweep::{self, segment_name};
 use super::table::Table;
 use crate::columns::Column;
 use crate::scan::pruner::Level;
@@ -93,9 +93,9 @@ impl DatasetFragment {
 }
 
 impl DatasetTask {
-    /// Removes the folder of an index that was not built, if nothing is in it; best effort.
+    /// Removes the folder of an index that was not built, if there is no other index in it; best effort.
     pub(super) fn discard(&self) {
-        let _ = std::fs::remove_dir(&self.folder);
+        sweep::remove_unbuilt(&self.folder);
     }
 
     #[expect(clippy::too_many_arguments, reason = "one for each field")]

@@ -183,10 +183,15 @@ impl IndexPlan {
             let tasks: Vec<&DatasetTask> = of_file.iter().map(|(task, _)| *task).collect();
             let opened = foreign.as_ref().map_or_else(|| session.open(&first.file), |file| Ok(file.clone()));
             let built = opened.and_then(|opened| build(&opened, &tasks, cancellation, progress));
-            fragments.extend(built.inspect_err(|_| {
-                fragments.iter().for_each(DatasetFragment::discard);
-                self.tasks.iter().for_each(DatasetTask::discard);
-            })?);
+            match built {
+                Ok(built) => fragments.extend(built),
+                Err(error) => {
+                    drop(building);
+                    fragments.iter().for_each(DatasetFragment::discard);
+                    self.tasks.iter().for_each(DatasetTask::discard);
+                    return Err(error);
+                }
+            }
         }
         let count = commit_datasets(&fragments.iter().collect::<Vec<_>>())?;
         drop(building);

@@ -101,6 +101,19 @@ pub(super) fn sweep(folder: &Path, age: Duration) -> Result<Vec<String>> {
     Ok(removed)
 }
 
+/// Removes a sidecar that has no index, unless another process builds into it; best effort.
+pub(super) fn remove_unbuilt(folder: &Path) {
+    let Ok(marker) = marker(folder) else { return };
+    if marker.try_lock().is_err() {
+        return;
+    }
+    let is_empty = std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == BUILDING));
+    if is_empty {
+        let _ = std::fs::remove_file(folder.join(BUILDING));
+        let _ = std::fs::remove_dir(folder);
+    }
+}
+
 /// Removes a sidecar: its files, and the folder if nothing else is in it.
 pub(super) fn remove_sidecar(folder: &Path) -> Result<()> {
     let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
