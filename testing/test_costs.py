@@ -37,6 +37,88 @@ def grows(work: Callable[[int], Any], small: int, factor: int = 4) -> None:
     assert cost(lambda: work(small * factor)) < 2 * factor * max(cost(lambda: work(small)), 0.01)
 
 
+def steps(path: pathlib.Path, count: int) -> Any:
+    values = np.random.default_rng(count).random((count, 100), dtype="f4")
+    with h5py.File(path, "w") as f:
+        for number, row in enumerate(values):
+            f[f"Step#{number}/e"] = row
+    return values
+
+
+# Many small datasets
+
+def test_indexing_many_small_datasets_is_linear(tmp_path: pathlib.Path) -> None:
+    paths = {count: tmp_path / f"{count}.h5" for count in (400, 1600)}
+    for count, path in paths.items():
+        steps(path, count)
+    time.sleep(0.1)  # the same tick of the file system's clock is waited for
+    for work in (
+        lambda count: hs.index(paths[count], "/Step#*/e", anew=True),
+        lambda count: hs.plan_index(paths[count], "/Step#*/e"),
+        lambda count: [hs.index_task(task) for task in hs.plan_index(paths[count], "/Step#*/e", anew=True).tasks(4)],
+        lambda count: hs.index_verify(paths[count]),
+        lambda count: hs.query(paths[count], "/Step#*", "e > 0.999").count(),
+    ):
+        grows(work, 400)
+
+
+def test_small_datasets_share_files_and_are_refreshed_one_by_one(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "x.h5"
+    values = steps(path, 300)
+    with h5py.File(path, "a") as f:
+        f["large"] = large = np.random.default_rng(1).random(300_000)
+        f["Step#7/many"] = np.arange(40)
+    plan = hs.plan_index(path, ["/Step#*/e", "/Step#7/many", "/large"])
+    tasks = plan.tasks(4)
+    assert 4 <= len(tasks) <= 8
+    done = hs.index_commit([hs.index_task(task) for task in tasks])
+    assert (done.datasets, done.built_blocks, done.kept_blocks) == (302, 306, 0)
+    sidecar = pathlib.Path(f"{path}.hsidx")
+    assert len(list(sidecar.iterdir())) <= 9
+    assert not any(planned.needed for planned in hs.plan_index(path, "/Step#*/e").datasets)
+
+    def check(values: Any) -> None:
+        q = hs.query(path, "/Step#*", "e > 0.99")
+        assert q.explain().count("index P on e") == 300
+        assert np.array_equal(q.counts(), (values > 0.99).sum(axis=1))
+        assert np.array_equal(q.positions(), np.concatenate([np.flatnonzero(row > 0.99) for row in values]))
+        assert hs.query(path, "/", "large < 0.001").count() == (large < 0.001).sum()
+
+    check(values)
+    with h5py.File(path, "a") as f:
+        f["Step#11/e"][:50] = values[11, :50] = 1
+        f["Step#299/e"][...] = values[299] = 0
+    assert any("stale" in remark for remark in hs.index_remarks(path))
+    again = hs.index_commit([hs.index_task(task) for task in hs.plan_index(path, ["/Step#*/e", "/Step#7/many", "/large"]).tasks(1)])
+    assert (again.built_blocks, again.kept_blocks) == (2, 304)
+    check(values)
+    assert hs.index_remarks(path) == [] and hs.index_verify(path) == []
+    # Files whose datasets are all replaced go.
+    hs.index(path, ["/Step#*/e", "/Step#7/many", "/large"], anew=True)
+    check(values)
+    assert len(list(sidecar.iterdir())) == 3
+    hs.index(path, "/Step#*/e", embedded=True)
+    check(values)
+    assert not sidecar.exists()
+    hs.index(path, "/Step#7/e", "X", embedded=True)
+    check_x = hs.query(path, "/Step#7", "e > 0.99")
+    assert "index X on e" in check_x.explain() and check_x.count() == (values[7] > 0.99).sum()
+
+
+def test_many_datasets_need_few_open_files(tmp_path: pathlib.Path) -> None:
+    steps(tmp_path / "x.h5", 300)
+    program = """if True:
+        import resource, sys
+        resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+        import hyperslab as hs
+        hs.index(sys.argv[1], "/Step#*/e")
+        q = hs.query(sys.argv[1], "/Step#*", "e > 0.9")
+        q.count()
+        assert hs.index_remarks(sys.argv[1]) == [] and q.explain().count("1 of 1 blocks left") > 290, q.explain()
+    """
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "x.h5")], check=True, timeout=120)
+
+
 # Lists of constants
 
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", ">i4", ">f8"]
@@ -213,6 +295,9 @@ def test_longer_lists_cost_no_more_for_each_row(tmp_path: pathlib.Path) -> None:
 
     assert ask(100) == 100 and ask(10_000) == 10_000
     assert cost(lambda: ask(10_000)) < 10 * max(cost(lambda: ask(100)), 0.01)
+    hs.index(path, "/id", "P")
+    # Where looking each constant up would cost more than reading, all is read: about what it costs without an index.
+    assert cost(lambda: ask(10_000)) < 20 * max(cost(lambda: ask(100)), 0.01)
 
 
 def test_long_lists_are_read_in_proportion() -> None:

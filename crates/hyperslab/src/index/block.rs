@@ -13,7 +13,7 @@ use super::keys::{Key, Keys};
 use super::packed::{self, GROUP};
 use super::ranked::{Part, Payload, cut_short};
 use super::sort::Sorter;
-use crate::scan::pruner::{KeyType, Level};
+use crate::scan::pruner::{KeyType, Level, ValueSet};
 
 /// What is always known of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +32,13 @@ pub(super) struct Zone {
 impl Zone {
     pub fn elements(&self) -> u32 {
         self.numbers + self.nans + self.nulls
+    }
+
+    /// The intervals of a set that may have numbers of the block.
+    pub fn intervals_of<'a>(&self, set: &'a ValueSet) -> &'a [(u64, u64)] {
+        let begin = set.intervals().partition_point(|(_, last)| *last < self.least);
+        let end = set.intervals().partition_point(|(first, _)| *first <= self.greatest);
+        if self.numbers == 0 { &[] } else { set.intervals().get(begin..end).unwrap_or_default() }
     }
 }
 

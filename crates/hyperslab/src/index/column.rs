@@ -20,6 +20,13 @@ use crate::{Cancellation, File};
 /// Blocks that one thread takes at a time.
 const BLOCKS_OF_A_TASK: usize = 16;
 
+/// Intervals that are always looked up.
+const FEW_INTERVALS: usize = 16;
+/// Rows that are read and tested in the time in which an interval is looked up in a block, by single values of the data
+/// or by values of the index.
+const ROWS_BY_POSITIONS: usize = 2048;
+const ROWS_BY_VALUES: usize = 128;
+
 /// The index of one dataset of one open file.
 pub(super) struct IndexedColumn {
     pub file: File,
@@ -79,6 +86,17 @@ fn verdict(row: &StoredRow, set: Option<&ValueSet>) -> Verdict {
     }
 }
 
+/// Whether finding the ends of a set's intervals in a block takes longer than reading its values and testing them.
+pub(super) fn is_costly(row: &StoredRow, set: &ValueSet) -> bool {
+    let lookups = row.zone.intervals_of(set).len();
+    let rows = match row.level {
+        Level::Positions => ROWS_BY_POSITIONS,
+        Level::Exact => ROWS_BY_VALUES,
+        Level::Zone | Level::Keys | Level::Bitmaps => return false,
+    };
+    lookups > FEW_INTERVALS && lookups * rows > row.zone.elements() as usize
+}
+
 impl IndexedColumn {
     /// `work` on a block's row with what it needs to be ranked.
     pub(super) fn with_ranks<T>(&self, entry: &Entry, segment: &Segment, row: &StoredRow, level: Level, work: impl FnOnce(&Ranked<'_>) -> Result<T>) -> Result<T> {
@@ -116,6 +134,7 @@ impl IndexedColumn {
             (Level::Bitmaps, None) if self.key_type.is_some() => return Ok(Passing::unknown(elements)),
             (Level::Bitmaps, _) => self.by_bitmaps(segment, row, condition),
             (_, None) => return Ok(Passing::unknown(elements)),
+            (_, Some(set)) if is_costly(row, set) => return Ok(Passing::unknown(elements)),
             (_, Some(set)) => self.with_ranks(entry, segment, row, Level::Exact, |ranked| by_ranks(ranked, set, scratch)),
         };
         match found {
@@ -189,6 +208,7 @@ impl IndexedColumn {
                 Ok(Bounds::exactly(entries.iter().zip(passing).filter(|(_, passes)| *passes).map(|((_, rows), _)| rows.len()).sum()))
             })(),
             (_, None) => return Ok(unknown(selected)),
+            (_, Some(set)) if is_costly(row, set) => return Ok(unknown(selected)),
             (level, Some(set)) => {
                 // From the index alone: what needs the data is bounded by the samples.
                 let level = if level == Level::Positions { Level::Keys } else { level };

@@ -1,25 +1,32 @@
 //! Commit: the fragments of a build become the index, all at once for each sidecar.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use super::fragment::IndexFragment;
+use super::fragment::DatasetFragment;
 use super::manifest::{ENDING, OF_FOLDER, IndexedDataset, IndexedFile, Manifest, SegmentName};
 use super::source::Stamp;
+use super::task::IndexFragment;
 
 /// Makes what tasks have built visible; the number of datasets. All parts of a dataset must be there
 /// (`InvalidInput`); a file that has changed since is a `Conflict`, and nothing of its sidecar changes. May be
 /// done again.
 pub fn commit(fragments: &[IndexFragment]) -> Result<u64> {
-    let mut by_folder: BTreeMap<&PathBuf, Vec<&IndexFragment>> = BTreeMap::new();
-    for fragment in fragments {
+    let datasets: Vec<&DatasetFragment> = fragments.iter().flat_map(|fragment| &fragment.datasets).collect();
+    commit_datasets(&datasets)
+}
+
+/// As [`commit`], of what was built of each dataset.
+pub(super) fn commit_datasets(fragments: &[&DatasetFragment]) -> Result<u64> {
+    let mut by_folder: BTreeMap<&PathBuf, Vec<&DatasetFragment>> = BTreeMap::new();
+    for fragment in fragments.iter().copied() {
         by_folder.entry(&fragment.task.folder).or_default().push(fragment);
     }
     let mut count = 0;
     for (folder, fragments) in by_folder {
-        let mut datasets: BTreeMap<(&str, &str, &str), Vec<&IndexFragment>> = BTreeMap::new();
+        let mut datasets: BTreeMap<(&str, &str, &str), Vec<&DatasetFragment>> = BTreeMap::new();
         for fragment in fragments {
             let task = &fragment.task;
             datasets.entry((&task.name, &task.path, &task.identity)).or_default().push(fragment);
@@ -37,17 +44,15 @@ pub fn commit(fragments: &[IndexFragment]) -> Result<u64> {
             entries.push((name.to_owned(), task.stamp, entry));
         }
         Manifest::change(folder, |manifest| {
-            for (name, stamp, entry) in entries {
-                // A sidecar of one file has no other: this one was called otherwise.
-                let of_one = folder.file_name().and_then(|folder| folder.to_str()).filter(|folder| *folder != OF_FOLDER);
-                if of_one.and_then(|folder| folder.strip_suffix(ENDING)) == Some(&name) {
-                    manifest.files.iter_mut().filter(|file| file.name != name).for_each(|file| {
-                        file.name.clone_from(&name);
-                        file.stamp = Stamp::default();
-                    });
-                }
-                add(manifest, name, stamp, entry);
+            // A sidecar of one file has no other: this one was called otherwise.
+            let of_one = folder.file_name().and_then(|folder| folder.to_str()).filter(|folder| *folder != OF_FOLDER);
+            if let Some((name, _, _)) = entries.iter().find(|(name, _, _)| of_one.and_then(|folder| folder.strip_suffix(ENDING)) == Some(name)) {
+                manifest.files.iter_mut().filter(|file| file.name != *name).for_each(|file| {
+                    file.name.clone_from(name);
+                    file.stamp = Stamp::default();
+                });
             }
+            add(manifest, entries);
             Ok(())
         })?;
     }
@@ -55,7 +60,7 @@ pub fn commit(fragments: &[IndexFragment]) -> Result<u64> {
 }
 
 /// The index of one dataset from all its parts.
-fn joined(parts: &[&IndexFragment]) -> Result<IndexedDataset> {
+fn joined(parts: &[&DatasetFragment]) -> Result<IndexedDataset> {
     let first = parts.first().ok_or_else(|| Error::internal("a dataset without fragments"))?;
     let task = &first.task;
     let whole = parts.len() as u64 == task.parts && parts.iter().enumerate().all(|(number, part)| {
@@ -82,17 +87,35 @@ fn joined(parts: &[&IndexFragment]) -> Result<IndexedDataset> {
     })
 }
 
-/// Puts a dataset's index into a manifest. Other datasets of a file that has changed are stale, and stay so:
+/// Puts the indexes of datasets into a manifest. Other datasets of a file that has changed are stale, and stay so:
 /// they are kept for their parts that are still valid, under the stamp that they were built for.
-pub(super) fn add(manifest: &mut Manifest, name: String, stamp: Stamp, entry: IndexedDataset) {
-    // A file is listed once for each stamp; the first is looked at first.
-    let place = manifest.files.iter().position(|file| file.name == name && file.stamp == stamp);
-    manifest.files.iter_mut().filter(|file| file.name == name).for_each(|file| {
-        file.columns.retain(|column| column.path != entry.path || column.identity != entry.identity);
-    });
-    match place.and_then(|place| manifest.files.get_mut(place)) {
-        Some(file) => file.columns.push(entry),
-        None => manifest.files.insert(0, IndexedFile { name, stamp, columns: vec![entry] }),
+pub(super) fn add(manifest: &mut Manifest, entries: Vec<(String, Stamp, IndexedDataset)>) {
+    {
+        let replaced: HashSet<(&str, &str, &str)> = entries.iter().map(|(name, _, entry)| (name.as_str(), entry.path.as_str(), entry.identity.as_str())).collect();
+        for file in &mut manifest.files {
+            let name = &file.name;
+            file.columns.retain(|column| !replaced.contains(&(name.as_str(), column.path.as_str(), column.identity.as_str())));
+        }
     }
+    // A file is listed once for each stamp; the first is looked at first.
+    let mut places: HashMap<(String, Stamp), usize> = HashMap::new();
+    for (number, file) in manifest.files.iter().enumerate() {
+        places.entry((file.name.clone(), file.stamp)).or_insert(number);
+    }
+    let mut new: Vec<IndexedFile> = Vec::new();
+    for (name, stamp, entry) in entries {
+        let known = manifest.files.len();
+        let place = *places.entry((name.clone(), stamp)).or_insert_with(|| {
+            new.push(IndexedFile { name, stamp, columns: Vec::new() });
+            known + new.len() - 1
+        });
+        let file = if place < known { manifest.files.get_mut(place) } else { new.get_mut(place - known) };
+        if let Some(file) = file {
+            file.columns.push(entry);
+        }
+    }
+    new.reverse();
+    new.append(&mut manifest.files);
+    manifest.files = new;
     manifest.files.retain(|file| !file.columns.is_empty());
 }

@@ -20,7 +20,8 @@ use hyperslab_storage::{Appended, Existing, FolderLock, LocalFile, Output, is_ma
 use super::commit::add;
 use super::compared;
 use super::indexes::table_of;
-use super::manifest::{self, IndexedFile, Manifest, SegmentName};
+use super::segment_files::SegmentFiles;
+use super::manifest::{self, IndexedFile, Manifest};
 use super::places::own;
 use super::plan::column_of;
 use super::source::{self, Stamp};
@@ -36,7 +37,7 @@ const HEADER: &[u8; 24] = b"HSLABIDX begins here    ";
 /// Bytes that are copied at a time.
 const COPIED: usize = 1 << 20;
 /// Segments begin at multiples of so many bytes.
-const ALIGNED: u64 = 64;
+pub(super) const ALIGNED: u64 = 64;
 /// How long after the time in the trailer the trailer is written, at most, and how long before it by clocks of the kernel,
 /// which tick. Times of change between these are those of the file as the index was completed.
 const LATEST: Duration = Duration::from_millis(50);
@@ -167,7 +168,7 @@ pub fn stage(path: &Path) -> Result<bool> {
         let folder = own(path);
         std::fs::create_dir_all(&folder)?;
         Manifest::change(&folder, |manifest| {
-            indexed.columns.into_iter().for_each(|column| add(manifest, name.to_owned(), now, column));
+            add(manifest, indexed.columns.into_iter().map(|column| (name.to_owned(), now, column)).collect());
             Ok(())
         })?;
         Ok(true)
@@ -257,9 +258,9 @@ fn append(end: &mut Appended, stated: StatedEnd, folder: &Path, indexed: &mut In
     for segment in indexed.columns.iter_mut().flat_map(|column| &mut column.segments).filter(|segment| segment.place().is_none()) {
         let from = open_regular(folder.join(&segment.name))?;
         let place = end.end();
-        copy(&from, 0, segment.bytes, |bytes| end.write(bytes))?;
+        copy(&from, segment.offset, segment.bytes, |bytes| end.write(bytes))?;
         end.align(ALIGNED)?;
-        segment.name = format!("@{place}");
+        (segment.name, segment.offset) = (format!("@{place}"), 0);
     }
     Ok(())
 }
@@ -286,7 +287,7 @@ fn verify(session: &Session, path: &Path, indexed: &IndexedFile) -> Result<()> {
         let is_same = match shown {
             // A virtual dataset has no values in the file; the stamps of its sources are compared at each question.
             Some(_) if file.dataset(dataset)?.storage == hyperslab_formats::StorageLayout::Virtual => true,
-            Some(shown) => compared::is_same(&file, dataset, &shown, &*table_of(path, &file, column)?)?,
+            Some(shown) => compared::is_same(&file, dataset, &shown, &*table_of(&SegmentFiles::new(path), &file, column)?)?,
             None => false,
         };
         if !is_same {
@@ -353,19 +354,20 @@ fn unload(path: &Path, manifest: Manifest, validity: Validity) -> Result<bool> {
     let (Some(now), Some(mut indexed)) = (now, manifest.files.into_iter().next()) else { return Ok(false) };
     let (folder, file) = (own(path), File::open(path)?);
     std::fs::create_dir_all(&folder)?;
+    let name = segment_name(true);
+    let (output, mut end) = (Output::create(folder.join(&name))?, 0u64);
     for segment in indexed.columns.iter_mut().flat_map(|column| &mut column.segments) {
         let Some(place) = segment.place() else { continue };
-        let name = segment_name(true);
-        let output = Output::create(folder.join(&name))?;
-        let mut at = 0;
+        let start = end.next_multiple_of(ALIGNED);
+        end = start;
         copy(&file, place, segment.bytes, |bytes| {
-            output.write_at(at, bytes)?;
-            at += bytes.len() as u64;
+            output.write_at(end, bytes)?;
+            end += bytes.len() as u64;
             Ok(())
         })?;
-        output.publish(segment.bytes, Existing::Keep)?;
-        *segment = SegmentName { name, ..segment.clone() };
+        (segment.name, segment.offset) = (name.clone(), start);
     }
+    output.publish(end, Existing::Keep)?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     Manifest::change(&folder, |manifest| {
         *manifest = Manifest { files: vec![IndexedFile { name, stamp: now, ..indexed }], ..Manifest::empty() };

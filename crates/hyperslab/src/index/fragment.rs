@@ -1,4 +1,4 @@
-//! Task and fragment: a part of a build as plain data, and what it leaves behind.
+//! Building the index of one dataset, or of some of its blocks: plain data that says what, and plain data that it leaves.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{Block, Builder, Zone};
 use super::grid::{BlockBox, BlockGrid};
-use super::manifest::{self, SegmentName, VERSION, check_segments, is_segment_file};
-use super::opened::Segment;
+use super::manifest::{self, SegmentName, check_segments, is_segment_file};
 use super::plan::column_of;
 use super::rows::each_run;
 use super::segment::{BATCH_BLOCKS, Row, SegmentWriter};
+use super::segment_files::SegmentFiles;
+use super::shared_segments::SharedSegments;
 use super::source::{self, Stamp};
 use super::sweep::{self, segment_name};
 use super::table::Table;
@@ -26,11 +27,13 @@ use crate::{Cancellation, File, Session, read};
 
 /// A file that was changed so lately that it may be changed again within the same tick of its clock.
 const TICK: std::time::Duration = std::time::Duration::from_millis(50);
+/// Elements of a dataset up to which its segment shares a file with others: as many as two blocks have. One thread builds
+/// them at once, and a file of its own costs more than the index in it.
+const SMALL_ELEMENTS: u64 = 1 << 17;
 
-/// A unit of building: some of the blocks of one dataset. Self-sufficient plain data.
+/// Some of the blocks of one dataset, to be built.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct IndexTask {
-    version: u32,
+pub(super) struct DatasetTask {
     /// Path of the file.
     pub(super) file: String,
     /// Path of the dataset.
@@ -57,11 +60,10 @@ pub struct IndexTask {
     pub(super) is_local: bool,
 }
 
-/// What a task has built.
+/// What was built of one dataset.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct IndexFragment {
-    version: u32,
-    pub(super) task: IndexTask,
+pub(super) struct DatasetFragment {
+    pub(super) task: DatasetTask,
     /// The new segment, unless nothing was to be built.
     pub(super) segment: Option<SegmentName>,
     /// Those of the previous segments of which blocks were kept.
@@ -71,43 +73,18 @@ pub struct IndexFragment {
     pub(super) kept_blocks: u64,
 }
 
-/// Decodes versioned JSON.
-fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8], what: &str) -> Result<T> {
-    #[derive(Deserialize)]
-    struct Version {
-        version: u32,
-    }
-    let bad = |error: serde_json::Error| Error::invalid_input(format!("these bytes are no {what}: {error}"));
-    let Version { version } = serde_json::from_slice(bytes).map_err(bad)?;
-    if version != VERSION {
-        return Err(Error::invalid_input(format!("this {what} has version {version}, this release knows {VERSION}")));
-    }
-    serde_json::from_slice(bytes).map_err(bad)
-}
-
-impl IndexFragment {
-    /// As bytes.
-    pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::internal(format!("cannot encode a fragment: {error}")))
-    }
-    /// The fragment of these bytes; `InvalidInput` for others.
-    pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let mut fragment: Self = decode(bytes, "fragment of an index")?;
-        fragment.task = fragment.task.checked()?;
-        check_segments(&fragment.kept)?;
-        match &fragment.segment {
+impl DatasetFragment {
+    /// Refuses names that lead out of the index's own folder: bytes of fragments may come from anywhere.
+    pub(super) fn check(&self) -> Result<()> {
+        self.task.check_names()?;
+        check_segments(&self.kept)?;
+        match &self.segment {
             Some(segment) if !is_segment_file(&segment.name) => Err(Error::invalid_input("these bytes are no fragment of an index: its segment is elsewhere")),
-            _ => Ok(fragment),
+            _ => Ok(()),
         }
     }
-    /// Blocks that were built, and blocks that were valid and kept.
-    pub fn blocks(&self) -> (u64, u64) {
-        (self.built_blocks, self.kept_blocks)
-    }
-}
 
-impl IndexFragment {
-    /// Removes its segment, which will not be committed; best effort.
+    /// Removes the file of its segment, which will not be committed; best effort.
     pub(super) fn discard(&self) {
         if let Some(segment) = &self.segment {
             let _ = std::fs::remove_file(self.task.folder.join(&segment.name));
@@ -115,7 +92,7 @@ impl IndexFragment {
     }
 }
 
-impl IndexTask {
+impl DatasetTask {
     /// Removes the folder of an index that was not built, if there is no other index in it; best effort.
     pub(super) fn discard(&self) {
         sweep::remove_unbuilt(&self.folder);
@@ -137,33 +114,23 @@ impl IndexTask {
         fingerprint: String,
         previous: Vec<SegmentName>,
     ) -> Self {
-        Self { version: VERSION, file, path, folder, name, stamp, identity, data_type, raw, level, shape, grid, fingerprint, previous, part: 0, parts: 1, is_local: true }
-    }
-
-    /// As bytes.
-    pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::internal(format!("cannot encode a task: {error}")))
-    }
-    /// The task of these bytes; `InvalidInput` for others.
-    pub fn decode(bytes: &[u8]) -> Result<Self> {
-        decode::<Self>(bytes, "task of an index")?.checked()
+        Self { file, path, folder, name, stamp, identity, data_type, raw, level, shape, grid, fingerprint, previous, part: 0, parts: 1, is_local: true }
     }
 
     /// The number of this build: after those whose blocks it may keep.
-    fn build(&self) -> u64 {
+    fn build_number(&self) -> u64 {
         self.previous.iter().map(|segment| segment.build.saturating_add(1)).max().unwrap_or_default()
     }
 
     /// Refuses names that lead out of the index's own folder: bytes of tasks may come from anywhere.
-    fn checked(self) -> Result<Self> {
+    pub(super) fn check_names(&self) -> Result<()> {
         let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..";
         let of_file = Path::new(&self.file).file_name().and_then(|name| name.to_str());
         let of_index = self.folder.file_name().and_then(|name| name.to_str());
-        if !is_plain(&self.name) || of_file != Some(&self.name) || !of_index.is_some_and(|name| name.ends_with(manifest::ENDING)) {
+        if !is_plain(&self.name) || of_file != Some(self.name.as_str()) || !of_index.is_some_and(|name| name.ends_with(manifest::ENDING)) {
             return Err(Error::invalid_input("these bytes are no task of an index: its names lead elsewhere"));
         }
-        check_segments(&self.previous)?;
-        Ok(self)
+        check_segments(&self.previous)
     }
 
     pub(super) fn elements(&self) -> u64 {
@@ -176,27 +143,9 @@ impl IndexTask {
         (0..parts).map(|part| Self { part, parts, ..self.clone() }).collect()
     }
 
-    /// Builds its blocks in the session's threads, into a segment that nobody sees before the commit.
-    /// `progress` hears bytes of values. `Conflict` when the file is not the one that was planned, or changes.
-    pub fn run(&self, session: &Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<IndexFragment> {
-        self.run_on(&session.open(&self.file)?, cancellation, progress)
-    }
-
-    /// As `run`, of a file that is open.
-    pub(super) fn run_on(&self, file: &File, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<IndexFragment> {
-        self.check(file)?;
-        let found = file.find(&self.path)?;
-        let column = column_of(file, found.object, self.raw)?;
-        let build = Build { task: self, file, dataset: found.object, column: &column, cancellation, progress };
-        let fragment = build.run(file.session())?;
-        self.check(file)?;
-        if file.dataset(found.object)?.storage == StorageLayout::Virtual && source::fingerprint(file, found.object)? != self.fingerprint {
-            return Err(Error::new(ErrorKind::Conflict, "a source of the virtual dataset has changed since its index was planned: plan again").in_file(file.name()));
-        }
-        Ok(fragment)
-    }
-
-    fn check(&self, file: &File) -> Result<()> {
+    /// `Conflict` unless the file is the one that was planned. Waits until a change within the same tick of its clock
+    /// would show.
+    pub(super) fn check(&self, file: &File) -> Result<()> {
         if let Some(age) = std::fs::metadata(file.path()).ok().and_then(|m| m.modified().ok()).and_then(|at| at.elapsed().ok()).filter(|age| *age < TICK) {
             std::thread::sleep(TICK - age);
         }
@@ -206,10 +155,36 @@ impl IndexTask {
         }
         Ok(())
     }
+
+    /// Whether it goes into a segment file that datasets share.
+    pub(super) fn is_small(&self) -> bool {
+        self.elements() <= SMALL_ELEMENTS
+    }
+
+    /// Builds the blocks with the session's threads, into a segment file of their own that nothing refers to before the
+    /// commit. `progress` is called with the number of bytes of values processed since the last call.
+    pub(super) fn build(&self, file: &File, previous: &SegmentFiles, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<DatasetFragment> {
+        self.with_build(file, cancellation, progress, |build| build.alone(file.session(), previous))
+    }
+
+    /// Builds the blocks in this thread, into a segment file that other datasets share.
+    pub(super) fn build_small(&self, file: &File, builder: &mut Builder, shared: &SharedSegments, previous: &SegmentFiles, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<DatasetFragment> {
+        self.with_build(file, cancellation, progress, |build| build.among_others(builder, shared, previous))
+    }
+
+    fn with_build(&self, file: &File, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync), work: impl FnOnce(&Build<'_>) -> Result<DatasetFragment>) -> Result<DatasetFragment> {
+        let found = file.find(&self.path)?;
+        let column = column_of(file, found.object, self.raw)?;
+        let fragment = work(&Build { task: self, file, dataset: found.object, column: &column, cancellation, progress })?;
+        if file.dataset(found.object)?.storage == StorageLayout::Virtual && source::fingerprint(file, found.object)? != self.fingerprint {
+            return Err(Error::new(ErrorKind::Conflict, "a source of the virtual dataset has changed since its index was planned: plan again").in_file(file.name()));
+        }
+        Ok(fragment)
+    }
 }
 
 struct Build<'a> {
-    task: &'a IndexTask,
+    task: &'a DatasetTask,
     file: &'a File,
     dataset: ObjectId,
     column: &'a Column,
@@ -245,11 +220,11 @@ enum Outcome {
 }
 
 impl Build<'_> {
-    fn run(&self, session: &Session) -> Result<IndexFragment> {
+    /// The chunks to build with their blocks, and the index that there was before.
+    fn prepare(&self, previous: &SegmentFiles) -> Result<(Vec<Unit>, Table)> {
         let task = self.task;
-        let blocks = task.grid.all(&task.shape)?;
         let mut units: Vec<Unit> = Vec::new();
-        for block in blocks {
+        for block in task.grid.all(&task.shape)? {
             let around = task.grid.around(&block, &task.shape);
             match units.last_mut().filter(|unit| unit.around == around) {
                 Some(unit) => unit.blocks.push(block),
@@ -258,14 +233,40 @@ impl Build<'_> {
         }
         let count = units.len() as u64;
         let mine = |part: u64| usize::try_from(u128::from(count) * u128::from(part) / u128::from(task.parts)).unwrap_or(usize::MAX);
-        let units = units.get(mine(task.part)..mine(task.part + 1)).unwrap_or_default();
-        let segments = task.previous.iter().filter_map(|segment| Segment::find(&task.folder, self.file.path(), segment, task.shape.len()).ok());
-        let previous = Table::new(task.grid.clone(), task.shape.clone(), task.level, segments.map(Arc::new).collect())?;
+        let (start, end) = (mine(task.part), mine(task.part + 1));
+        let units = units.into_iter().take(end).skip(start).collect();
+        let segments = task.previous.iter().filter_map(|segment| previous.segment(self.file.path(), segment, task.shape.len()).ok());
+        let table = Table::new(task.grid.clone(), task.shape.clone(), task.level, segments.map(Arc::new).collect())?;
+        Ok((units, table))
+    }
+
+    fn fragment(&self, segment: Option<SegmentName>, kept_blocks: u64) -> DatasetFragment {
+        let kept = if kept_blocks > 0 { self.task.previous.clone() } else { Vec::new() };
+        let built_blocks = segment.as_ref().map_or(0, |segment| segment.blocks);
+        DatasetFragment { task: self.task.clone(), segment, kept, built_blocks, kept_blocks }
+    }
+
+    fn among_others(&self, builder: &mut Builder, shared: &SharedSegments, previous: &SegmentFiles) -> Result<DatasetFragment> {
+        let (units, previous) = self.prepare(previous)?;
+        let (mut rows, mut kept_blocks) = (Vec::new(), 0);
+        for unit in &units {
+            match self.unit(builder, unit, &previous)? {
+                Outcome::Built(more) => rows.extend(more),
+                Outcome::Kept(blocks) => kept_blocks += blocks,
+            }
+        }
+        let segment = if rows.is_empty() { None } else { Some(shared.add(self.task.shape.len(), &rows, self.task.build_number())?) };
+        Ok(self.fragment(segment, kept_blocks))
+    }
+
+    fn alone(&self, session: &Session, previous: &SegmentFiles) -> Result<DatasetFragment> {
+        let task = self.task;
+        let (units, previous) = self.prepare(previous)?;
         std::fs::create_dir_all(&task.folder).map_err(|error| Error::from(error).in_file(task.folder.display().to_string()))?;
         let name = segment_name(task.is_local);
         let writer = SegmentWriter::create(&task.folder.join(&name), task.shape.len())?;
         let (built, kept) = (AtomicU64::new(0), AtomicU64::new(0));
-        let groups = groups(units, session.thread_count()?.max(1));
+        let groups = groups(&units, session.thread_count()?.max(1));
         // What is written goes to the disk while the rest is built: at the end there is little to wait for.
         let (syncer, (written, more)) = (writer.syncer(), mpsc::channel::<()>());
         let writer = Mutex::new(writer);
@@ -315,10 +316,9 @@ impl Build<'_> {
         let kept_blocks = kept.load(Ordering::Relaxed);
         let segment = match built {
             0 => None,
-            blocks => Some(SegmentName { bytes: writer.finish()?, name, blocks, build: task.build() }),
+            blocks => Some(SegmentName { bytes: writer.finish()?, name, blocks, build: task.build_number(), offset: 0 }),
         };
-        let kept = if kept_blocks > 0 { task.previous.clone() } else { Vec::new() };
-        Ok(IndexFragment { version: VERSION, task: task.clone(), segment, kept, built_blocks: built, kept_blocks })
+        Ok(self.fragment(segment, kept_blocks))
     }
 
     /// Builds the blocks of a unit, unless the previous index has them and nothing has changed.

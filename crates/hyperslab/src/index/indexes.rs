@@ -1,6 +1,6 @@
 //! Indexes: the sidecars that a session has found, and the one [`Pruner`] there is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ObjectId, StorageLayout};
 
+use super::catalog::Catalog;
 use super::column::IndexedColumn;
 use super::compared;
 use super::embedded::{self, Validity};
@@ -15,6 +16,7 @@ use super::manifest::{self, IndexedDataset, IndexedFile, Manifest};
 use super::opened::Segment;
 use super::places::{Kind, Place, Version, places};
 use super::plan::column_of;
+use super::segment_files::SegmentFiles;
 use super::source::{self, Stamp};
 use super::table::Table;
 use crate::File;
@@ -33,12 +35,20 @@ struct Sidecar {
     place: Place,
     /// Of the manifest, or of the file where the index is in it.
     version: Version,
-    manifest: Result<Manifest>,
+    catalog: Result<Catalog>,
+    segments: SegmentFiles,
     /// Of an embedded index: which times of change of the file it is valid for.
     validity: Option<Validity>,
-    tables: Mutex<HashMap<TableKey, Result<Arc<Table>>>>,
+    tables: Mutex<Tables>,
     /// Bytes of values that were compared, see [`compared::check`].
     compared: AtomicU64,
+}
+
+/// Tables that were loaded, and of which version of each file they are.
+#[derive(Default)]
+struct Tables {
+    all: HashMap<TableKey, Result<Arc<Table>>>,
+    versions: HashMap<String, (Option<Version>, Stamp)>,
 }
 
 /// A dataset with an index that can be used.
@@ -111,14 +121,16 @@ impl Indexes {
     /// The datasets of a file that have an index that can be used, each once with its table.
     pub(super) fn tables(&self, file: &File) -> Result<Vec<IndexedTable>> {
         let name = file.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let mut found: Vec<IndexedTable> = Vec::new();
+        let (mut found, mut known): (Vec<IndexedTable>, HashSet<(String, String)>) = Default::default();
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
-            let Ok(manifest) = &sidecar.manifest else { continue };
-            for indexed in sidecar.candidates(manifest, name).flat_map(|indexed| &indexed.columns) {
+            let Ok(catalog) = &sidecar.catalog else { continue };
+            for indexed in sidecar.candidates(catalog.manifest(), name).flat_map(|indexed| &indexed.columns) {
                 let Some((dataset, column)) = column_called(file, indexed) else { continue };
-                let is_known = found.iter().any(|known| known.path == indexed.path && source::identity(&known.column) == indexed.identity);
-                if let Some(table) = self.table(file, dataset, &column).ok().flatten().filter(|_| !is_known) {
+                if !known.contains(&(indexed.path.clone(), indexed.identity.clone()))
+                    && let Some(table) = self.table(file, dataset, &column).ok().flatten()
+                {
+                    known.insert((indexed.path.clone(), indexed.identity.clone()));
                     found.push(IndexedTable { path: indexed.path.clone(), dataset, column, table });
                 }
             }
@@ -156,7 +168,7 @@ fn column_called(file: &File, indexed: &IndexedDataset) -> Option<(ObjectId, Col
 
 impl Sidecar {
     fn new(place: &Place, version: Version, manifest: Result<Manifest>) -> Self {
-        Self { place: place.clone(), version, manifest, validity: None, tables: Mutex::default(), compared: AtomicU64::new(0) }
+        Self { place: place.clone(), version, catalog: manifest.map(Catalog::new), segments: SegmentFiles::new(&place.path), validity: None, tables: Mutex::default(), compared: AtomicU64::new(0) }
     }
 
     fn read(place: &Place, version: Version) -> Self {
@@ -176,7 +188,7 @@ impl Sidecar {
 
     /// Whether the file has no index in it.
     fn is_absent(&self) -> bool {
-        self.place.kind == Kind::Embedded && self.manifest.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        self.place.kind == Kind::Embedded && self.catalog.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
     /// What may be the index of the file called `name`, in the order of how likely. The file may have been renamed: its own
@@ -196,11 +208,13 @@ impl Sidecar {
     }
 
     fn table(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
-        let manifest = self.manifest.as_ref().map_err(Error::clone)?;
+        let catalog = self.catalog.as_ref().map_err(Error::clone)?;
         let path = &file.object(dataset)?.path;
         let identity = source::identity(column);
-        let of_column = |indexed: &'_ IndexedFile| indexed.columns.iter().position(|column| column.path == *path && column.identity == identity);
-        let found: Vec<(&IndexedFile, &IndexedDataset)> = self.candidates(manifest, name).filter_map(|indexed| Some((indexed, indexed.columns.get(of_column(indexed)?)?))).collect();
+        let mut found: Vec<(&IndexedFile, &IndexedDataset)> = catalog.columns(name, path, &identity).collect();
+        if self.place.kind != Kind::Together {
+            found.extend(catalog.columns_of_others(name, path, &identity));
+        }
         if found.is_empty() {
             return Ok(None);
         }
@@ -236,13 +250,15 @@ impl Sidecar {
             Err(std::sync::TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
             Err(std::sync::TryLockError::WouldBlock) => return load().map(Some),
         };
-        if let Some(table) = tables.get(&key) {
+        if let Some(table) = tables.all.get(&key) {
             return table.clone().map(Some);
         }
         // Those of earlier versions of the file are not asked again.
-        tables.retain(|known, _| known.name != key.name || (known.version, known.stamp) == (key.version, key.stamp));
+        if tables.versions.insert(key.name.clone(), (key.version, key.stamp)) != Some((key.version, key.stamp)) {
+            tables.all.retain(|known, _| known.name != key.name || (known.version, known.stamp) == (key.version, key.stamp));
+        }
         let table = load();
-        tables.insert(key, table.clone());
+        tables.all.insert(key, table.clone());
         table.map(Some)
     }
 
@@ -255,14 +271,14 @@ impl Sidecar {
             let path = &found.path;
             return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks are others; refresh it")));
         }
-        table_of(&self.place.path, file, found)
+        table_of(&self.segments, file, found)
     }
 
     /// Why it is not used for `file`, or only in part.
     fn remarks(&self, indexes: &Indexes, file: &File, name: &str) -> Vec<String> {
         let shown = self.place.path.display();
-        let manifest = match &self.manifest {
-            Ok(manifest) => manifest,
+        let manifest = match &self.catalog {
+            Ok(catalog) => catalog.manifest(),
             Err(error) => return vec![format!("the index {shown} is not used: {}", error.message())],
         };
         // By reason the paths of the datasets.
@@ -291,7 +307,7 @@ impl Sidecar {
             format!("the index {shown} of {} {why}", paths.join(", "))
         }).collect();
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, table) in tables.iter().filter(|(key, _)| key.name == name) {
+        for (key, table) in tables.all.iter().filter(|(key, _)| key.name == name) {
             match table {
                 // Said above, unless the index was believed.
                 Err(error) if error.kind() != ErrorKind::Conflict || error.message().contains("chunks") => {
@@ -312,9 +328,9 @@ impl Sidecar {
 
 /// The segments of a dataset that can be used. Blocks of a build replace those of earlier builds: if a segment of it
 /// is damaged, nobody knows which, so the earlier ones are not used.
-pub(super) fn table_of(sidecar: &Path, file: &File, found: &IndexedDataset) -> Result<Arc<Table>> {
+pub(super) fn table_of(files: &SegmentFiles, file: &File, found: &IndexedDataset) -> Result<Arc<Table>> {
     let mut opened: Vec<(u64, bool, Option<Segment>)> = found.segments.iter().map(|segment| {
-        let opened = Segment::find(sidecar, file.path(), segment, found.shape.len()).ok();
+        let opened = files.segment(file.path(), segment, found.shape.len()).ok();
         let is_whole = opened.as_ref().is_some_and(|opened| opened.rows.len() as u64 == segment.blocks);
         (segment.build, is_whole, opened)
     }).collect();

@@ -1,5 +1,6 @@
 //! Manifest: what a sidecar has, in one small file that is replaced last.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -68,6 +69,13 @@ pub(super) struct SegmentName {
     /// Which build of the dataset's index wrote it, counted from 0. Its blocks replace those of earlier builds.
     #[serde(default)]
     pub build: u64,
+    /// Where it begins in its file of the sidecar: small datasets share one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: u64,
+}
+
+fn is_zero(offset: &u64) -> bool {
+    *offset == 0
 }
 
 impl SegmentName {
@@ -97,7 +105,7 @@ pub(super) fn is_unique_name(name: &str) -> bool {
 /// Refuses names that are not of segments, and names that occur twice.
 pub(super) fn check_segments(segments: &[SegmentName]) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
-    match segments.iter().find(|segment| !is_segment(&segment.name) || !seen.insert(&segment.name)) {
+    match segments.iter().find(|segment| !is_segment(&segment.name) || !seen.insert((&segment.name, segment.offset))) {
         Some(wrong) => Err(Error::corrupt(format!("an index names a segment '{}' that cannot be one of its own, or names it twice", quoted(&wrong.name)))),
         None => Ok(()),
     }
@@ -195,7 +203,7 @@ impl Manifest {
         change(&mut manifest)?;
         let after = manifest.segments();
         manifest.publish(folder)?;
-        for gone in before.iter().filter(|name| is_segment_file(name) && !after.contains(name)) {
+        for gone in before.difference(&after).filter(|name| is_segment_file(name)) {
             // What stays is removed by the next build or by tidying.
             let _ = std::fs::remove_file(folder.join(gone));
         }
@@ -215,8 +223,8 @@ impl Manifest {
         self
     }
 
-    /// Names of all segments.
-    pub fn segments(&self) -> Vec<String> {
+    /// Names of the files of all segments.
+    pub fn segments(&self) -> BTreeSet<String> {
         let datasets = self.files.iter().flat_map(|file| &file.columns);
         datasets.flat_map(|dataset| dataset.segments.iter().map(|segment| segment.name.clone())).collect()
     }
@@ -224,13 +232,5 @@ impl Manifest {
     /// The indexes of the files with this name: one for each stamp, the last that was built first.
     pub fn files_called(&self, name: &str) -> impl Iterator<Item = &IndexedFile> {
         self.files.iter().filter(move |file| file.name == name)
-    }
-
-    /// The index of a dataset, and the stamp of the file that it is of.
-    pub fn dataset(&self, name: &str, path: &str, identity: &str) -> Option<(Stamp, &IndexedDataset)> {
-        self.files_called(name).find_map(|file| {
-            let found = file.columns.iter().find(|column| column.path == path && column.identity == identity)?;
-            Some((file.stamp, found))
-        })
     }
 }

@@ -4,9 +4,8 @@ mod payload;
 
 use std::collections::HashSet;
 use std::ops::Deref;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use arrow_ipc::{Buffer, root_as_footer, root_as_message};
 use hyperslab_array::{Error, Result};
@@ -14,7 +13,6 @@ use hyperslab_storage::{LocalFile, Storage};
 
 use super::block::Zone;
 use super::grid::BlockBox;
-use super::manifest::SegmentName;
 use super::segment::{LARGE, PAGE_BYTES, level_of, row_checksum};
 use crate::scan::pruner::Level;
 
@@ -105,7 +103,7 @@ impl Deref for AnyDirectory<'_> {
 
 /// An open segment.
 pub(super) struct Segment {
-    file: LocalFile,
+    file: Arc<LocalFile>,
     /// Where it begins in the file, and its length.
     base: u64,
     length: u64,
@@ -120,34 +118,12 @@ fn bad(what: &str) -> Error {
 }
 
 impl Segment {
-    /// Opens the segment at `path`, of blocks with `ndim` dimensions, which had `length` bytes when it was
-    /// published. Rows whose checksum does not fit are left out; `Corrupt` where no rows can be told.
-    pub fn open(path: &Path, length: u64, ndim: usize) -> Result<Self> {
-        let file = LocalFile::open_regular(path)?;
-        if file.len() != length {
-            return Err(bad("it has another length").in_file(file.name()));
-        }
-        Self::of_file(file, 0, length, ndim)
-    }
-
-    /// Opens a segment of a sidecar, or one that lies in the indexed file.
-    pub fn find(sidecar: &Path, file: &Path, segment: &SegmentName, ndim: usize) -> Result<Self> {
-        match segment.place() {
-            Some(base) => Self::open_at(file, base, segment.bytes, ndim),
-            None => Self::open(&sidecar.join(&segment.name), segment.bytes, ndim),
-        }
-    }
-
-    /// As `open`, of a segment that begins at `base` of a file.
-    pub fn open_at(path: &Path, base: u64, length: u64, ndim: usize) -> Result<Self> {
-        let file = LocalFile::open(path)?;
+    /// The segment of `length` bytes that begins at `base` of a file, of blocks with `ndim` dimensions. Rows whose
+    /// checksum does not fit are left out; `Corrupt` if no rows can be read.
+    pub fn of_file(file: Arc<LocalFile>, base: u64, length: u64, ndim: usize) -> Result<Self> {
         if base.checked_add(length).is_none_or(|end| end > file.len()) {
             return Err(bad("it is beyond its file").in_file(file.name()));
         }
-        Self::of_file(file, base, length, ndim)
-    }
-
-    fn of_file(file: LocalFile, base: u64, length: u64, ndim: usize) -> Result<Self> {
         let mut segment = Self { file, base, length, rows: Vec::new(), damaged: 0, directories: Vec::new() };
         segment.load(ndim).map_err(|error| error.in_file(segment.file.name()))?;
         Ok(segment)

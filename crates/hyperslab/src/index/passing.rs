@@ -8,7 +8,7 @@ use std::ops::Range;
 use hyperslab_array::{Error, ErrorKind, Result, Selection};
 use rayon::prelude::*;
 
-use super::column::IndexedColumn;
+use super::column::{IndexedColumn, is_costly};
 use super::keys::Key;
 use super::ranked::{Ranked, cut_short};
 use super::table::Entry;
@@ -76,10 +76,11 @@ pub(super) fn passing(column: &IndexedColumn, selection: &Selection, condition: 
     }
 }
 
-/// The ranks of a block that pass, and how many they are; `None` where some of its values are no numbers, or not there.
+/// The ranks of a block that pass, and how many they are; `None` where some of its values are no numbers, or not there,
+/// and where reading all values takes less time.
 fn ranks(column: &IndexedColumn, entry: &Entry, set: &ValueSet, scratch: &mut Vec<u8>) -> Result<Option<Counted>> {
     let Some((segment, row)) = column.table.row(entry).filter(|(_, row)| row.level == Level::Exact) else { return Ok(None) };
-    if (row.zone.nans > 0 && set.has_nan()) || (row.zone.nulls > 0 && set.has_null()) {
+    if is_costly(row, set) || (row.zone.nans > 0 && set.has_nan()) || (row.zone.nulls > 0 && set.has_null()) {
         return Ok(None);
     }
     match column.with_ranks(entry, segment, row, Level::Exact, |ranked| ranked.ranks(set, scratch)) {

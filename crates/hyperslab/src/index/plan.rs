@@ -1,18 +1,21 @@
 //! Index plan: which datasets are indexed, at which level, where, and in which tasks. Reads metadata, and some
 //! values where a level is to be picked.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
 
-use super::commit::commit;
-use super::fragment::{IndexFragment, IndexTask};
+use super::catalog::Catalog;
+use super::commit::commit_datasets;
+use super::fragment::{DatasetFragment, DatasetTask};
 use super::grid::BlockGrid;
 use super::manifest::{Manifest, SegmentName};
 use super::places;
 use super::request::IndexRequest;
 use super::source::{self, Stamp};
+use super::task::{IndexTask, build};
 use super::sweep::{Building, OF_TASKS, sweep};
 use crate::columns::{Column, Decoding};
 use crate::scan::pruner::{KeyType, Level};
@@ -43,11 +46,14 @@ pub struct PlannedIndex {
     pub needed: bool,
 }
 
+/// What sidecars have, each read once for a plan.
+type Catalogs = HashMap<PathBuf, Catalog>;
+
 /// A planned build.
 #[derive(Clone)]
 pub struct IndexPlan {
     datasets: Vec<PlannedIndex>,
-    tasks: Vec<IndexTask>,
+    tasks: Vec<DatasetTask>,
     /// Of each task its file, where that is of somebody else's arrays: nobody can open it by its name.
     foreign: Vec<Option<File>>,
 }
@@ -60,7 +66,7 @@ impl IndexPlan {
             return Err(Error::invalid_input("an index needs at least one file and one dataset"));
         }
         let mut plan = Self { datasets: Vec::new(), tasks: Vec::new(), foreign: Vec::new() };
-        let mut found_any = false;
+        let (mut found_any, mut catalogs) = (false, Catalogs::new());
         for file in files {
             let mut seen = HashSet::new();
             for pattern in &request.datasets {
@@ -70,7 +76,7 @@ impl IndexPlan {
                         continue;
                     }
                     found_any = true;
-                    match plan.add(&found.file, found.object, request, cancellation) {
+                    match plan.add(&found.file, found.object, request, &mut catalogs, cancellation) {
                         Ok(()) => {}
                         Err(error) if named => return Err(error.at_object(&path).in_file(file.name())),
                         Err(error) => plan.datasets.push(PlannedIndex {
@@ -93,7 +99,8 @@ impl IndexPlan {
         Ok(plan)
     }
 
-    fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, cancellation: &Cancellation) -> Result<()> {
+    fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
+        cancellation.check()?;
         let description = file.dataset(dataset)?;
         if let Some(refusal) = source::refusal(description) {
             return Err(refusal);
@@ -111,8 +118,8 @@ impl IndexPlan {
         let fingerprint = source::fingerprint(file, dataset)?;
         let folder = places::sidecar(file.path(), request.together, file.session().index_folder());
         let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is no text"))?;
-        let manifest = Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.together);
-        let indexed = manifest.dataset(name, &object.path, &identity);
+        let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.together));
+        let indexed = catalogs.entry(folder.clone()).or_insert_with(read).dataset(name, &object.path, &identity);
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
             (Some(level), _) => (check(level, &column)?, "as asked for".to_owned()),
@@ -144,7 +151,7 @@ impl IndexPlan {
         let previous: Vec<SegmentName> = same_grid.map(|before| before.segments.clone()).unwrap_or_default();
         if !valid {
             self.foreign.push(file.is_foreign().then(|| file.clone()));
-            self.tasks.push(IndexTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
+            self.tasks.push(DatasetTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
         }
         Ok(())
     }
@@ -159,35 +166,34 @@ impl IndexPlan {
         self.datasets.iter().filter(|dataset| dataset.needed).map(|dataset| dataset.value_bytes).sum()
     }
 
-    /// Units of building, to be run in any thread, process or machine: large datasets are cut so that there are
-    /// about `count` of them.
+    /// Units of building, to be run in any thread, process or machine, about `count` of them: large datasets are cut,
+    /// small ones of a file are put together.
     pub fn tasks(&self, count: usize) -> Vec<IndexTask> {
-        let total: u64 = self.tasks.iter().map(IndexTask::elements).sum();
-        let target = total.div_ceil(count.max(1) as u64).max(1);
-        self.tasks.iter().flat_map(|task| task.cut(task.elements().div_ceil(target).max(1))).collect()
+        IndexTask::balanced(&self.tasks, count)
     }
 
     /// Builds everything here. `progress` hears bytes of values that are done, of [`IndexPlan::value_bytes`].
     pub fn run(&self, session: &crate::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
         // Until the commit: what is built is not taken for leftovers.
         let building = Building::begin(self.tasks.iter().map(|task| &task.folder))?;
-        let mut fragments: Vec<IndexFragment> = Vec::new();
-        for (task, foreign) in self.tasks.iter().zip(&self.foreign) {
-            let built = match foreign {
-                Some(file) => task.run_on(file, cancellation, progress),
-                None => task.run(session, cancellation, progress),
-            };
+        let mut fragments: Vec<DatasetFragment> = Vec::new();
+        let all: Vec<(&DatasetTask, &Option<File>)> = self.tasks.iter().zip(&self.foreign).collect();
+        for of_file in all.chunk_by(|(a, _), (b, _)| a.file == b.file && a.folder == b.folder && a.stamp == b.stamp) {
+            let Some((first, foreign)) = of_file.first() else { continue };
+            let tasks: Vec<&DatasetTask> = of_file.iter().map(|(task, _)| *task).collect();
+            let opened = foreign.as_ref().map_or_else(|| session.open(&first.file), |file| Ok(file.clone()));
+            let built = opened.and_then(|opened| build(&opened, &tasks, cancellation, progress));
             match built {
-                Ok(fragment) => fragments.push(fragment),
+                Ok(built) => fragments.extend(built),
                 Err(error) => {
                     drop(building);
-                    fragments.iter().for_each(IndexFragment::discard);
-                    self.tasks.iter().for_each(IndexTask::discard);
+                    fragments.iter().for_each(DatasetFragment::discard);
+                    self.tasks.iter().for_each(DatasetTask::discard);
                     return Err(error);
                 }
             }
         }
-        let count = commit(&fragments)?;
+        let count = commit_datasets(&fragments.iter().collect::<Vec<_>>())?;
         drop(building);
         for folder in self.tasks.iter().map(|task| &task.folder).collect::<BTreeSet<_>>() {
             sweep(folder, OF_TASKS)?;

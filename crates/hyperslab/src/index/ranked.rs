@@ -129,6 +129,11 @@ impl Ranked<'_> {
 
     /// How many numbers have keys below `key`. `scratch` is for bytes.
     pub fn below(&self, key: u64, scratch: &mut Vec<u8>) -> Result<Rank> {
+        self.below_near(key, &mut None, scratch)
+    }
+
+    /// As `below`; `near` is the group of keys that was unpacked last.
+    fn below_near(&self, key: u64, near: &mut Option<(usize, [u64; GROUP])>, scratch: &mut Vec<u8>) -> Result<Rank> {
         let exactly = |rank: u32| Rank { least: rank, most: rank };
         let zone = self.zone;
         if zone.numbers == 0 || key <= zone.least {
@@ -162,8 +167,14 @@ impl Ranked<'_> {
                 _ => Ok(rank),
             };
         }
-        let mut keys = [0; GROUP];
-        self.group(group, &mut keys, scratch)?;
+        let keys = match near {
+            Some((known, keys)) if *known == group => keys,
+            near => {
+                let mut keys = [0; GROUP];
+                self.group(group, &mut keys, scratch)?;
+                &mut near.insert((group, keys)).1
+            }
+        };
         let here = keys.iter().take((most - first) as usize).filter(|k| **k < key).count() as u32;
         Ok(exactly(first + here))
     }
@@ -246,15 +257,30 @@ impl Ranked<'_> {
         if zone.numbers == 0 {
             return Ok(found);
         }
-        let begin = set.intervals().partition_point(|(_, last)| *last < zone.least);
-        for (first, last) in set.intervals().iter().skip(begin).take_while(|(first, _)| *first <= zone.greatest) {
-            let first = self.below(*first, scratch)?;
-            let end = self.below_edge(after(*last), scratch)?;
+        let mut near = None;
+        for (first, last) in zone.intervals_of(set) {
+            let key = *first;
+            let first = self.below_near(key, &mut near, scratch)?;
+            let end = match after(*last) {
+                Some(_) if key == *last && self.is_absent(key, first, scratch)? => first,
+                Some(end) => self.below_near(end, &mut near, scratch)?,
+                None => self.below_edge(None, scratch)?,
+            };
             if first.least < end.most {
                 found.push(Ranks { first, end });
             }
         }
         Ok(found)
+    }
+
+    /// Whether the data tell that no number has `key`, which has `rank` keys below it: one look-up rather than a second search.
+    fn is_absent(&self, key: u64, rank: Rank, scratch: &mut Vec<u8>) -> Result<bool> {
+        let Some(data) = self.data.filter(|_| self.level == Level::Positions && rank.least == rank.most) else { return Ok(false) };
+        if rank.least >= self.zone.numbers {
+            return Ok(true);
+        }
+        let [position] = self.positions(rank.least..rank.least + 1, scratch)? else { return Err(cut_short()) };
+        Ok(data(u16::from_le_bytes(*position))? != key)
     }
 
     /// The positions of ranks, little endian.

@@ -184,6 +184,16 @@ impl SegmentWriter {
         RecordBatch::try_new(schema, columns).map_err(arrow)
     }
 
+    /// The bytes of a whole segment of few rows, of blocks with `ndim` dimensions.
+    pub fn in_memory(ndim: usize, rows: &[Row]) -> Result<Vec<u8>> {
+        let mut writer = FileWriter::try_new(Vec::new(), &schema(ndim)?).map_err(arrow)?;
+        for rows in rows.chunks(BATCH_BLOCKS) {
+            writer.write(&Self::batch(ndim, rows)?).map_err(arrow)?;
+        }
+        writer.finish().map_err(arrow)?;
+        writer.into_inner().map_err(arrow)
+    }
+
     /// See [`Output::syncer`].
     pub fn syncer(&self) -> Option<std::fs::File> {
         self.writer.get_ref().output.syncer()

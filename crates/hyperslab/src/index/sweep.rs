@@ -1,5 +1,6 @@
 //! Sweep: removes what builds have left that were killed. Only files whose names are of our form are touched.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,7 +75,7 @@ pub(super) fn sweep(folder: &Path, age: Duration) -> Result<Vec<String>> {
     };
     let used = match Manifest::read(folder) {
         Ok(manifest) => manifest.segments(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) if error.kind() == ErrorKind::NotFound => BTreeSet::new(),
         Err(_) => return Ok(Vec::new()),
     };
     let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
