@@ -74,7 +74,7 @@ def test_small_datasets_share_files_and_are_refreshed_one_by_one(tmp_path: pathl
     done = hs.index_commit([hs.index_task(task) for task in tasks])
     assert (done.datasets, done.built_blocks, done.kept_blocks) == (302, 306, 0)
     sidecar = pathlib.Path(f"{path}.hsidx")
-    assert len(list(sidecar.iterdir())) <= 9
+    assert len(list(sidecar.glob("*.arrow"))) <= len(tasks)
     assert not any(planned.needed for planned in hs.plan_index(path, "/Step#*/e").datasets)
 
     def check(values: Any) -> None:
@@ -96,7 +96,7 @@ def test_small_datasets_share_files_and_are_refreshed_one_by_one(tmp_path: pathl
     # Files whose datasets are all replaced go.
     hs.index(path, ["/Step#*/e", "/Step#7/many", "/large"], anew=True)
     check(values)
-    assert len(list(sidecar.iterdir())) == 3
+    assert len(list(sidecar.glob("*.arrow"))) == 2
     hs.index(path, "/Step#*/e", embedded=True)
     check(values)
     assert not sidecar.exists()

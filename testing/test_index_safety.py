@@ -241,15 +241,19 @@ def test_a_write_plan_whose_id_leads_elsewhere_is_refused(tmp_path: pathlib.Path
 def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, change: Any) -> None:
     path, _, _ = indexed(tmp_path)
     (task,) = hs.plan_index(path, "/y").tasks(1)
-    with pytest.raises(hs.Error):
-        hs.index_task(json.dumps({**json.loads(task), **change}).encode())
+    hs.index_commit([hs.index_task(task)])
+    (task,) = hs.plan_index(path, "/y", anew=True).tasks(1)
+    changed = json.loads(task)
+    changed["datasets"][0].update(change)
+    with pytest.raises(hs.Error, match="these bytes|segment"):
+        hs.index_task(json.dumps(changed).encode())
     fragment = json.loads(hs.index_task(task))
-    fragment["task"].update(change)
-    with pytest.raises(hs.Error):
+    fragment["datasets"][0]["task"].update(change)
+    with pytest.raises(hs.Error, match="these bytes|segment"):
         hs.index_commit([json.dumps(fragment).encode()])
     fragment = json.loads(hs.index_task(task))
-    fragment["segment"]["name"] = "../../victim.txt"
-    with pytest.raises(hs.InvalidInputError):
+    fragment["datasets"][0]["segment"]["name"] = "../../victim.txt"
+    with pytest.raises(hs.InvalidInputError, match="its segment is elsewhere"):
         hs.index_commit([json.dumps(fragment).encode()])
 
 
