@@ -114,6 +114,8 @@ def _files(files: Any, threads: int | None, index_folder: Any = None) -> _Files:
 
 def _holds_arrays(files: Any) -> bool:
     """Whether they are arrays, and not paths of files with arrays."""
+    if isinstance(files, File):  # a mapping of its members, too
+        return False
     return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet"))
 
 
