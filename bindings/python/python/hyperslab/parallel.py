@@ -58,7 +58,7 @@ class Tidied(NamedTuple):
 
 def tidy(path: Any, *, hours: float = 24, index_folder: Any = None) -> Tidied:
     """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
-    was not committed, and not touched for so many hours. Cuts off indexes at the end of the file that are not used any
+    was not committed, and not touched for that many hours. Cuts off indexes at the end of the file that are not used any
     more: no program may have the file open without locks."""
     removed, young = _native.tidy(os.fspath(path), hours * 3600)
     return Tidied(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder)))
@@ -178,7 +178,7 @@ class Task(TaskGroup):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Gives up what was not finished."""
         if kind is None:
-            self._unclosed()  # nobody gave it up: warns, unless it was finished
+            self._unclosed()  # dropped without close: warns unless it was finished
         self.abort()
 
     def __repr__(self) -> str:

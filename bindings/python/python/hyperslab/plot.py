@@ -166,7 +166,7 @@ def _edges(values: Array) -> tuple[Array, Array]:
 
 
 def _extremes(dataset: Dataset, fixed: tuple[int, ...], steps: list[int]) -> Extremes:
-    """The least and greatest values of the cells of the picture, of so many `steps` each, read a block at a time."""
+    """The least and greatest values of the cells of the picture, each of `steps` values, read a block at a time."""
     shape = dataset.shape[len(fixed):]
     counts = [-(-extent // step) for extent, step in zip(shape, steps)]
     low, high = np.full(counts, np.nan), np.full(counts, np.nan)
