@@ -56,7 +56,10 @@ pub(crate) fn datatype(dict: &Bound<'_, PyDict>) -> PyResult<Datatype> {
         }
         "sequence" => Datatype::Sequence { size, base: base()? },
         "array" => Datatype::Array { base: base()?, shape: field(dict, "shape")? },
-        "reference" => Datatype::Reference { size, kind: ReferenceKind::Object },
+        "reference" => {
+            let kind: String = field(dict, "kind")?;
+            Datatype::Reference { size, kind: if kind == "Region" { ReferenceKind::Region } else { ReferenceKind::Object } }
+        }
         other => return Err(PyValueError::new_err(format!("datatype class {other} is not written"))),
     })
 }

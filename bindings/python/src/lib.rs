@@ -1,6 +1,7 @@
 //! hyperslab._native: what the Python package needs of the core crate, and no more. Objects are
 //! described as plain dictionaries; numpy, the tree's looks and the tables' doors are Python.
 
+mod back;
 mod container;
 mod decoder;
 mod definition;

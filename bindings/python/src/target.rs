@@ -1,7 +1,7 @@
 //! Target: what values are written into, a file of its own or a task of a parallel write.
 
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile, Task};
-use hyperslab::{Error, HeapReference, Result};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, Task};
+use hyperslab::{Datatype, Elements, Error, HeapReference, Result};
 
 /// What the end of a target gives.
 pub(crate) enum Ended {
@@ -19,7 +19,11 @@ pub(crate) trait Target: Send {
     fn create_group(&mut self, path: &str) -> Result<()>;
     /// Gives the chunk shape.
     fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>>;
-    fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()>;
+    fn create_link(&mut self, path: &str, link: Link) -> Result<()>;
+    /// Commits a datatype.
+    fn create_datatype(&mut self, path: &str, _datatype: Datatype) -> Result<()> {
+        Err(Error::unsupported("committed datatypes in a parallel write").at_object(path))
+    }
     /// A dataset of references, or an attribute where that has a name.
     fn set_references(&mut self, path: &str, _name: Option<&str>, _shape: Vec<u64>, _targets: &[Option<String>]) -> Result<()> {
         Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path))
@@ -28,9 +32,27 @@ pub(crate) trait Target: Send {
     fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
     /// Whether the order of an object's attributes and members is recorded.
     fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()>;
-    fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
+    fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()>;
     /// Writes all of the elements of a box, or parts of each: offsets and lengths in bytes.
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()>;
+    /// Writes the elements of a box that have these row-major numbers in it.
+    fn write_scattered<'a>(&mut self, path: &str, _region: &Region, _elements: &[u64], _bytes: &[u8], _parts: Option<&[(usize, usize)]>, _resolve: Resolve<'a>) -> Result<()> {
+        Err(Error::unsupported("writing by masks or lists of indexes in a parallel write: write slices").at_object(path))
+    }
+    /// The values of a box as they are now.
+    fn read(&mut self, path: &str, _region: &Region) -> Result<Elements> {
+        Err(Error::unsupported("reading values back in a parallel write: read the file after the commit").at_object(path))
+    }
+    /// Removes a name.
+    fn remove(&mut self, path: &str) -> Result<()> {
+        Err(Error::unsupported("removing objects in a parallel write").at_object(path))
+    }
+    /// Gives an object another name.
+    fn rename(&mut self, from: &str, _to: &str) -> Result<()> {
+        Err(Error::unsupported("moving objects in a parallel write").at_object(from))
+    }
+    /// What has been defined so far.
+    fn objects(&mut self) -> &mut Subfile;
     /// What a dataset is, and the part of it that may be written where that is not all.
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)>;
     /// Whether its end has nothing to wait for.
@@ -53,8 +75,32 @@ impl Target for Subfile {
         Ok(Subfile::definition(self, path)?.chunk_shape)
     }
 
-    fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
-        Subfile::create_link(self, path, file, target)
+    fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        Subfile::create_link(self, path, link)
+    }
+
+    fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        Subfile::create_datatype(self, path, datatype)
+    }
+
+    fn write_scattered<'a>(&mut self, path: &str, region: &Region, elements: &[u64], bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
+        Subfile::write_scattered(self, path, region, elements, bytes, parts, resolve)
+    }
+
+    fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
+        Subfile::read(self, path, region)
+    }
+
+    fn remove(&mut self, path: &str) -> Result<()> {
+        Subfile::remove(self, path)
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Result<()> {
+        Subfile::rename(self, from, to)
+    }
+
+    fn objects(&mut self) -> &mut Subfile {
+        self
     }
 
     fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
@@ -76,8 +122,8 @@ impl Target for Subfile {
         Subfile::set_tracked(self, path, tracked)
     }
 
-    fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
-        Subfile::grow(self, path, shape)
+    fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
+        Subfile::resize(self, path, shape)
     }
 
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
@@ -104,7 +150,11 @@ impl Target for Task {
         Ok(chunk_shape)
     }
 
-    fn create_link(&mut self, path: &str, _: Option<&str>, _: &str) -> Result<()> {
+    fn objects(&mut self) -> &mut Subfile {
+        Task::objects(self)
+    }
+
+    fn create_link(&mut self, path: &str, _: Link) -> Result<()> {
         Err(Error::unsupported("links in a parallel write").at_object(path))
     }
 
@@ -120,7 +170,7 @@ impl Target for Task {
         Task::set_tracked(self, path, tracked)
     }
 
-    fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
+    fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         Task::grow(self, path, shape)
     }
 

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile, without_steps};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, without_steps};
 use hyperslab::{Cancellation, Dataspace, Elements, Error, HeapObjects, HeapReference, Result, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::back;
 use crate::definition::datatype;
 use crate::error::raise;
+use crate::heap::Heap;
 use crate::target::{Ended, Target};
 use crate::wait::{run, wait};
 
@@ -69,7 +71,7 @@ pub(crate) fn definition(
     fill_value: Option<Vec<u8>>,
 ) -> DatasetDefinition {
     let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
-    DatasetDefinition { datatype, dataspace, chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value }
+    DatasetDefinition { datatype, committed: None, dataspace, chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value }
 }
 
 impl Writer {
@@ -116,7 +118,7 @@ impl Writer {
 
     /// Defines a dataset and the groups above it; gives its chunk shape. In a task, `region` is start and count of
     /// what it writes, and `rows` says that it adds rows of its own.
-    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false))]
+    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false, committed=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn create_dataset(
         &self,
@@ -130,10 +132,11 @@ impl Writer {
         fill: Option<Vec<u8>>,
         region: Option<(Vec<u64>, Vec<u64>)>,
         rows: bool,
+        committed: Option<String>,
     ) -> PyResult<Option<Vec<u64>>> {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |target| {
-            let definition = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill);
+            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill) };
             let extent = match (region, rows) {
                 (None, false) => None,
                 (Some((start, count)), false) => Some(Extent::Region(Region { start, count })),
@@ -151,10 +154,107 @@ impl Writer {
         Ok((found.dataspace.shape().to_vec(), datatype, found.chunk_shape, region.map(|region| (region.start, region.count))))
     }
 
-    /// Defines a link to a path of this file, or of another.
-    #[pyo3(signature = (path, target, file=None))]
-    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>) -> PyResult<()> {
-        self.with(py, |writer| writer.create_link(&path, file.as_deref(), &target))
+    /// Defines a link to a path of this file, or of another; a hard one is one name more for an object of this file.
+    #[pyo3(signature = (path, target, file=None, hard=false))]
+    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>, hard: bool) -> PyResult<()> {
+        let link = match file {
+            Some(file) => Link::External { file, path: target },
+            None if hard => Link::Hard(target),
+            None => Link::Soft(target),
+        };
+        self.with(py, |writer| writer.create_link(&path, link))
+    }
+
+    /// Commits a datatype under a name.
+    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.with(py, move |target| target.create_datatype(&path, datatype))
+    }
+
+    /// Kind (`group`, `dataset`, `datatype`), number and path of the object at a path, `None` if there is none.
+    fn look_up(&self, py: Python<'_>, path: String) -> PyResult<Option<(&'static str, u64, String)>> {
+        self.with(py, |target| back::look_up(target.objects(), &path))
+    }
+
+    /// Names of the members of a group; `soft`, `external` or `hard` for links, and what they lead to: path and file.
+    fn members(&self, py: Python<'_>, path: String) -> PyResult<Vec<back::PyMember>> {
+        self.with(py, |target| back::members(target.objects(), &path))
+    }
+
+    /// A path of the object with this number, `None` if it was removed.
+    fn path_of(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
+        self.with(py, |target| Ok(target.objects().path_of(number)))
+    }
+
+    /// Removes a name, and the object that has no other.
+    fn remove(&self, py: Python<'_>, path: String) -> PyResult<()> {
+        self.with(py, |target| target.remove(&path))
+    }
+
+    /// Gives an object another name.
+    fn rename(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
+        self.with(py, |target| target.rename(&path, &to))
+    }
+
+    /// The extent of a dataset; `None` is null.
+    fn shape(&self, py: Python<'_>, path: String) -> PyResult<Option<Vec<u64>>> {
+        let shape = |space: Dataspace| if matches!(space, Dataspace::Null) { None } else { Some(space.shape().to_vec()) };
+        self.with(py, |target| Ok(shape(back::extent(target, &path)?)))
+    }
+
+    /// What a dataset is, as `File.describe` says it.
+    fn describe<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.with(py, |target| Ok(DatasetDefinition { dataspace: back::extent(target, &path)?, ..target.definition(&path)?.0 }))?;
+        back::describe(py, &found)
+    }
+
+    /// Reads the elements of a box into the `length` bytes of memory at `address`; gives the heap.
+    ///
+    /// Callers (only `hyperslab.new_dataset`) hold an array that owns that memory, writable, contiguous and used by nobody
+    /// else, until this returns.
+    fn read_into(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize) -> PyResult<Heap> {
+        let shared = self.0.clone();
+        let work = move || {
+            let found = locked(&shared, |target| target.read(&path, &Region { start, count }))?;
+            if found.bytes.len() != length {
+                return Err(Error::internal("memory of another length than the values have"));
+            }
+            if length > 0 && address > 0 {
+                // SAFETY: as in `write`: the caller's contract (above) makes this memory valid for `length` bytes and
+                // ours alone, and this call does not return before this closure has ended.
+                unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) }.copy_from_slice(&found.bytes);
+            }
+            Ok(found.heap)
+        };
+        let heap = if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) };
+        heap.map(Heap)
+    }
+
+    /// Path of the object that the reference with this number points at, and start, stride, count and block of each dimension
+    /// of a region; `None` if it points at nothing.
+    fn target(&self, py: Python<'_>, number: u64) -> PyResult<Option<back::PyTarget>> {
+        self.with(py, |target| Ok(back::target(target.objects(), number)))
+    }
+
+    /// Names of an object's attributes.
+    fn attribute_names(&self, py: Python<'_>, path: String) -> PyResult<Vec<String>> {
+        self.with(py, |target| target.objects().attribute_names(&path))
+    }
+
+    /// An attribute, as `File.attribute` gives it.
+    fn attribute<'py>(&self, py: Python<'py>, path: String, name: String) -> PyResult<Option<back::PyAttribute<'py>>> {
+        let found = self.with(py, |target| target.objects().attribute(&path, &name))?;
+        found.map(|value| back::attribute(py, value)).transpose()
+    }
+
+    /// Gives an object the attributes of another.
+    fn copy_attributes(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
+        self.with(py, |target| target.objects().copy_attributes(&path, &to))
+    }
+
+    /// Removes an attribute.
+    fn remove_attribute(&self, py: Python<'_>, path: String, name: String) -> PyResult<()> {
+        self.with(py, |target| target.objects().remove_attribute(&path, &name))
     }
 
     /// Sets an attribute.
@@ -189,18 +289,19 @@ impl Writer {
         self.with(py, |target| target.set_tracked(&path, tracked))
     }
 
-    /// Grows a dataset.
-    fn grow(&self, py: Python<'_>, path: String, shape: Vec<u64>) -> PyResult<()> {
-        self.with(py, |target| target.grow(&path, shape))
+    /// Sets the extent of a dataset.
+    fn resize(&self, py: Python<'_>, path: String, shape: Vec<u64>) -> PyResult<()> {
+        self.with(py, |target| target.resize(&path, shape))
     }
 
     /// Writes the `length` bytes of memory at `address`: the elements of a box, row-major, as they will lie in
     /// the file, `step` apart; variable-length elements hold their length, 1, and the number of their value in `heap`. Of `parts`, offset
-    /// and length in bytes, only these parts of each element are written.
+    /// and length in bytes, only these parts of each element are written. With `elements`, the values are those of the box that
+    /// have these row-major numbers in it.
     ///
     /// Callers (only `hyperslab.writing`) hold an array that owns that memory, contiguous, until this returns.
     #[expect(clippy::too_many_arguments, reason = "values are a box, memory and a heap")]
-    #[pyo3(signature = (path, start, count, address, length, heap, step=None, parts=None))]
+    #[pyo3(signature = (path, start, count, address, length, heap, step=None, parts=None, elements=None))]
     fn write(
         &self,
         py: Python<'_>,
@@ -212,6 +313,7 @@ impl Writer {
         heap: Vec<Vec<u8>>,
         step: Option<Vec<u64>>,
         parts: Option<Vec<(usize, usize)>>,
+        elements: Option<Vec<u64>>,
     ) -> PyResult<()> {
         let shared = self.0.clone();
         let work = move || {
@@ -225,9 +327,10 @@ impl Writer {
             };
             let resolve = |reference| of_list(&heap, reference);
             let region = Region { start, count };
-            locked(&shared, |target| match &step {
-                None => target.write(&path, &region, values, parts.as_deref(), &resolve),
-                Some(step) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, parts.as_deref(), &resolve)),
+            locked(&shared, |target| match (&step, &elements) {
+                (_, Some(elements)) => target.write_scattered(&path, &region, elements, values, parts.as_deref(), &resolve),
+                (None, None) => target.write(&path, &region, values, parts.as_deref(), &resolve),
+                (Some(step), None) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, parts.as_deref(), &resolve)),
             })
         };
         if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) }

@@ -97,6 +97,7 @@ proptest! {
         let shuffle = hyperslab_formats::filter::Filter { id: 2, name: None, optional: true, parameters: vec![4] };
         let filters = Pipeline { filters: if filtered { vec![shuffle] } else { Vec::new() } };
         let dataset = NewDataset {
+            committed: None,
             datatype: Datatype::integer(4, true, ByteOrder::Little),
             dataspace: Dataspace::Simple { shape: shape.clone(), max_shape },
             fill_value: None,
@@ -107,7 +108,7 @@ proptest! {
             NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(vec![("x".to_owned(), NewLink::Hard(1))]) },
             NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Dataset(Box::new(dataset)) },
         ];
-        let opened = file(&NewFile { objects }, SUPERBLOCK_BYTES + 24 * counts.0 * counts.1).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let opened = file(&NewFile { objects, ..NewFile::default() }, SUPERBLOCK_BYTES + 24 * counts.0 * counts.1).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let id = opened.tree().at_address(opened.tree().objects[1].address.unwrap_or(0)).ok_or_else(|| TestCaseError::fail("no dataset"))?;
         let located = opened.locate(id, &Selection::all(&shape)).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let mut found: Vec<(Vec<u64>, u64, u64)> = located.chunks.iter().filter_map(|chunk| match chunk.source {
@@ -136,7 +137,7 @@ fn a_reference_in_an_attribute_points_at_its_object() -> Outcome {
     let attribute = NewAttribute { name: "r".to_owned(), dataspace: Dataspace::fixed(vec![2]), value: Elements { datatype, bytes, heap: HeapObjects::default() } };
     let group = |links, attributes| NewObject { attributes, tracked: false, content: NewContent::Group(links) };
     let objects = vec![group(vec![("a".to_owned(), NewLink::Hard(1))], Vec::new()), group(Vec::new(), vec![attribute])];
-    let opened = file(&NewFile { objects }, SUPERBLOCK_BYTES)?;
+    let opened = file(&NewFile { objects, ..NewFile::default() }, SUPERBLOCK_BYTES)?;
     let object = &opened.tree().objects[1];
     let value = object.attributes[0].value.clone()?;
     assert_eq!(value.bytes, [object.address.unwrap_or(0).to_le_bytes(), [0; 8]].concat());

@@ -3,8 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result};
+
+use crate::{Storage, check_range};
 
 /// A file that is being written, beside the place that it will have. What is not published is removed.
 #[derive(Debug)]
@@ -103,9 +106,21 @@ impl Output {
         self.durable.then(|| self.file.try_clone().ok()).flatten()
     }
 
-    /// Reads back what was written.
+    /// Reads back what was written; zeros after the end of the file, and wherever nothing was written.
     pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.file, bytes, offset).map_err(|error| self.failed(error, "cannot read back").at_offset(offset))
+        let failed = |error| self.failed(error, "cannot read back").at_offset(offset);
+        let length = self.file.metadata().map_err(failed)?.len();
+        let known = usize::try_from(length.saturating_sub(offset)).unwrap_or(usize::MAX).min(bytes.len());
+        let (written, after) = bytes.split_at_mut(known);
+        after.fill(0);
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, written, offset).map_err(failed)
+    }
+
+    /// What was written so far, for readers of this process.
+    pub fn storage(&self) -> Result<Arc<dyn Storage>> {
+        let file = self.file.try_clone().map_err(|error| self.failed(error, "cannot read back"))?;
+        let length = file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len();
+        Ok(Arc::new(Unpublished { file, length, name: self.target.display().to_string() }))
     }
 
     /// Ends the file at `length` bytes, waits until they are on the disk, gives the file its name, and waits
@@ -139,6 +154,26 @@ impl Output {
         self.published = true;
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
         if self.durable { sync_folder(&folder_of(&self.target)) } else { Ok(()) }
+    }
+}
+
+/// A file that is being written, as far as it is written.
+struct Unpublished {
+    file: File,
+    length: u64,
+    name: String,
+}
+
+impl Storage for Unpublished {
+    fn len(&self) -> u64 {
+        self.length
+    }
+    fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        check_range(self, offset, buffer.len())?;
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset).map_err(|error| Error::io(error, "cannot read back").in_file(&self.name).at_offset(offset))
+    }
+    fn name(&self) -> &str {
+        &self.name
     }
 }
 

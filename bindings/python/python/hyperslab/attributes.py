@@ -27,6 +27,28 @@ class Empty:
         return f"Empty(dtype={self.dtype})"
 
 
+def as_ours(value: Any) -> Any:
+    """h5py's object for a value without elements as ours."""
+    is_theirs = type(value).__name__ == "Empty" and type(value).__module__.partition(".")[0] == "h5py"
+    return Empty(value.dtype) if is_theirs else value
+
+
+def value_of(found: tuple[list[int] | None, dict[str, Any], bytes, _native.Heap], file: _native.File | _native.Writer) -> Any:
+    """The value of an attribute: shape, datatype, bytes and heap."""
+    shape, datatype, data, heap = found
+    if shape is None:
+        return Empty(dtypes.value_dtype(datatype))
+    values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap, file)
+    if datatype["class"] == "variable string":
+        text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
+        if not shape:
+            return text[0]
+        values = np.empty(len(text), dtype=object)
+        values[:] = text
+        return values.reshape(shape)
+    return values[()] if values.ndim == 0 else values
+
+
 class Attributes(Mapping[str, Any]):
     """An object's attributes by name, read when asked for."""
 
@@ -38,18 +60,7 @@ class Attributes(Mapping[str, Any]):
         found = self._file.attribute(self._number, name)
         if found is None:
             raise KeyError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}")
-        shape, datatype, data, heap = found
-        if shape is None:
-            return Empty(dtypes.value_dtype(datatype))
-        values = reading.convert(np.frombuffer(data, np.uint8).copy(), datatype, tuple(shape), heap, self._file)
-        if datatype["class"] == "variable string":
-            text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
-            if not shape:
-                return text[0]
-            values = np.empty(len(text), dtype=object)
-            values[:] = text
-            return values.reshape(shape)
-        return values[()] if values.ndim == 0 else values
+        return value_of(found, self._file)
 
     def __setitem__(self, name: str, value: Any) -> None:
         raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path)

@@ -63,6 +63,10 @@ class InvalidInputError(Error, ValueError):
     """Invalid arguments."""
 
 
+class InvalidTypeError(InvalidInputError, TypeError):
+    """An argument of a wrong type, or whose shape does not fit."""
+
+
 class UnsupportedError(Error, NotImplementedError):
     """A feature that Hyperslab does not support (yet); the message names it."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compounds
+from . import compounds, new_references
 from .errors import InvalidInputError, UnsupportedError
 
 Datatype = dict[str, Any]
@@ -35,6 +35,8 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
     if "enum" in metadata:
         base = of_dtype(np.dtype(dtype.str))
         return {"class": "enum", "size": base["size"], "base": base, "members": [(str(k), int(v)) for k, v in metadata["enum"].items()]}
+    if "ref" in metadata:
+        return new_references.datatype_of("Region" if metadata["ref"].__name__ == "RegionReference" else "Object")
     if "vlen" in metadata:
         inner = metadata["vlen"]
         return _text(inner is str) if inner in (str, bytes) else {"class": "sequence", "size": 16, "base": of_dtype(inner)}
@@ -63,7 +65,11 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
         return {"class": "opaque", "size": size, "tag": ""}
     if kind == "O" and values is not None:
         return _of_objects(values)
-    raise UnsupportedError(f"numpy's {dtype} in HDF5" + (": give dtype=str for text" if kind == "O" else ""), "Unsupported")
+    if kind == "T":
+        return _text(True)
+    hints = {"O": ": give dtype=str for text", "f": ": give 'f8', which keeps fewer digits", "c": ": give 'c16', which keeps fewer digits",
+             "M": " inside of structures and arrays: give counts ('i8')", "m": " inside of structures and arrays: give counts ('i8')"}
+    raise UnsupportedError(f"numpy's {dtype} in HDF5{hints.get(kind, '')}", "Unsupported")
 
 
 def _compound(dtype: np.dtype[Any]) -> Datatype:
@@ -132,6 +138,8 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         if np.ma.is_masked(values):
             raise InvalidInputError("masked values, which HDF5 cannot store: fill them first (`values.filled(...)`), or give the dataset a fillvalue", "InvalidInput")
         values = values.data
+    if datatype["class"] == "reference":
+        return new_references.elements_of(values, datatype, heap)
     target = numpy_dtype(datatype)
     if datatype["class"] == "array":
         return stored(values, datatype["base"], heap)
@@ -313,3 +321,50 @@ def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, by
     if b"\0" in data:
         raise InvalidInputError("text with a NUL, where HDF5 would end it", "InvalidInput")
     return len(data), data
+
+
+def as_array(data: Any, dtype: Any) -> Any:
+    """The values as an array, of whose elements sequences and rows are not another dimension."""
+    if isinstance(data, np.ndarray):
+        return data
+    plain = dtype in (None, str, bytes)
+    metadata = None if plain else np.dtype(dtype).metadata
+    if metadata and "vlen" in metadata and metadata["vlen"] not in (str, bytes):
+        out = np.empty(len(data), dtype=object)
+        for place, value in enumerate(data):
+            out[place] = value
+        return out
+    names = None if plain else np.dtype(dtype).names
+    return np.asarray(data) if names is None else compounds.rows(data, names)
+
+
+def of_values(dtype: Any, values: Any) -> Datatype:
+    """How `values` are stored if `dtype` does not say it."""
+    if dtype is not None:
+        return of_dtype(dtype)
+    if isinstance(values, str):
+        return of_dtype(str)
+    array = np.asarray(values)
+    return of_dtype(array.dtype, array)
+
+
+def shape_of(values: Any, datatype: Datatype) -> tuple[int, ...]:
+    """Extents of `values`, without those of elements that are arrays."""
+    shape: tuple[int, ...] = tuple(np.shape(values))
+    inner = len(datatype["shape"]) if datatype["class"] == "array" else 0
+    return shape[:len(shape) - inner]
+
+
+def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
+    """The extents of a shape, given as one number or several; `None` is allowed if `unlimited`."""
+    found = list(values) if np.iterable(values) else [values]
+    for extent in found:
+        if not (extent is None and unlimited) and (isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 0):
+            raise InvalidInputError(f"{name}={values!r}: extents are whole numbers, 0 or more{', or None without a limit' if unlimited else ''}", "InvalidInput")
+    return [None if extent is None else int(extent) for extent in found]
+
+
+def fill_of(value: Any, datatype: dict[str, Any]) -> bytes | None:
+    """The bytes of a fill value; zeros need none."""
+    fill: bytes | None = None if value is None else stored(value, datatype, []).tobytes()
+    return fill if fill and any(fill) else None

@@ -308,7 +308,7 @@ class Dataset(Node):
 class TextView:
     """A string dataset whose values come as `str`."""
 
-    def __init__(self, dataset: Dataset, encoding: str, errors: str) -> None:
+    def __init__(self, dataset: Any, encoding: str, errors: str) -> None:
         self._dataset, self._encoding, self._errors = dataset, encoding, errors
 
     def __getitem__(self, key: Any) -> Any:

@@ -83,6 +83,8 @@ def fuse(master: Any, target: Any, mode: str = "x", *, progress: Callable[[int, 
 class TaskGroup(NewGroup):
     """A group in a task."""
 
+    _is_whole = False
+
     def _member_type(self) -> type[NewGroup]:
         return TaskGroup
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _native, new_references
 from .errors import InvalidInputError
 
 
@@ -66,8 +66,10 @@ class AttributeReference(Reference):
         return found[4] if found is not None else None
 
 
-def of_elements(file: _native.File, datatype: dict[str, Any], raw: bytes) -> list[Reference]:
+def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[Any]:
     """The references in `raw`, whole elements of a reference datatype."""
+    if isinstance(file, _native.Writer):
+        return list(new_references.of_elements(file, datatype, raw))
     kind, size = datatype["kind"], datatype["size"]
     classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference,
                None: RegionReference if kind == "Region" else Reference}

@@ -124,3 +124,73 @@ def slabs(mask: np.ndarray[Any, Any], rows: int) -> Iterator[tuple[list[tuple[in
         if bounds[0][1]:
             bounds[0] = (first + bounds[0][0], first + bounds[0][1])
             yield [(start, stop - start, 1) for start, stop in bounds], tuple(slice(start, stop) for start, stop in bounds)
+
+
+#: Bytes of a box of elements that is read and written again to change some of them.
+_BOX_BYTES = 32 << 20
+
+
+class Piece(NamedTuple):
+    """Some elements of a box: the box, their row-major numbers in it, and which of the selection's values they get."""
+
+    start: list[int]
+    extent: list[int]
+    numbers: np.ndarray[Any, Any]
+    values: Any
+
+
+def pieces(selected: Selected, size: int) -> Iterator[Piece]:
+    """A selection by a mask or by lists of indexes as boxes of elements of `size` bytes. Values are indexed by the elements of
+    a mask, or by the rows of the selection."""
+    if selected.mask is not None:
+        row = max(size * int(np.prod(selected.mask.shape[1:], dtype=object)), 1)
+        done = 0
+        for axes, part in slabs(selected.mask, max(_BOX_BYTES // row, 1)):
+            numbers = np.flatnonzero(selected.mask[part])
+            yield Piece([axis[0] for axis in axes], [axis[1] for axis in axes], numbers, slice(done, done + len(numbers)))
+            done += len(numbers)
+        return
+    indexes = [_indexes(axis, picked) for axis, picked in zip(selected.axes, selected.pick)]
+    if any(not len(along) for along in indexes):
+        return
+    start = [int(along.min()) for along in indexes]
+    count = [int(along.max()) - first + 1 for along, first in zip(indexes, start)]
+    row = max(size * int(np.prod(count[1:], dtype=object)), 1)
+    rows = np.argsort(indexes[0], kind="stable")
+    first = 0
+    while first < len(rows):
+        low = int(indexes[0][rows[first]])
+        end = int(np.searchsorted(indexes[0][rows], low + max(_BOX_BYTES // row, 1)))
+        chosen = rows[first:end]
+        box = [int(indexes[0][chosen[-1]]) - low + 1, *count[1:]]
+        places = np.ix_(indexes[0][chosen] - low, *(along - begin for along, begin in zip(indexes[1:], start[1:])))
+        yield Piece([low, *start[1:]], box, np.ravel_multi_index(places, box).reshape(-1), chosen)
+        first = end
+
+
+def _indexes(axis: Any, picked: Any) -> np.ndarray[Any, Any]:
+    """The indexes along an axis in the order of the key."""
+    if isinstance(axis, tuple):
+        start, count, step = axis
+        found = np.arange(start, start + count * step, step, dtype=np.int64)
+    else:
+        found = np.asarray(axis, dtype=np.int64)
+    return found if isinstance(picked, slice) or np.ndim(picked) == 0 else found[picked]
+
+
+def box_of(selected: Selected) -> tuple[list[int], list[int], tuple[Any, ...]]:
+    """The box around a selection without a mask: start and count, and numpy's indexes of the selection in it."""
+    start: list[int] = []
+    count: list[int] = []
+    inside: list[Any] = []
+    for axis in selected.axes:
+        if isinstance(axis, tuple):
+            first, n, step = axis
+            length = (n - 1) * step + 1 if n else 0
+            inside.append(slice(None, None, step))
+        else:
+            first, length = (axis[0], axis[-1] - axis[0] + 1) if len(axis) else (0, 0)
+            inside.append(np.asarray(axis, dtype=np.int64) - first)
+        start.append(first)
+        count.append(length)
+    return start, count, tuple(inside)

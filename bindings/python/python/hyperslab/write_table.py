@@ -234,7 +234,7 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
     count = 0
     with create(os.fspath(path), mode, threads=threads, track_order=True, durable=durable) as file:
         if layout == "columns":
-            write = _columns(file.create_group(group), columns, options)
+            write = _columns(file.require_group(group), columns, options)
         elif layout == "records":
             write = _records(file, group if group.strip("/") else "table", columns, options)
         else:

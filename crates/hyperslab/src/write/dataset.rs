@@ -121,20 +121,82 @@ impl DatasetWriter {
         &self.written
     }
 
-    /// Sets a new extent, not smaller in any dimension.
-    pub fn grow(&mut self, to: Vec<u64>) -> Result<()> {
+    /// Sets a new extent. Elements outside of it are gone: if the dataset grows again, the fill value is in their place.
+    pub fn resize(&mut self, to: Vec<u64>, blocks: &mut Blocks) -> Result<()> {
         let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
-            return Err(Error::invalid_input("a scalar or empty dataset does not grow"));
+            return Err(Error::invalid_input("a scalar or empty dataset has one size"));
         };
-        if to.len() != shape.len() || to.iter().zip(shape.iter()).any(|(new, old)| new < old) {
-            return Err(Error::invalid_input(format!("shape {shape:?} cannot become {to:?}: a dataset only grows while it is written")));
+        if to.len() != shape.len() {
+            return Err(Error::invalid_input(format!("shape {shape:?} cannot become {to:?}, which has {} dimensions", to.len())));
         }
-        if to.iter().zip(max_shape).any(|(new, most)| most.is_some_and(|most| *new > most)) {
-            return Err(Error::invalid_input(format!("shape {to:?} exceeds the largest that the dataset may have")));
+        if let Some(max) = to.iter().zip(&*max_shape).position(|(new, max)| max.is_some_and(|max| *new > max)) {
+            return Err(Error::invalid_input(format!("shape {to:?} exceeds the largest that the dataset may have, in dimension {max}")));
         }
+        let bytes = Dataspace::fixed(to.clone()).element_count()?.checked_mul(self.definition.datatype.size());
+        bytes.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
+        let shrinks = to.iter().zip(&*shape).any(|(new, old)| new < old);
         *shape = to;
-        self.definition.dataspace.element_count()?.checked_mul(self.definition.datatype.size()).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
-        Ok(())
+        if shrinks { self.cut(blocks) } else { Ok(()) }
+    }
+
+    /// Forgets what is outside of the extent.
+    fn cut(&mut self, blocks: &mut Blocks) -> Result<()> {
+        let shape = self.definition.dataspace.shape().to_vec();
+        let inside = Region::all(&shape);
+        self.written = self.written.iter().filter_map(|region| region.shared(&inside)).collect();
+        match &mut self.storage {
+            Storage::Growing(growing) => growing.cut(&self.definition),
+            Storage::Chunked { chunk_shape, stored, partial } => {
+                let definition = &self.definition;
+                let origin = |position: &[u64]| -> Vec<u64> { position.iter().zip(chunk_shape.iter()).map(|(n, extent)| n.saturating_mul(*extent)).collect() };
+                let is_inside = |position: &[u64]| origin(position).iter().zip(&shape).all(|(start, extent)| start < extent);
+                let is_whole = |position: &[u64]| {
+                    let ends = origin(position).into_iter().zip(chunk_shape.iter()).map(|(start, extent)| start.saturating_add(*extent));
+                    ends.zip(&shape).all(|(end, extent)| end <= *extent)
+                };
+                stored.retain(|position, _| is_inside(position));
+                partial.retain(|position, _| is_inside(position));
+                let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
+                let cut: Vec<Vec<u64>> = stored.keys().chain(partial.keys()).filter(|position| !is_whole(position)).cloned().collect();
+                for position in cut {
+                    let entry = match partial.remove(&position) {
+                        Some(entry) => entry,
+                        None => reopened(&position, stored, definition, chunk_bytes, blocks)?,
+                    };
+                    // Only what is inside stays, over a chunk of fill values.
+                    let start = origin(&position);
+                    let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
+                    let mut bytes = blank(chunk_bytes, definition);
+                    let zeros = vec![0; shape.len()];
+                    let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
+                    if !copy(&count, size, (&entry.bytes, chunk_shape, &zeros), (&mut bytes, chunk_shape, &zeros)) {
+                        return Err(Error::internal("a chunk's part outside of its array"));
+                    }
+                    partial.insert(position, Partial { bytes, written: 0 });
+                }
+                Ok(())
+            }
+            _ => Err(Error::unsupported("making a dataset smaller that has no chunks")),
+        }
+    }
+
+    /// Changes the path of the committed datatype.
+    pub fn recommit(&mut self, change: impl FnOnce(&str) -> Option<String>) {
+        if let Some(committed) = &self.definition.committed {
+            self.definition.committed = change(committed.trim_start_matches('/'));
+        }
+    }
+
+    /// Addresses and lengths in bytes of all stored elements, without filters.
+    pub fn places(&self) -> Vec<(u64, u64)> {
+        match &self.storage {
+            Storage::Contiguous(Some(address)) => {
+                let count = self.definition.dataspace.element_count().unwrap_or(0);
+                vec![(*address, count.saturating_mul(self.definition.datatype.size()))]
+            }
+            Storage::Chunked { stored, .. } => stored.values().map(|chunk| (chunk.address, chunk.length)).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Writes the elements of `region`, row-major in the layout of the file.
@@ -183,7 +245,7 @@ impl DatasetWriter {
         let mut out = blank(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
         let zeros = vec![0; shape.len()];
         match &self.storage {
-            Storage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
+            Storage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
             Storage::Contiguous(None) => {}
             Storage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
             Storage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), blocks)?,
@@ -420,6 +482,7 @@ impl DatasetWriter {
         };
         let definition = &self.definition;
         NewDataset {
+            committed: None,
             datatype: definition.datatype.clone(),
             dataspace: definition.dataspace.clone(),
             fill_value: definition.fill_value.clone(),

@@ -3,6 +3,8 @@
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
 use hyperslab_formats::filter::{Filter, Pipeline};
 
+use super::targets;
+
 /// Bytes of values that a chunk holds whose shape is not given.
 const CHUNK_BYTES: u64 = 1 << 20;
 
@@ -14,6 +16,8 @@ const FLETCHER32: u16 = 3;
 pub struct DatasetDefinition {
     /// Datatype of an element.
     pub datatype: Datatype,
+    /// Absolute path of the committed datatype that this is.
+    pub committed: Option<String>,
     /// Extent, and how far it may grow.
     pub dataspace: Dataspace,
     /// Extent of a chunk; `None` without filters and growth is one run of bytes, else chosen.
@@ -36,7 +40,7 @@ pub struct AttributeValue {
 impl DatasetDefinition {
     /// A dataset of fixed extent without chunks.
     pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
-        Self { datatype, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None }
+        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None }
     }
 
     /// The same in chunks, chosen where it has none.
@@ -55,13 +59,27 @@ impl DatasetDefinition {
         self.filters.filters.iter_mut().try_for_each(|filter| complete(filter, size, bytes))
     }
 
+    /// As [`DatasetDefinition::checked_own`], of a dataset in a file that is not the writer's alone: it has no references.
+    pub(super) fn checked(self) -> Result<Self> {
+        if self.datatype.has_references() {
+            return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own"));
+        }
+        self.checked_own()
+    }
+
     /// Checks what can be, and chooses the chunk shape where one is needed.
-    pub(super) fn checked(mut self) -> Result<Self> {
+    pub(super) fn checked_own(mut self) -> Result<Self> {
         if let Some(class) = self.datatype.unsupported_class() {
             return Err(Error::unsupported(format!("writing datatype class {class}")));
         }
         if self.datatype.has_references() {
-            return Err(Error::unsupported("writing a dataset of references"));
+            targets::check(&self.datatype)?;
+            if !self.filters.filters.is_empty() {
+                return Err(Error::unsupported("references in chunks with filters: leave the filters out"));
+            }
+            if self.fill_value.is_some() {
+                return Err(Error::unsupported("a fill value for references: what is never written points at nothing"));
+            }
         }
         // What the format cannot say is refused now, not when the file is finished.
         hyperslab_formats::hdf5::writer::encode_datatype(&self.datatype)?;

@@ -75,6 +75,18 @@ impl Growing {
         Ok(())
     }
 
+    /// Forgets what is outside of the dataset's extent.
+    pub fn cut(&mut self, definition: &DatasetDefinition) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let shape: Vec<u64> = definition.dataspace.shape().iter().zip(&self.shape).map(|(extent, known)| *extent.min(known)).collect();
+        let mut bytes = blank(shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent)), definition);
+        let zeros = vec![0; shape.len()];
+        whole(copy(&shape, size_of(definition), (&self.bytes, &self.shape, &zeros), (&mut bytes, &shape, &zeros)))?;
+        (self.shape, self.bytes) = (shape, bytes);
+        Ok(())
+    }
 }
 
 fn whole(copied: bool) -> Result<()> {

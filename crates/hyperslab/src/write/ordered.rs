@@ -31,6 +31,16 @@ impl<T> Ordered<T> {
         self.values.get(name).map(|(_, value)| value)
     }
 
+    /// Removes a value; whether there was one.
+    pub fn remove(&mut self, name: &str) -> bool {
+        self.values.remove(name).is_some()
+    }
+
+    /// All values, in any order.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.values.values_mut().map(|(_, value)| value)
+    }
+
     /// Names and values in the order in which the names were set first.
     pub fn in_order(&self) -> impl Iterator<Item = (&str, &T)> {
         let mut all: Vec<(u64, &str, &T)> = self.values.iter().map(|(name, (order, value))| (*order, name.as_str(), value)).collect();

@@ -34,6 +34,16 @@ impl Pointers {
         Ok(Self { shape, targets, address: None })
     }
 
+    /// Calls `each` with the path of each target, which it may change.
+    pub fn each_path(&mut self, each: impl FnMut(&mut Option<String>)) {
+        self.targets.iter_mut().for_each(each);
+    }
+
+    /// The extent, and the paths that are pointed at.
+    pub fn parts(&self) -> (&[u64], &[Option<String>]) {
+        (&self.shape, &self.targets)
+    }
+
     /// Bytes that they take.
     pub fn bytes(&self) -> u64 {
         self.targets.len() as u64 * REFERENCE_BYTES
@@ -62,7 +72,7 @@ impl Pointers {
     /// The dataset of these.
     pub fn description(&self) -> NewDataset {
         let storage = NewStorage::Contiguous(self.address);
-        NewDataset { datatype: datatype(), dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, filters: Pipeline::default(), storage }
+        NewDataset { datatype: datatype(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, filters: Pipeline::default(), storage }
     }
 
     /// The dataset's values, where the object with number `n` is at `addresses[n]`.
@@ -79,6 +89,6 @@ impl Pointers {
     }
 }
 
-fn datatype() -> Datatype {
+pub(super) fn datatype() -> Datatype {
     Datatype::Reference { size: REFERENCE_BYTES, kind: ReferenceKind::Object }
 }

@@ -1,10 +1,11 @@
 //! Room: where in a file the next bytes of a writer go.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
-use hyperslab_storage::{Output, SharedFile, block_bytes_in, folder_of};
+use hyperslab_storage::{Output, SharedFile, Storage, block_bytes_in, folder_of};
 
 /// A file under way and where its next bytes go.
 #[derive(Debug)]
@@ -198,6 +199,15 @@ impl Blocks {
         match &self.file {
             Place::Own(output) => output.read_at(offset, bytes),
             Place::Shared(file) => file.read_at(offset, bytes),
+            Place::Later(_) => Err(Error::internal("reading back what was not written")),
+        }
+    }
+
+    /// What was written so far, for readers.
+    pub fn storage(&self) -> Result<Arc<dyn Storage>> {
+        match &self.file {
+            Place::Own(output) => output.storage(),
+            Place::Shared(_) => Err(Error::unsupported("reading back a file that several tasks write")),
             Place::Later(_) => Err(Error::internal("reading back what was not written")),
         }
     }

@@ -1,22 +1,22 @@
 //! Subfile: one complete HDF5 file under way. Values go out as they come, each block aligned; metadata follows
 //! in one piece, into the room before the first block where it fits; the superblock comes last.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hyperslab_array::{Datatype, Error, ErrorKind, HeapReference, Result};
+use hyperslab_array::{Datatype, Error, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewLink, SUPERBLOCK_BYTES, encode_metadata, encode_superblock, store_values};
+use hyperslab_formats::hdf5::writer::{HeapWriter, SUPERBLOCK_BYTES, encode_datatype, encode_metadata, encode_superblock};
 use hyperslab_storage::{Existing, SharedFile};
 
-use super::boxes::Region;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::description::{chosen, describe, numbers};
+use super::links::Link;
 use super::ordered::Ordered;
 use super::pointers::Pointers;
 use super::room::Blocks;
+use super::targets::Targets;
 use crate::Session;
 
 /// A file of as many objects has more metadata than goes before its values: it is not tried.
@@ -24,31 +24,28 @@ const FEW_OBJECTS: usize = 1 << 10;
 
 /// One HDF5 file that is being written.
 pub struct Subfile {
-    blocks: Blocks,
+    pub(super) blocks: Blocks,
     /// The part of a file that others write too.
-    shared: Option<Blocks>,
-    session: Session,
+    pub(super) shared: Option<Blocks>,
+    pub(super) session: Session,
     /// By absolute path without the first `/`; the root is the empty path.
-    objects: BTreeMap<String, Object>,
+    pub(super) objects: BTreeMap<String, Object>,
     /// Why the file cannot become whole any more: a write that failed half-way.
-    broken: Option<Error>,
+    pub(super) broken: Option<Error>,
     /// Whether the end waits for the disk.
     durable: bool,
     /// Whether objects that are defined from now on track the order of creation.
     tracked: bool,
     /// Objects that were defined, links too.
-    created: u64,
+    pub(super) created: u64,
     /// A collection of variable-length values with room for more, and where it is.
-    small_heap: Option<(u64, HeapWriter)>,
+    pub(super) small_heap: Option<(u64, HeapWriter)>,
+    /// What references of the file point at.
+    pub(super) targets: Targets,
 }
 
-/// Bytes of elements whose values may go into a collection together with others.
-const MAX_SMALL_BYTES: usize = 4096;
-/// Bytes of a value for which a collection has room that is kept for more.
-const SMALL_VALUE_BYTES: usize = 256;
-
 /// The value of an attribute.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Attribute {
     Value(AttributeValue),
     /// References to objects.
@@ -57,18 +54,29 @@ pub(super) enum Attribute {
 
 #[derive(Debug, Default)]
 pub(super) struct Object {
-    /// How many objects were defined before it.
+    /// How many objects and names were defined before its name.
     pub(super) created: u64,
+    /// Identifies the object, whatever its name.
+    pub(super) id: u64,
     /// Whether the file records the order of its attributes and, of a group, of its members.
     pub(super) tracked: bool,
     pub(super) attributes: Ordered<Attribute>,
     pub(super) dataset: Option<DatasetWriter>,
     /// References to objects instead of values.
     pub(super) pointers: Option<Pointers>,
-    /// A symbolic link instead of an object.
-    pub(super) link: Option<NewLink>,
+    /// A link instead of an object.
+    pub(super) link: Option<Link>,
+    /// A committed datatype instead of a group.
+    pub(super) datatype: Option<Datatype>,
     /// Paths of the dimension scales of a dataset, by dimension.
     pub(super) scales: BTreeMap<u32, String>,
+}
+
+impl Object {
+    /// Whether it is a group.
+    pub(super) fn is_group(&self) -> bool {
+        self.dataset.is_none() && self.link.is_none() && self.pointers.is_none() && self.datatype.is_none()
+    }
 }
 
 impl Subfile {
@@ -95,7 +103,7 @@ impl Subfile {
 
     pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None }
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: Targets::default() }
     }
 
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
@@ -124,9 +132,9 @@ impl Subfile {
     }
 
     /// The next object to define.
-    fn new_object(&mut self) -> Object {
+    pub(super) fn new_object(&mut self) -> Object {
         self.created += 1;
-        Object { created: self.created, tracked: self.tracked, ..Object::default() }
+        Object { created: self.created, id: self.created, tracked: self.tracked, ..Object::default() }
     }
 
     /// The name that the file will have.
@@ -134,13 +142,13 @@ impl Subfile {
         self.blocks.target()
     }
 
-    fn place(&self, path: &str, error: Error) -> Error {
+    pub(super) fn place(&self, path: &str, error: Error) -> Error {
         error.at_object(format!("/{path}")).in_file(self.target().display().to_string())
     }
 
     /// Defines a group and those above it; one that is there already stays as it is.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
-        let path = normal(path)?;
+        let path = self.find_place(path)?;
         let mut above = String::new();
         for part in path.split('/').filter(|part| !part.is_empty()) {
             if !above.is_empty() {
@@ -152,7 +160,7 @@ impl Subfile {
                 self.objects.insert(above.clone(), group);
             }
             if let Some(object) = self.objects.get(&above)
-                && (object.dataset.is_some() || object.link.is_some() || object.pointers.is_some())
+                && !object.is_group()
             {
                 return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
             }
@@ -160,22 +168,22 @@ impl Subfile {
         Ok(())
     }
 
-    fn define(&mut self, path: &str, object: Object) -> Result<()> {
-        let path = normal(path)?;
+    pub(super) fn define(&mut self, path: &str, object: Object) -> Result<()> {
+        let path = self.find_place(path)?;
         if self.objects.contains_key(&path) {
             return Err(self.place(&path, Error::invalid_input("there is an object of this name already")));
         }
         let above = path.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;
-        let Object { created, tracked, .. } = self.new_object();
-        self.objects.insert(path, Object { created, tracked, ..object });
+        let Object { created, id, tracked, .. } = self.new_object();
+        self.objects.insert(path, Object { created, id, tracked, ..object });
         Ok(())
     }
 
     /// Defines a dataset, and the groups above it.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
-        let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let definition = definition.checked_own().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         let dataset = if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) };
         self.define(path, Object { dataset: Some(dataset), ..Object::default() })
     }
@@ -208,20 +216,20 @@ impl Subfile {
         Ok(())
     }
 
-    /// Defines a link to a path of this file, or of another.
-    pub fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
-        let link = match file {
-            None => NewLink::Soft(target.to_owned()),
-            Some(file) => NewLink::External { file: file.to_owned(), path: target.to_owned() },
-        };
+    /// Defines a link.
+    pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        let link = link.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         self.define(path, Object { link: Some(link), ..Object::default() })
     }
 
-    fn object(&mut self, path: &str) -> Result<&mut Object> {
-        let path = normal(path)?;
-        if !self.objects.contains_key(&path) {
-            return Err(self.place(&path, Error::not_found("there is no such object in the file that is written")));
-        }
+    /// Commits a datatype under this name, for datasets whose definition names it.
+    pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        encode_datatype(&datatype).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.define(path, Object { datatype: Some(datatype), ..Object::default() })
+    }
+
+    pub(super) fn object(&mut self, path: &str) -> Result<&mut Object> {
+        let path = self.find(path)?;
         self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that went away"))
     }
 
@@ -229,17 +237,18 @@ impl Subfile {
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         let checked = check_attribute(name, &value);
         checked.map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        let object = self.object(path)?;
-        if object.link.is_some() {
-            return Err(Error::invalid_input("a link has no attributes").at_object(path));
+        self.object(path)?;
+        let mut value = value;
+        if value.value.datatype.has_references() {
+            value = self.targets.take_attribute(value).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         }
-        object.attributes.insert(name, Attribute::Value(value));
+        self.object(path)?.attributes.insert(name, Attribute::Value(value));
         Ok(())
     }
 
     /// Makes a dataset the scale of a dimension (HDF5's dimension scales, as netCDF-4 has them).
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = normal(scale)?;
+        let scale = self.find(scale)?;
         self.dataset(&scale)?;
         let ndim = self.dataset(path)?.definition().dataspace.ndim();
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
@@ -254,66 +263,20 @@ impl Subfile {
         Ok(self.dataset(path)?.definition().clone())
     }
 
-    fn dataset(&mut self, path: &str) -> Result<&mut DatasetWriter> {
+    pub(super) fn dataset(&mut self, path: &str) -> Result<&mut DatasetWriter> {
         let shown = path.to_owned();
         let object = self.object(path)?;
         object.dataset.as_mut().ok_or_else(|| Error::invalid_input("this is no dataset").at_object(shown))
     }
 
-    /// Grows a dataset to `shape`.
-    pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
-        self.dataset(path)?.grow(shape).map_err(|error| error.at_object(path))
-    }
-
-    /// Writes `bytes`, the elements of `region` row-major, in the layout of the file; what variable-length
-    /// parts point at comes from `resolve`.
-    pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
-        self.write_parts(path, region, bytes, None, resolve)
-    }
-
-    /// As [`Subfile::write`]. Of `parts`, offsets and lengths in bytes, only these parts of each element are written; the
-    /// others stay as they are.
-    pub fn write_parts<'a>(
-        &mut self,
-        path: &str,
-        region: &Region,
-        bytes: &[u8],
-        parts: Option<&[(usize, usize)]>,
-        resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>,
-    ) -> Result<()> {
-        let path = normal(path)?;
-        let session = self.session.clone();
-        let file = self.target().display().to_string();
+    /// Sets the extent of a dataset. What falls outside is gone: if the dataset grows again, the fill value is there.
+    pub fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
+        let path = self.find(path)?;
+        let shown = format!("/{path}");
         let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
-            return Err(self.place(&path, Error::not_found("there is no such dataset in the file that is written")));
+            return Err(Error::invalid_input("this is no dataset").at_object(shown));
         };
-        let blocks = match &mut self.shared {
-            Some(shared) if dataset.is_shared() => shared,
-            _ => &mut self.blocks,
-        };
-        let datatype = dataset.definition().datatype.clone();
-        // Only files of the writer's own have heaps; many values need a collection of their own anyway.
-        let mut no_heap = None;
-        let small_heap = if dataset.is_shared() || bytes.len() > MAX_SMALL_BYTES { &mut no_heap } else { &mut self.small_heap };
-        let mut write = || {
-            let mut bytes = Cow::Borrowed(bytes);
-            if datatype.uses_heap() {
-                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, blocks)?;
-            }
-            if let Some(parts) = parts {
-                let mut elements = dataset.read(region, blocks)?;
-                replace_parts(&mut elements, &bytes, datatype.size(), parts)?;
-                bytes = Cow::Owned(elements);
-            }
-            dataset.write(region, &bytes, blocks, &session)
-        };
-        let written = write().map_err(|error| error.at_object(format!("/{path}")).in_file(file));
-        if let Err(error) = &written
-            && !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported)
-        {
-            self.broken = Some(error.clone());
-        }
-        written
+        dataset.resize(shape, &mut self.blocks).map_err(|error| error.at_object(shown))
     }
 
     /// Stores a chunk as it is: it went through the dataset's filters but those of the mask.
@@ -346,9 +309,9 @@ impl Subfile {
         self.objects.iter().filter_map(|(path, object)| Some((path.as_str(), object.dataset.as_ref()?)))
     }
 
-    /// All objects but links by path.
+    /// All objects and links by path.
     pub(super) fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
-        self.objects.iter().filter(|(_, object)| object.link.is_none()).map(|(path, object)| (path.as_str(), object))
+        self.objects.iter().map(|(path, object)| (path.as_str(), object))
     }
 
     /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
@@ -372,7 +335,8 @@ impl Subfile {
         for pointers in self.objects.values_mut().filter_map(|object| object.pointers.as_mut()) {
             pointers.address = Some(self.blocks.allocate(pointers.bytes())?);
         }
-        let file = describe(&self.objects, &own)?;
+        let file = describe(&self.objects, &self.targets, &own)?;
+        let regions = self.place_regions(&file)?;
         let name = self.target().display().to_string();
         let encode = |at: u64| encode_metadata(&file, at).map_err(|error| error.in_file(&name));
         // Beside the superblock, where there is room before the values: readers get both at once.
@@ -389,6 +353,7 @@ impl Subfile {
                 (at, metadata, end)
             }
         };
+        self.place_references(&file, regions, &metadata.addresses)?;
         let chosen = chosen(&self.objects, &own);
         let numbers = numbers(&chosen);
         for pointers in chosen.values().filter_map(|object| object.pointers.as_ref()) {
@@ -433,7 +398,7 @@ impl Subfile {
 
     /// Makes a file that several tasks have filled an HDF5 file: all metadata from byte `at` on; its length.
     pub(super) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
-        let metadata = encode_metadata(&describe(&self.objects, |_| true)?, at).map_err(|error| error.in_file(file.path().display().to_string()))?;
+        let metadata = encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at).map_err(|error| error.in_file(file.path().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
         file.write_at(at, &metadata.bytes)?;
         file.write_at(0, &encode_superblock(metadata.root, end))?;
@@ -445,44 +410,6 @@ impl Subfile {
     }
 }
 
-/// Stores what the elements in `bytes` point at, and points them there. Few values go into the collection `small` together
-/// with those of earlier writes: a collection has 4 KiB or more.
-fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>, small: &mut Option<(u64, HeapWriter)>, blocks: &mut Blocks) -> Result<()> {
-    if let Some((at, heap)) = small {
-        let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
-        store_values(datatype, &mut elements, resolve, &mut more)?;
-        if more.is_small(0) {
-            blocks.write_at(*at, &more.clone().finish())?;
-            bytes.copy_from_slice(&elements);
-            *heap = more;
-            return Ok(());
-        }
-    }
-    let at = blocks.open_end()?;
-    let mut heap = HeapWriter::new(at);
-    store_values(datatype, bytes, resolve, &mut heap)?;
-    blocks.write_open(at, &heap.clone().finish())?;
-    if heap.is_small(SMALL_VALUE_BYTES) {
-        *small = Some((at, heap));
-    }
-    Ok(())
-}
-
-/// Copies `parts` of each element of `size` bytes from `bytes` to `elements`.
-fn replace_parts(elements: &mut [u8], bytes: &[u8], size: u64, parts: &[(usize, usize)]) -> Result<()> {
-    let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
-    for (element, new) in elements.chunks_exact_mut(size).zip(bytes.chunks_exact(size)) {
-        for (offset, length) in parts {
-            let range = *offset..offset.saturating_add(*length);
-            match element.get_mut(range.clone()).zip(new.get(range)) {
-                Some((part, new)) => part.copy_from_slice(new),
-                None => return Err(Error::internal("a part outside of its element")),
-            }
-        }
-    }
-    Ok(())
-}
-
 /// The alignment, if blocks can have it.
 pub(super) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
     match alignment {
@@ -491,7 +418,7 @@ pub(super) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
     }
 }
 
-fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
+pub(super) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
     let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
     if bytes != Some(value.value.bytes.len() as u64) {
         return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));

@@ -140,7 +140,15 @@ impl Task {
         if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
             return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
         }
+        if value.value.datatype.has_references() {
+            return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path));
+        }
         self.subfile.set_attribute(path, name, value)
+    }
+
+    /// The objects that this task has defined, and what it has written.
+    pub fn objects(&mut self) -> &mut Subfile {
+        &mut self.subfile
     }
 
     /// Defines a dataset of the whole container, as every task must that writes to it, and says what of it this
@@ -186,7 +194,13 @@ impl Task {
     pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         let path = normal(path)?;
         match self.datasets.get(&path) {
-            Some(Local { extent: Extent::Rows, .. }) => self.subfile.grow(&path, shape),
+            Some(Local { extent: Extent::Rows, .. }) => {
+                let before = self.subfile.definition(&path)?.dataspace;
+                if before.shape().iter().zip(&shape).any(|(old, new)| new < old) {
+                    return Err(Error::unsupported("making a dataset smaller in a task").at_object(format!("/{path}")));
+                }
+                self.subfile.resize(&path, shape)
+            }
             Some(_) => Err(Error::invalid_input("only datasets that are written by rows grow in a task").at_object(format!("/{path}"))),
             None => Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}"))),
         }

@@ -353,7 +353,8 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
             }
         }
         Datatype::Reference { size, kind: ReferenceKind::Object } => head(encoder, 7, 1, 0, *size)?,
-        Datatype::Reference { .. } => return Err(Error::unsupported("writing references to regions or attributes")),
+        Datatype::Reference { size, kind: ReferenceKind::Region } => head(encoder, 7, 1, 1, *size)?,
+        Datatype::Reference { .. } => return Err(Error::unsupported("writing references of HDF5 1.12")),
         Datatype::Enum { base, members } => put_enum(encoder, base, members, depth)?,
         Datatype::Sequence { size, base } => {
             let base_bytes = encode(base)?;

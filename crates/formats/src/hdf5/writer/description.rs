@@ -10,6 +10,8 @@ use crate::filter::Pipeline;
 pub struct NewFile {
     /// The objects.
     pub objects: Vec<NewObject>,
+    /// Object and selection of what references to regions point at.
+    pub regions: Vec<(Option<usize>, Vec<u8>)>,
 }
 
 /// A group or dataset.
@@ -30,6 +32,8 @@ pub enum NewContent {
     Group(Vec<(String, NewLink)>),
     /// A dataset.
     Dataset(Box<NewDataset>),
+    /// A committed (named) datatype.
+    Datatype(Datatype),
 }
 
 /// Where a link leads.
@@ -55,8 +59,8 @@ pub struct NewAttribute {
     pub name: String,
     /// Extent.
     pub dataspace: Dataspace,
-    /// The value. A reference to an object is the object's number in the file and one, little endian; 0
-    /// points at nothing.
+    /// The value. A reference to an object is the object's number in the file and one, little endian; one to a region is
+    /// how many objects there are, the region's number and one; 0 points at nothing.
     pub value: Elements,
 }
 
@@ -65,6 +69,8 @@ pub struct NewAttribute {
 pub struct NewDataset {
     /// Datatype of an element.
     pub datatype: Datatype,
+    /// Number of the committed datatype that this is.
+    pub committed: Option<usize>,
     /// Extent.
     pub dataspace: Dataspace,
     /// One element's bytes for what was never written; `None` is zeros.

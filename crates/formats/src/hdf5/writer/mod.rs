@@ -16,9 +16,9 @@ pub(crate) use dense::DenseStorage;
 pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, StoredChunk};
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 pub(crate) use space::Space;
-pub use values::{place_values, store_values};
+pub use values::{Pointed, each_reference, place_references, place_values, store_values, stored_values};
 
-use hyperslab_array::{Dataspace, Datatype, Result};
+use hyperslab_array::{Dataspace, Datatype, Result, StoredSelection};
 
 /// A datatype as its header message: HDF5's own serialised form.
 pub fn encode_datatype(datatype: &Datatype) -> Result<Vec<u8>> {
@@ -38,4 +38,11 @@ pub fn encode_dataspace(dataspace: &Dataspace) -> Result<Vec<u8>> {
 /// The dataspace of [`encode_dataspace`].
 pub fn parse_dataspace(bytes: &[u8]) -> Result<Dataspace> {
     super::message::dataspace::parse(&mut super::Cursor::new(bytes, 0, 8, 8))
+}
+
+/// A selection as region references and virtual datasets keep it.
+pub fn encode_selection(selection: &StoredSelection) -> Result<Vec<u8>> {
+    let mut encoder = super::Encoder::default();
+    super::message::selection::encode(selection, &mut encoder)?;
+    Ok(encoder.finish())
 }

@@ -1,19 +1,109 @@
 //! Values whose parts lie in heaps: from wherever they were to the heaps of the file that is written.
 
-use hyperslab_array::{Datatype, Error, HeapReference, ReferenceKind, Result};
+use std::sync::Arc;
 
-use super::super::heap::HeapWriter;
+use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Member, ReferenceKind, Result};
+use hyperslab_storage::Storage;
+
+use crate::Limits;
+use crate::array_file::resolve_heap;
+use crate::hdf5::Source;
+use crate::hdf5::budget::Budget;
+use crate::hdf5::heap::{GlobalHeap, HeapWriter};
 
 /// What variable-length parts point at, by reference.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
+
+/// What the elements in `bytes` point at in the heaps of a file of which only heaps and values may be there yet.
+pub fn stored_values(storage: Arc<dyn Storage>, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+    let limits = Limits { metadata_block_bytes: u64::MAX, ..Limits::default() };
+    let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
+    let source = Source { storage, base_address: 0, offset_size: 8, length_size: 8, limits, shared_messages: Arc::default(), budget };
+    let mut objects = HeapObjects::limited(u64::MAX);
+    resolve_heap(datatype, bytes, &mut objects, &mut |references, objects| GlobalHeap::fetch(&source, references, objects))?;
+    Ok(objects)
+}
 
 /// Puts what the elements in `bytes` point at into `heap` and points them there.
 pub fn store_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter) -> Result<()> {
     place_values(datatype, bytes, resolve, heap, None)
 }
 
-/// As [`store_values`], with the addresses of the objects that references may point at, by number.
-pub fn place_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<&[u64]>) -> Result<()> {
+/// What references may point at.
+#[derive(Debug, Clone, Copy)]
+pub struct Pointed<'a> {
+    /// Addresses of the objects by number.
+    pub objects: &'a [u64],
+    /// The regions of [`super::NewFile`].
+    pub regions: &'a [(Option<usize>, Vec<u8>)],
+}
+
+/// Calls `each` with every reference in `bytes`, elements of `datatype`, but for those in sequences of variable length.
+pub fn each_reference(datatype: &Datatype, bytes: &mut [u8], each: &mut dyn FnMut(ReferenceKind, &mut [u8]) -> Result<()>) -> Result<()> {
+    if !datatype.has_references() {
+        return Ok(());
+    }
+    let size = usize::try_from(datatype.size()).unwrap_or(usize::MAX).max(1);
+    for element in bytes.chunks_exact_mut(size) {
+        match datatype {
+            Datatype::Reference { kind, .. } => each(*kind, element)?,
+            Datatype::Array { base, .. } => each_reference(base, element, each)?,
+            Datatype::Compound { members, .. } => {
+                for member in members {
+                    each_reference(&member.datatype, part(element, member)?, each)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Puts addresses in the place of the numbers of references, and what regions need into `heap`.
+pub fn place_references(datatype: &Datatype, bytes: &mut [u8], heap: &mut HeapWriter, pointed: Pointed<'_>) -> Result<()> {
+    each_reference(datatype, bytes, &mut |kind, element| place_reference(kind, element, heap, Some(pointed)))
+}
+
+fn place_reference(kind: ReferenceKind, element: &mut [u8], heap: &mut HeapWriter, pointed: Option<Pointed<'_>>) -> Result<()> {
+    let number = element.iter().take(8).rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+    let Some(number) = number.checked_sub(1) else {
+        element.fill(0);
+        return Ok(());
+    };
+    let number = usize::try_from(number).unwrap_or(usize::MAX);
+    let pointed = pointed.ok_or_else(|| Error::unsupported("writing references in datasets"))?;
+    let nothing = || Error::internal("a reference to an object that is not there");
+    let stored = match kind {
+        ReferenceKind::Object => pointed.objects.get(number).ok_or_else(nothing)?.to_le_bytes().to_vec(),
+        ReferenceKind::Region => {
+            let (object, selection) = number.checked_sub(pointed.objects.len()).and_then(|number| pointed.regions.get(number)).ok_or_else(nothing)?;
+            let address = object.and_then(|object| pointed.objects.get(object)).ok_or_else(nothing)?;
+            let mut value = address.to_le_bytes().to_vec();
+            value.extend_from_slice(selection);
+            let place = heap.insert(&value);
+            let mut stored = place.address.to_le_bytes().to_vec();
+            stored.extend_from_slice(&place.index.to_le_bytes());
+            stored
+        }
+        ReferenceKind::Standard => return Err(Error::unsupported("writing references of HDF5 1.12")),
+    };
+    if element.len() != stored.len() {
+        return Err(Error::internal(format!("a reference of {} bytes", element.len())));
+    }
+    element.copy_from_slice(&stored);
+    Ok(())
+}
+
+/// The bytes of a member of a compound.
+fn part<'a>(element: &'a mut [u8], member: &Member) -> Result<&'a mut [u8]> {
+    let start = usize::try_from(member.offset).unwrap_or(usize::MAX);
+    let size = usize::try_from(member.datatype.size()).unwrap_or(usize::MAX);
+    let part = start.checked_add(size).and_then(|end| element.get_mut(start..end));
+    part.ok_or_else(|| Error::internal("a member outside of its compound"))
+}
+
+/// As [`store_values`], with what references may point at, by number.
+pub fn place_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<Pointed<'_>>) -> Result<()> {
     if !datatype.uses_heap() && !datatype.has_references() {
         return Ok(());
     }
@@ -27,37 +117,24 @@ pub fn place_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<
     Ok(())
 }
 
-fn place<'a>(datatype: &Datatype, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<&[u64]>) -> Result<()> {
+fn place<'a>(datatype: &Datatype, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<Pointed<'_>>) -> Result<()> {
     match datatype {
         Datatype::VariableString { .. } => variable(None, element, resolve, heap, objects),
         Datatype::Sequence { base, .. } => variable(Some(base), element, resolve, heap, objects),
         Datatype::Compound { members, .. } => {
             for member in members {
-                let start = usize::try_from(member.offset).unwrap_or(usize::MAX);
-                let size = usize::try_from(member.datatype.size()).unwrap_or(usize::MAX);
-                let part = start.checked_add(size).and_then(|end| element.get_mut(start..end));
-                let part = part.ok_or_else(|| Error::internal("a member outside of its compound"))?;
+                let part = part(element, member)?;
                 place_values(&member.datatype, part, resolve, heap, objects)?;
             }
             Ok(())
         }
         Datatype::Array { base, .. } => place_values(base, element, resolve, heap, objects),
-        Datatype::Reference { kind: ReferenceKind::Object, .. } => {
-            let number = element.iter().rev().try_fold(0u64, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)));
-            let number = number.ok_or_else(|| Error::internal("a reference beyond 64 bits"))?;
-            let Some(number) = number.checked_sub(1) else { return Ok(()) };
-            let address = usize::try_from(number).ok().and_then(|number| objects?.get(number));
-            let address = address.ok_or_else(|| Error::unsupported("writing references in datasets"))?;
-            let target = element.get_mut(..8).ok_or_else(|| Error::internal("a reference of fewer than 8 bytes"))?;
-            target.copy_from_slice(&address.to_le_bytes());
-            Ok(())
-        }
-        Datatype::Reference { .. } => Err(Error::unsupported("writing references to regions or attributes")),
+        Datatype::Reference { kind, .. } => place_reference(*kind, element, heap, objects),
         _ => Ok(()),
     }
 }
 
-fn variable<'a>(base: Option<&Datatype>, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<&[u64]>) -> Result<()> {
+fn variable<'a>(base: Option<&Datatype>, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, objects: Option<Pointed<'_>>) -> Result<()> {
     let (count, reference) = HeapReference::parse(element)?;
     let stored: &mut [u8; 16] = element.try_into().map_err(|_| Error::unsupported("writing variable-length elements of other than 16 bytes"))?;
     let Some(reference) = reference else {

@@ -1,0 +1,87 @@
+"""Filters: the options of `create_dataset` as the filters of a dataset, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidInputError, UnsupportedError
+
+#: Number, name, whether a chunk may skip it, and the parameters of a level.
+_COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
+    "gzip": (1, None, True), "deflate": (1, None, True), "lz4": (32004, "lz4", True), "zstd": (32015, "zstd", True),
+    "bitshuffle": (32008, "bitshuffle", True), "lzf": (32000, "lzf", True),
+}
+_LEVELS = {1: 4, 32015: 3}
+_BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
+
+
+#: Registered numbers of filters, as hdf5plugin gives them.
+_NUMBERS = {32000: "lzf", 32004: "lz4", 32008: "bitshuffle", 32015: "zstd"}
+_BITSHUFFLE_CODES = {0: "none", 2: "lz4", 3: "zstd"}
+
+
+def _of_number(number: int, options: Any) -> tuple[str, Any]:
+    """Name and level of a filter that is given by its number, as `**hdf5plugin.Zstd(clevel=3)` gives it."""
+    if number not in _NUMBERS:
+        raise UnsupportedError(f"compression {number}: give {', '.join(f'{n} ({name})' for n, name in _NUMBERS.items())}, or 0 to 9, a level of gzip", "Unsupported")
+    name = _NUMBERS[number]
+    given = tuple(options) if isinstance(options, (tuple, list)) else () if options is None else (options,)
+    if name == "bitshuffle":
+        code = given[1] if len(given) > 1 else 2
+        return name, _BITSHUFFLE_CODES.get(code, code)
+    return name, given[0] if given and name != "lzf" else None
+
+
+def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> list[tuple[int, str | None, bool, list[int]]]:
+    """The filters that the options of `create_dataset` ask for, in the order in which chunks go through them: number, name,
+    whether a chunk may skip it, and parameters."""
+    filters: list[tuple[int, str | None, bool, list[int]]] = []
+    if shuffle:
+        filters.append((2, None, True, []))
+    if isinstance(compression, int) and not isinstance(compression, bool):
+        compression, level = ("gzip", compression) if 0 <= compression <= 9 else _of_number(compression, level)
+    if compression is not None:
+        if compression not in _COMPRESSIONS:
+            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}", "Unsupported")
+        number, name, optional = _COMPRESSIONS[compression]
+        if number == 32008:
+            if level not in _BITSHUFFLE:
+                raise InvalidInputError(f"bitshuffle with {level!r}: give lz4, zstd or none", "InvalidInput")
+            parameters = [0, 4, 0, 0, _BITSHUFFLE[level]]
+        elif number in _LEVELS:
+            chosen = _level(compression, _LEVELS[number] if level is None else level)
+            parameters = [chosen & 0xffffffff]
+        else:
+            parameters = [] if level is None else [_level(compression, level)]
+        filters.append((number, name, optional, parameters))
+    elif level is not None:
+        raise InvalidInputError("compression_opts without compression", "InvalidInput")
+    if fletcher32:
+        filters.append((3, None, False, []))
+    return filters
+
+
+def _level(compression: str, level: Any) -> int:
+    """A compression level; a filter checks what it takes, but knows no negative numbers (except zstd)."""
+    if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
+        raise InvalidInputError(f"compression_opts={level!r}: {compression} takes a whole number", "InvalidInput")
+    low, high = {"gzip": (0, 9), "deflate": (0, 9), "zstd": (-(1 << 17), 22)}.get(compression, (0, (1 << 32) - 1))
+    if not low <= level <= high:
+        raise InvalidInputError(f"compression_opts={level}: {compression} takes {low} to {high}", "InvalidInput")
+    return int(level)
+
+
+def compression_of(filters: list[tuple[int, list[int]]]) -> tuple[str | None, Any]:
+    """Name and level of the compression among filters, as `create_dataset` takes them."""
+    for number, parameters in filters:
+        if number == 32008:
+            code = parameters[4] if len(parameters) > 4 else 0
+            return "bitshuffle", _BITSHUFFLE_CODES.get(code, code)
+        if number == 1:
+            return "gzip", parameters[0] if parameters else 4
+        if number in _NUMBERS:
+            level = parameters[0] if parameters and number == 32015 else None
+            return _NUMBERS[number], None if level is None else level - (level >> 31 << 32)
+    return None, None

@@ -1,0 +1,47 @@
+"""Links: names that lead to other names, in this file or in another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class SoftLink:
+    """A link to a path of the same file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"<soft link to {self.path}>"
+
+
+class ExternalLink:
+    """A link to a path of another file."""
+
+    def __init__(self, file: str, path: str) -> None:
+        self.file, self.path = file, path
+
+    @property
+    def filename(self) -> str:
+        """The other file, as h5py calls it."""
+        return self.file
+
+    def __repr__(self) -> str:
+        return f"<external link to {self.path} in {self.file}>"
+
+
+class HardLink:
+    """A name of an object."""
+
+    def __repr__(self) -> str:
+        return "<hard link>"
+
+
+def as_ours(value: Any) -> Any:
+    """h5py's links as ours; other values as they are."""
+    if type(value).__module__.partition(".")[0] != "h5py":
+        return value
+    kind = type(value).__name__
+    if kind == "SoftLink":
+        return SoftLink(value.path)
+    return ExternalLink(value.filename, value.path) if kind == "ExternalLink" else value

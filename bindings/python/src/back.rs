@@ -1,0 +1,87 @@
+//! Back: what has been written so far of a file that is not complete, for Python.
+
+use hyperslab::write::{AttributeValue, DatasetDefinition, Kind, Link, Subfile};
+use hyperslab::{Dataspace, ErrorKind, Result};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::describe;
+use crate::heap::Heap;
+use crate::target::Target;
+
+/// Name of a member; kind, path and file of a link.
+pub(crate) type PyMember = (String, Option<(&'static str, String, Option<String>)>);
+/// Path of an object; start, stride, count and block of each dimension of a region.
+pub(crate) type PyTarget = (String, Option<Vec<[u64; 4]>>);
+/// Shape (`None` for null), datatype, bytes, heap.
+pub(crate) type PyAttribute<'py> = (Option<Vec<u64>>, Bound<'py, PyDict>, Bound<'py, PyBytes>, Heap);
+
+/// Kind, number and path of an object, `None` if there is none.
+pub(crate) fn look_up(objects: &Subfile, path: &str) -> Result<Option<(&'static str, u64, String)>> {
+    match objects.look_up(path) {
+        Ok(known) => {
+            let kind = match known.kind {
+                Kind::Group => "group",
+                Kind::Dataset => "dataset",
+                Kind::Datatype => "datatype",
+            };
+            Ok(Some((kind, known.number, format!("/{}", known.path))))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The members of a group.
+pub(crate) fn members(objects: &Subfile, path: &str) -> Result<Vec<PyMember>> {
+    let link = |link| match link {
+        Link::Hard(path) => ("hard", format!("/{path}"), None),
+        Link::Soft(path) => ("soft", path, None),
+        Link::External { file, path } => ("external", path, Some(file)),
+    };
+    Ok(objects.members(path)?.into_iter().map(|(name, found)| (name, found.map(link))).collect())
+}
+
+/// The extent of a dataset as its writer sees it: a task's own rows, else that of the whole.
+pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
+    let whole = target.definition(path)?.0.dataspace;
+    match &whole {
+        Dataspace::Simple { max_shape, shape } if shape.first() == Some(&0) && max_shape.first() == Some(&None) => Ok(target.objects().definition(path)?.dataspace),
+        _ => Ok(whole),
+    }
+}
+
+/// What a dataset is.
+pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("datatype", describe::datatype(py, &found.datatype)?)?;
+    match &found.dataspace {
+        Dataspace::Null => dict.set_item("shape", py.None())?,
+        space => dict.set_item("shape", space.shape().to_vec())?,
+    }
+    if let Dataspace::Simple { max_shape, .. } = &found.dataspace {
+        dict.set_item("maxshape", max_shape.clone())?;
+    }
+    dict.set_item("chunks", found.chunk_shape.clone())?;
+    let filters: Vec<(u16, Vec<u32>)> = found.filters.filters.iter().map(|filter| (filter.id, filter.parameters.clone())).collect();
+    dict.set_item("filters", filters)?;
+    dict.set_item("fill", found.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
+    dict.set_item("committed", found.committed.clone())?;
+    Ok(dict)
+}
+
+/// What a reference points at.
+pub(crate) fn target(objects: &Subfile, number: u64) -> Option<PyTarget> {
+    let target = objects.target_of(number)?;
+    Some((format!("/{}", target.path.as_ref()?), target.region.clone()))
+}
+
+/// An attribute.
+pub(crate) fn attribute(py: Python<'_>, value: AttributeValue) -> PyResult<PyAttribute<'_>> {
+    let shape = match &value.dataspace {
+        Dataspace::Null => None,
+        space => Some(space.shape().to_vec()),
+    };
+    let datatype = describe::datatype(py, &value.value.datatype)?;
+    Ok((shape, datatype, PyBytes::new(py, &value.value.bytes), Heap(value.value.heap)))
+}
