@@ -164,7 +164,7 @@ class Both:
             elif choice == 1 and extent and not listed:
                 listed = True
                 key.append(sorted(dice.sample(range(extent), dice.randrange(1, extent + 1))))
-            elif choice == 2 and extent and not listed:
+            elif choice == 2 and extent and not listed and len(shape) > 1:
                 listed = True
                 key.append(np.array([dice.random() < 0.5 for _ in range(extent)]))
             else:
