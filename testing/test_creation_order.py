@@ -115,7 +115,7 @@ def test_what_we_write_is_in_order(tmp_path: pathlib.Path, count: int) -> None:
     with hs.create(path, track_order=True) as f:
         for name in names:
             f.create_group(name)
-        group = f.create_group(names[0])
+        group = f[names[0]]
         for name in inside:
             group.attrs[name] = 1
             group.create_group(name)

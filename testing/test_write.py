@@ -369,7 +369,7 @@ def test_nothing_is_visible_before_the_end_and_an_error_leaves_the_old_file(tmp_
 
 
 @pytest.mark.parametrize("write, error, words", [
-    (lambda f: f.create_dataset("x", data=np.zeros(3, "M8[s]")), hs.UnsupportedError, "datetime64"),
+    (lambda f: f.create_dataset("x", data=np.zeros(3, "M8[25s]")), hs.UnsupportedError, "datetime64"),
     (lambda f: f.create_dataset("x", data=np.array([1, "a"], dtype=object)), hs.UnsupportedError, "objects"),
     (lambda f: f.create_dataset("x", data=np.zeros(3, np.longdouble)), hs.UnsupportedError, "float128|longdouble"),
     (lambda f: f.create_dataset("x", (3,), "f4", compression="szip"), hs.UnsupportedError, "szip"),
@@ -386,7 +386,8 @@ def test_nothing_is_visible_before_the_end_and_an_error_leaves_the_old_file(tmp_
     (lambda f: f.create_dataset("x/../y", (9,), "f4"), hs.InvalidInputError, "no path"),
     (lambda f: f.attrs.create("long", np.zeros(9_000_000)), hs.UnsupportedError, "64 MiB"),
     (lambda f: f.create_dataset("x", data=["a\0b"]), hs.InvalidInputError, "NUL"),
-    (lambda f: f.create_dataset("x", (1,), "f4").resize((2,)), hs.InvalidInputError, "largest"),
+    (lambda f: f.create_dataset("x", (1,), "f4").resize((2,)), hs.InvalidInputError, "only datasets in chunks can be resized"),
+    (lambda f: f.create_dataset("x", (1,), "f4", maxshape=(3,)).resize((4,)), hs.InvalidInputError, "largest"),
 ])
 def test_what_cannot_be_written_is_refused_by_name(tmp_path: pathlib.Path, write, error, words: str) -> None:
     with pytest.raises(error, match=words), hs.create(tmp_path / "out.h5") as f:

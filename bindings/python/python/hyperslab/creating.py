@@ -86,9 +86,9 @@ class Storage:
 
 
 def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compression_opts: Any, shuffle: bool, fletcher32: bool,
-            options: dict[str, Any]) -> Storage:
+            scaleoffset: Any) -> Storage:
     """How the options of `create_dataset` ask for a dataset to be stored."""
-    found = filters.filters_of(compression, compression_opts, shuffle, fletcher32)
+    found = filters.filters_of(compression, compression_opts, shuffle, fletcher32, scaleoffset, stated.datatype["class"])
     if maxshape is True:
         maxshape = (None,) * len(stated.shape or ())
     largest = None if maxshape is None else layouts.extents("maxshape", maxshape, unlimited=True)
@@ -109,7 +109,7 @@ def _halved(shape: tuple[int, ...], size: int) -> list[int]:
 def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The options that make a dataset like `other`, one of ours or of h5py, with `options` in their place."""
     found: dict[str, Any] = {"shape": other.shape, "dtype": other.dtype, "chunks": other.chunks, "fillvalue": other.fillvalue}
-    for name in ("compression", "compression_opts", "shuffle", "fletcher32"):
+    for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):
         found[name] = getattr(other, name, None)
     if other.maxshape != other.shape:
         found["maxshape"] = other.maxshape

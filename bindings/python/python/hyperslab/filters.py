@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidInputError, UnsupportedError
+from .errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
@@ -34,17 +34,22 @@ def _of_number(number: int, options: Any) -> tuple[str, Any]:
     return name, given[0] if given and name != "lzf" else None
 
 
-def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool) -> list[tuple[int, str | None, bool, list[int]]]:
+def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any = None, kind: str = "") -> list[tuple[int, str | None, bool, list[int]]]:
     """The filters that the options of `create_dataset` ask for, in the order in which chunks go through them: number, name,
     whether a chunk may skip it, and parameters."""
     filters: list[tuple[int, str | None, bool, list[int]]] = []
+    if scaleoffset is not None and scaleoffset is not False:
+        filters.append((6, None, False, [_factor(scaleoffset, kind)]))
+        if fletcher32 and kind == "float":
+            raise InvalidInputError("fletcher32 with scaleoffset of floats, which rounds them: leave one out", "InvalidInput")
     if shuffle:
         filters.append((2, None, True, []))
     if isinstance(compression, int) and not isinstance(compression, bool):
         compression, level = ("gzip", compression) if 0 <= compression <= 9 else _of_number(compression, level)
     if compression is not None:
         if compression not in _COMPRESSIONS:
-            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}", "Unsupported")
+            hint = "; for fewer bits give scaleoffset=" if compression == "nbit" else ""
+            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}{hint}", "Unsupported")
         number, name, optional = _COMPRESSIONS[compression]
         if number == 32008:
             if level not in _BITSHUFFLE:
@@ -61,6 +66,19 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool) ->
     if fletcher32:
         filters.append((3, None, False, []))
     return filters
+
+
+def _factor(scaleoffset: Any, kind: str) -> int:
+    """The number of bits of integers, 0 is as many as needed, or of digits behind the point of floats."""
+    if kind not in ("integer", "float"):
+        raise InvalidTypeError("scaleoffset is for integers and floats", "InvalidInput")
+    if scaleoffset is True:
+        if kind == "float":
+            raise InvalidInputError("scaleoffset=True of floats: give the number of digits behind the point to keep", "InvalidInput")
+        return 0
+    if not isinstance(scaleoffset, (int, np.integer)) or not 0 <= scaleoffset <= 64:
+        raise InvalidInputError(f"scaleoffset={scaleoffset!r}: give a whole number from 0 to 64", "InvalidInput")
+    return int(scaleoffset)
 
 
 def _level(compression: str, level: Any) -> int:

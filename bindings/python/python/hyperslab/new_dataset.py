@@ -105,6 +105,11 @@ class NewDataset:
         return any(number == 3 for number, _ in self._about()["filters"])
 
     @property
+    def scaleoffset(self) -> int | None:
+        """The factor of the scale-offset filter: bits of integers (0 is as many as needed), digits of floats."""
+        return next((parameters[1] for number, parameters in self._about()["filters"] if number == 6), None)
+
+    @property
     def fillvalue(self) -> Any:
         """The value of what was never written."""
         about = self._about()
@@ -129,7 +134,7 @@ class NewDataset:
     def resize(self, size: Any, axis: int | None = None) -> None:
         """Sets the extent, of one `axis` or of all. Elements that fall outside are gone: if the dataset grows again, the fill
         value is in their place."""
-        if self._chunks is None:
+        if self.chunks is None and self.maxshape == self.shape:
             raise InvalidTypeError(f"only datasets in chunks can be resized: create {self.name} with maxshape= or chunks=", "InvalidInput", None, self.name)
         shape = self.shape
         if axis is not None:

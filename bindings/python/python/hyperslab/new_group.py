@@ -240,9 +240,11 @@ class NewGroup(MutableMapping[str, Any]):
 
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
                        maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
-                       shuffle: bool = False, fletcher32: bool = False, track_order: bool | None = None, **more: Any) -> NewDataset:
+                       shuffle: bool = False, fletcher32: bool = False, scaleoffset: Any = None, track_order: bool | None = None,
+                       **more: Any) -> NewDataset:
         """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
-        chosen where they are needed and not given (or `True`). `track_order` says whether the file records the order of
+        chosen where they are needed and not given (or `True`). `scaleoffset` keeps integers in as many bits as a chunk needs
+        (`True`, or at least that many), and so many digits of floats behind the point. `track_order` says whether the file records the order of
         the attributes; the default is that of the file."""
         where = self._below(name)
         options = self._more(creating.checked(more), shape)
@@ -252,7 +254,7 @@ class NewGroup(MutableMapping[str, Any]):
         stated = creating.stated(shape, dtype, data, as_times=type(self)._dataset is NewDataset)
         if fillvalue is None and stated.times is not None:
             fillvalue = np.int64(times.MISSING)
-        chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, options)
+        chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
         fill = layouts.fill_of(times.counts(fillvalue, stated.times) if stated.times is not None else fillvalue, stated.datatype)
         extent = None if stated.shape is None else list(stated.shape)
         if options.get("rows"):

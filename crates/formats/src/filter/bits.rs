@@ -1,4 +1,4 @@
-//! Bits of a stream, the most significant of each byte first: what nbit, scaleoffset and szip read.
+//! Bits of a stream, the most significant of each byte first: what nbit, scaleoffset and szip read and write.
 
 /// Reads bits from the front of bytes.
 pub(super) struct BitReader<'a> {
@@ -112,6 +112,41 @@ pub(super) fn unpack<const N: usize>(
         put(number, reader.take(bits)?)?;
     }
     Some(())
+}
+
+/// Puts bits behind each other, the most significant of each byte first.
+#[derive(Default)]
+pub(super) struct BitWriter {
+    bytes: Vec<u8>,
+    /// The bits of a byte that is not full yet, lowest last, and how many they are.
+    open: u8,
+    count: u32,
+}
+
+impl BitWriter {
+    /// The lowest `width` bits of `value`, at most 64.
+    pub(super) fn put(&mut self, value: u64, width: u32) {
+        let mut left = width;
+        while left > 0 {
+            let room = (8 - self.count).min(left);
+            let part = value.checked_shr(left - room).unwrap_or(0) & ((1 << room) - 1);
+            self.open = self.open.checked_shl(room).unwrap_or(0) | u8::try_from(part).unwrap_or(0);
+            self.count += room;
+            left -= room;
+            if self.count == 8 {
+                self.bytes.push(self.open);
+                (self.open, self.count) = (0, 0);
+            }
+        }
+    }
+
+    /// All bytes, the last of them filled up with zeros.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        if self.count > 0 {
+            self.bytes.push(self.open << (8 - self.count));
+        }
+        self.bytes
+    }
 }
 
 #[cfg(test)]

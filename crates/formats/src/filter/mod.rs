@@ -21,6 +21,7 @@ mod one_filter;
 mod pipeline;
 mod registry;
 mod scaleoffset;
+mod scaleoffset_encode;
 mod shuffle;
 mod szip;
 mod zfp;

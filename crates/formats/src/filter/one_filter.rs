@@ -1,9 +1,9 @@
 //! One filter of a pipeline, and which code undoes it.
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Datatype, Error, Result};
 
 use super::known::{NAMES, id, is_built_in};
-use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, shuffle, szip, zfp, zstd};
+use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, scaleoffset_encode, shuffle, szip, zfp, zstd};
 
 /// One filter of a pipeline, as the filter pipeline message stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,15 @@ impl Filter {
 
     /// Whether we can apply it.
     pub fn is_written(&self) -> bool {
-        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
+        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::SCALEOFFSET, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
+    }
+
+    /// Completes the parameters of a scale-offset filter, of which the first is the factor, for chunks of so many elements.
+    pub fn complete_scaleoffset(&mut self, datatype: &Datatype, elements: u64, fill: Option<&[u8]>) -> Result<()> {
+        // What was completed before has the factor behind the scale.
+        let factor = if self.parameters.len() > 1 { self.parameters.get(1) } else { self.parameters.first() };
+        self.parameters = scaleoffset_encode::parameters(datatype, factor.copied().unwrap_or(0), elements, fill)?;
+        Ok(())
     }
 
     /// Applies the filter; the inverse of `decode`.
@@ -42,6 +50,7 @@ impl Filter {
             id::DEFLATE => deflate::encode(input, parameter(6)),
             id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
             id::FLETCHER32 => Ok(fletcher32::encode(input)),
+            id::SCALEOFFSET => scaleoffset_encode::encode(input, &self.parameters),
             id::LZ4 => lz4::encode(input, parameter(0)),
             id::LZF => Ok(lzf::encode(input)),
             id::BITSHUFFLE => bitshuffle::encode(input, &self.parameters),

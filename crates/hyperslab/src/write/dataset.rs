@@ -8,9 +8,10 @@ use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk};
 use rayon::prelude::*;
 
-use super::boxes::{Region, copy, runs};
+use super::boxes::{Region, runs};
 use super::definition::DatasetDefinition;
 use super::growing::{self, Growing};
+use super::reread::reopened;
 use super::room::Blocks;
 use super::sharing::Place;
 use super::touched::{Touched, as_it_lies, blank, fill_in, number_of, touched};
@@ -26,16 +27,16 @@ const FILL_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct DatasetWriter {
-    definition: DatasetDefinition,
-    storage: Storage,
+    pub(super) definition: DatasetDefinition,
+    pub(super) storage: Storage,
     /// Regions that were written; those side by side are one where that is seen.
-    written: Vec<Region>,
+    pub(super) written: Vec<Region>,
     /// Whether its values go into the subfile that several tasks write.
-    shared: bool,
+    pub(super) shared: bool,
 }
 
 #[derive(Debug)]
-enum Storage {
+pub(super) enum Storage {
     Contiguous(Option<u64>),
     Virtual(Vec<VirtualMapping>),
     /// Every chunk has its place from the beginning: row-major from `base` on, `stride` bytes apart.
@@ -47,10 +48,10 @@ enum Storage {
 
 /// A chunk of which some elements are missing.
 #[derive(Debug)]
-struct Partial {
-    bytes: Vec<u8>,
+pub(super) struct Partial {
+    pub(super) bytes: Vec<u8>,
     /// Elements written, as if none was written twice.
-    written: u64,
+    pub(super) written: u64,
 }
 
 impl DatasetWriter {
@@ -121,81 +122,10 @@ impl DatasetWriter {
         &self.written
     }
 
-    /// Sets a new extent. Elements outside of it are gone: if the dataset grows again, the fill value is in their place.
-    pub fn resize(&mut self, to: Vec<u64>, blocks: &mut Blocks) -> Result<()> {
-        let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
-            return Err(Error::invalid_input("a scalar or empty dataset has one size"));
-        };
-        if to.len() != shape.len() {
-            return Err(Error::invalid_input(format!("shape {shape:?} cannot become {to:?}, which has {} dimensions", to.len())));
-        }
-        if let Some(max) = to.iter().zip(&*max_shape).position(|(new, max)| max.is_some_and(|max| *new > max)) {
-            return Err(Error::invalid_input(format!("shape {to:?} exceeds the largest that the dataset may have, in dimension {max}")));
-        }
-        let bytes = Dataspace::fixed(to.clone()).element_count()?.checked_mul(self.definition.datatype.size());
-        bytes.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
-        let shrinks = to.iter().zip(&*shape).any(|(new, old)| new < old);
-        *shape = to;
-        if shrinks { self.cut(blocks) } else { Ok(()) }
-    }
-
-    /// Forgets what is outside of the extent.
-    fn cut(&mut self, blocks: &mut Blocks) -> Result<()> {
-        let shape = self.definition.dataspace.shape().to_vec();
-        let inside = Region::all(&shape);
-        self.written = self.written.iter().filter_map(|region| region.shared(&inside)).collect();
-        match &mut self.storage {
-            Storage::Growing(growing) => growing.cut(&self.definition),
-            Storage::Chunked { chunk_shape, stored, partial } => {
-                let definition = &self.definition;
-                let origin = |position: &[u64]| -> Vec<u64> { position.iter().zip(chunk_shape.iter()).map(|(n, extent)| n.saturating_mul(*extent)).collect() };
-                let is_inside = |position: &[u64]| origin(position).iter().zip(&shape).all(|(start, extent)| start < extent);
-                let is_whole = |position: &[u64]| {
-                    let ends = origin(position).into_iter().zip(chunk_shape.iter()).map(|(start, extent)| start.saturating_add(*extent));
-                    ends.zip(&shape).all(|(end, extent)| end <= *extent)
-                };
-                stored.retain(|position, _| is_inside(position));
-                partial.retain(|position, _| is_inside(position));
-                let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
-                let cut: Vec<Vec<u64>> = stored.keys().chain(partial.keys()).filter(|position| !is_whole(position)).cloned().collect();
-                for position in cut {
-                    let entry = match partial.remove(&position) {
-                        Some(entry) => entry,
-                        None => reopened(&position, stored, definition, chunk_bytes, blocks)?,
-                    };
-                    // Only what is inside stays, over a chunk of fill values.
-                    let start = origin(&position);
-                    let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
-                    let mut bytes = blank(chunk_bytes, definition);
-                    let zeros = vec![0; shape.len()];
-                    let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
-                    if !copy(&count, size, (&entry.bytes, chunk_shape, &zeros), (&mut bytes, chunk_shape, &zeros)) {
-                        return Err(Error::internal("a chunk's part outside of its array"));
-                    }
-                    partial.insert(position, Partial { bytes, written: 0 });
-                }
-                Ok(())
-            }
-            _ => Err(Error::unsupported("making a dataset smaller that has no chunks")),
-        }
-    }
-
     /// Changes the path of the committed datatype.
     pub fn recommit(&mut self, change: impl FnOnce(&str) -> Option<String>) {
         if let Some(committed) = &self.definition.committed {
             self.definition.committed = change(committed.trim_start_matches('/'));
-        }
-    }
-
-    /// Addresses and lengths in bytes of all stored elements, without filters.
-    pub fn places(&self) -> Vec<(u64, u64)> {
-        match &self.storage {
-            Storage::Contiguous(Some(address)) => {
-                let count = self.definition.dataspace.element_count().unwrap_or(0);
-                vec![(*address, count.saturating_mul(self.definition.datatype.size()))]
-            }
-            Storage::Chunked { stored, .. } => stored.values().map(|chunk| (chunk.address, chunk.length)).collect(),
-            _ => Vec::new(),
         }
     }
 
@@ -232,60 +162,6 @@ impl DatasetWriter {
             None => self.written.push(region.clone()),
         }
         Ok(())
-    }
-
-    /// The elements of `region` as they are now, as they lie in the file: what was never written is the fill value.
-    pub fn read(&self, region: &Region, blocks: &Blocks) -> Result<Vec<u8>> {
-        let shape = self.definition.dataspace.shape().to_vec();
-        if !region.fits(&shape) {
-            return Err(Error::invalid_input(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start)));
-        }
-        let size = usize::try_from(self.definition.datatype.size()).unwrap_or(usize::MAX);
-        let bytes = region.elements().and_then(|elements| elements.checked_mul(self.definition.datatype.size()));
-        let mut out = blank(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
-        let zeros = vec![0; shape.len()];
-        match &self.storage {
-            Storage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
-            Storage::Contiguous(None) => {}
-            Storage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
-            Storage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), blocks)?,
-            Storage::Placed { chunk_shape, base, stride } => {
-                for chunk in touched(region, &shape, chunk_shape) {
-                    let at = base.saturating_add(number_of(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
-                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
-                    read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), blocks)?;
-                }
-            }
-            Storage::Chunked { chunk_shape, stored, partial } => {
-                let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
-                for chunk in touched(region, &shape, chunk_shape) {
-                    let decoded;
-                    let bytes = match partial.get(&chunk.position) {
-                        Some(waiting) => &waiting.bytes,
-                        None if !stored.contains_key(&chunk.position) => continue,
-                        None => {
-                            decoded = reopened(&chunk.position, stored, &self.definition, chunk_bytes, blocks)?.bytes;
-                            &decoded
-                        }
-                    };
-                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
-                    if !copy(&chunk.part.count, size, (bytes, chunk_shape, &inside), (&mut out, &region.count, &within)) {
-                        return Err(Error::internal("a chunk's part outside of its array"));
-                    }
-                }
-            }
-        }
-        // Of a file that several tasks write, what nobody wrote gets the fill value last.
-        if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| self.shared) {
-            for missing in unwritten(region.clone(), &self.written) {
-                let fills = fill.repeat(usize::try_from(missing.elements().unwrap_or(0)).unwrap_or(0));
-                let within = from(&missing.start, &region.start);
-                if !copy(&missing.count, size, (&fills, &missing.count, &zeros), (&mut out, &region.count, &within)) {
-                    return Err(Error::internal("an unwritten part outside of its array"));
-                }
-            }
-        }
-        Ok(out)
     }
 
     /// Chooses the chunk shape of a growing dataset, and writes the values that have waited for it.
@@ -492,26 +368,6 @@ impl DatasetWriter {
     }
 }
 
-/// Positions counted from `origin`.
-fn from(start: &[u64], origin: &[u64]) -> Vec<u64> {
-    start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect()
-}
-
-/// Reads the elements of a box from an array in the file, at `address`, into an array in memory; of both arrays, the
-/// position of the box and the shape.
-fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), blocks: &Blocks) -> Result<()> {
-    let mut outcome = Ok(());
-    runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {
-        if outcome.is_ok() {
-            let start = usize::try_from(to).unwrap_or(usize::MAX).saturating_mul(size);
-            let length = usize::try_from(length).unwrap_or(usize::MAX).saturating_mul(size);
-            let part = out.get_mut(start..start.saturating_add(length)).ok_or_else(|| Error::internal("a part outside of its array"));
-            outcome = part.and_then(|part| blocks.read_at(address.saturating_add(at.saturating_mul(size as u64)), part));
-        }
-    });
-    outcome
-}
-
 /// Writes `length` elements of `size` bytes, those from number `from` on, to byte `at`.
 fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, blocks: &mut Blocks) -> Result<()> {
     let start = usize::try_from(from * size).unwrap_or(usize::MAX);
@@ -533,22 +389,6 @@ fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride
         outcome?;
     }
     Ok(())
-}
-
-/// A chunk to be written to further: as it was stored, or empty.
-fn reopened(
-    position: &[u64],
-    stored: &BTreeMap<Vec<u64>, StoredChunk>,
-    definition: &DatasetDefinition,
-    chunk_bytes: u64,
-    blocks: &Blocks,
-) -> Result<Partial> {
-    let Some(chunk) = stored.get(position) else { return Ok(Partial { bytes: blank(chunk_bytes, definition), written: 0 }) };
-    let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];
-    blocks.read_at(chunk.address, &mut raw)?;
-    let mut bytes = Vec::new();
-    definition.filters.decode(&raw, chunk.filter_mask, usize::try_from(chunk_bytes).unwrap_or(usize::MAX), &mut bytes)?;
-    Ok(Partial { bytes, written: 0 })
 }
 
 /// Writes a chunk, in its old place where it fits there.

@@ -8,8 +8,9 @@ use super::targets;
 /// Bytes of values that a chunk holds whose shape is not given.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Number of the checksum filter.
+/// Numbers of the checksum filter, and of that which keeps distances of numbers.
 const FLETCHER32: u16 = 3;
+const SCALEOFFSET: u16 = 6;
 
 /// A dataset to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,10 +54,22 @@ impl DatasetDefinition {
 
     /// Puts another chunk shape in the place of the present one.
     pub(super) fn set_chunk_shape(&mut self, chunk_shape: Vec<u64>) -> Result<()> {
-        let size = self.datatype.size();
-        let bytes = chunk_shape.iter().fold(size, |n, extent| n.saturating_mul(*extent));
         self.chunk_shape = Some(chunk_shape);
-        self.filters.filters.iter_mut().try_for_each(|filter| complete(filter, size, bytes))
+        self.complete_filters()
+    }
+
+    /// Fills in what filters need to know of the elements and chunks.
+    fn complete_filters(&mut self) -> Result<()> {
+        let size = self.datatype.size();
+        let elements = self.chunk_shape.iter().flatten().fold(1u64, |n, extent| n.saturating_mul(*extent));
+        for filter in &mut self.filters.filters {
+            if filter.id == SCALEOFFSET {
+                filter.complete_scaleoffset(&self.datatype, elements, self.fill_value.as_deref())?;
+            } else {
+                complete(filter, size, elements.saturating_mul(size))?;
+            }
+        }
+        Ok(())
     }
 
     /// As [`DatasetDefinition::checked_own`], of a dataset in a file that is not the writer's alone: it has no references.
@@ -127,10 +140,7 @@ impl DatasetDefinition {
                 return Err(Error::unsupported(format!("chunks of shape {chunk:?} and {size}-byte elements: HDF5 allows less than 4 GiB")));
             }
         }
-        let chunk_bytes = self.chunk_shape.iter().flatten().fold(size, |n, extent| n.saturating_mul(*extent));
-        for filter in &mut self.filters.filters {
-            complete(filter, size, chunk_bytes)?;
-        }
+        self.complete_filters()?;
         Ok(self)
     }
 }

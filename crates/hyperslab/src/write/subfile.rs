@@ -6,21 +6,16 @@ use std::path::Path;
 
 use hyperslab_array::{Datatype, Error, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{HeapWriter, SUPERBLOCK_BYTES, encode_datatype, encode_metadata, encode_superblock};
-use hyperslab_storage::{Existing, SharedFile};
+use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
 
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
-use super::description::{chosen, describe, numbers};
 use super::links::Link;
 use super::ordered::Ordered;
 use super::pointers::Pointers;
 use super::room::Blocks;
 use super::targets::Targets;
 use crate::Session;
-
-/// A file of as many objects has more metadata than goes before its values: it is not tried.
-const FEW_OBJECTS: usize = 1 << 10;
 
 /// One HDF5 file that is being written.
 pub struct Subfile {
@@ -33,7 +28,7 @@ pub struct Subfile {
     /// Why the file cannot become whole any more: a write that failed half-way.
     pub(super) broken: Option<Error>,
     /// Whether the end waits for the disk.
-    durable: bool,
+    pub(super) durable: bool,
     /// Whether objects that are defined from now on track the order of creation.
     tracked: bool,
     /// Objects that were defined, links too.
@@ -286,19 +281,6 @@ impl Subfile {
         dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.blocks)
     }
 
-    /// Writes the chunks that still wait for elements.
-    pub(super) fn flush(&mut self) -> Result<()> {
-        let session = self.session.clone();
-        for object in self.objects.values_mut() {
-            let Some(dataset) = &mut object.dataset else { continue };
-            match &mut self.shared {
-                Some(shared) if dataset.is_shared() => dataset.flush(shared, &session)?,
-                _ => dataset.flush(&mut self.blocks, &session)?,
-            }
-        }
-        Ok(())
-    }
-
     /// Where the last byte ends that went into the file that others write too.
     pub(super) fn shared_top(&self) -> u64 {
         self.shared.as_ref().map_or(0, Blocks::top)
@@ -312,101 +294,6 @@ impl Subfile {
     /// All objects and links by path.
     pub(super) fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
         self.objects.iter().map(|(path, object)| (path.as_str(), object))
-    }
-
-    /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
-    /// one that a write met before, whoever caught it.
-    pub fn finish(mut self, existing: Existing) -> Result<u64> {
-        let end = self.complete(|_| true)?;
-        let mut output = self.blocks.into_output()?;
-        if !self.durable {
-            output.without_sync();
-        }
-        output.publish(end, existing)?;
-        Ok(end)
-    }
-
-    /// Writes what is left and everything that describes it; where the file ends.
-    fn complete(&mut self, own: impl Fn(&DatasetWriter) -> bool) -> Result<u64> {
-        if let Some(error) = self.broken.take() {
-            return Err(error);
-        }
-        self.flush()?;
-        for pointers in self.objects.values_mut().filter_map(|object| object.pointers.as_mut()) {
-            pointers.address = Some(self.blocks.allocate(pointers.bytes())?);
-        }
-        let file = describe(&self.objects, &self.targets, &own)?;
-        let regions = self.place_regions(&file)?;
-        let name = self.target().display().to_string();
-        let encode = |at: u64| encode_metadata(&file, at).map_err(|error| error.in_file(&name));
-        // Beside the superblock, where there is room before the values: readers get both at once.
-        let in_front = match self.blocks.front().filter(|front| front.start == SUPERBLOCK_BYTES) {
-            Some(front) if self.objects.len() < FEW_OBJECTS => Some(encode(front.start)?).filter(|metadata| metadata.bytes.len() as u64 <= front.stop - front.start),
-            _ => None,
-        };
-        let (at, metadata, end) = match in_front {
-            Some(metadata) => (SUPERBLOCK_BYTES, metadata, self.blocks.end()),
-            None => {
-                let at = self.blocks.allocate(0)?;
-                let metadata = encode(at)?;
-                let end = at + metadata.bytes.len() as u64;
-                (at, metadata, end)
-            }
-        };
-        self.place_references(&file, regions, &metadata.addresses)?;
-        let chosen = chosen(&self.objects, &own);
-        let numbers = numbers(&chosen);
-        for pointers in chosen.values().filter_map(|object| object.pointers.as_ref()) {
-            let values = pointers.values(&numbers, &metadata.addresses)?;
-            self.blocks.write_at(pointers.address.unwrap_or(0), &values)?;
-        }
-        let mut superblock = encode_superblock(metadata.root, end);
-        if at == SUPERBLOCK_BYTES {
-            superblock.extend_from_slice(&metadata.bytes);
-        } else {
-            self.blocks.write_at(at, &metadata.bytes)?;
-        }
-        self.blocks.write_at(0, &superblock)?;
-        Ok(end)
-    }
-
-    /// Ends a task's part: what is in a file of its own becomes visible there, and nothing where there is none.
-    /// Gives that file's length.
-    pub(super) fn finish_part(mut self) -> Result<Option<u64>> {
-        let shared = match self.shared.take() {
-            None => return self.finish(Existing::Keep).map(Some),
-            Some(shared) => shared.into_shared()?,
-        };
-        if let Some(error) = self.broken.take() {
-            return Err(error);
-        }
-        if self.durable {
-            shared.sync()?;
-        }
-        let has_own = self.objects.values().any(|object| object.dataset.as_ref().is_some_and(|dataset| !dataset.is_shared()));
-        if !has_own && self.blocks.is_later() {
-            return Ok(None);
-        }
-        let end = self.complete(|dataset| !dataset.is_shared())?;
-        let mut output = self.blocks.into_output()?;
-        if !self.durable {
-            output.without_sync();
-        }
-        output.publish(end, Existing::Keep)?;
-        Ok(Some(end))
-    }
-
-    /// Makes a file that several tasks have filled an HDF5 file: all metadata from byte `at` on; its length.
-    pub(super) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
-        let metadata = encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at).map_err(|error| error.in_file(file.path().display().to_string()))?;
-        let end = at + metadata.bytes.len() as u64;
-        file.write_at(at, &metadata.bytes)?;
-        file.write_at(0, &encode_superblock(metadata.root, end))?;
-        file.end_at(end)?;
-        if self.durable {
-            file.sync()?;
-        }
-        Ok(end)
     }
 }
 
