@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::FolderLock;
+use hyperslab_storage::{FolderLock, real_path};
 
 use super::commit::remove_folder;
 use super::folder::{is_removed, write_of};
@@ -23,6 +23,7 @@ pub struct Tidied {
 /// Removes the subfiles of plans for `master` that were not committed and that nobody has touched for `age`. What the
 /// last commit and those before it consist of stays; so does all where that cannot be told.
 pub fn tidy(master: &Path, age: Duration) -> Result<Tidied> {
+    let master = &real_path(master)?;
     let container = container_of(master);
     let shown = container.display().to_string();
     let failed = |error: std::io::Error| Error::from(error).in_file(&shown);
