@@ -168,21 +168,23 @@ impl WritePlan {
     }
 }
 
-/// Problems, commits, subfiles and their bytes of the container at `path`.
+/// Problems, commits, subfiles and their bytes of the container at `path`, and remarks.
+type PyVerification = (Vec<String>, u64, u64, u64, Vec<String>);
+
 #[pyfunction]
 #[pyo3(signature = (path, values=false))]
-pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<(Vec<String>, u64, u64, u64)> {
+pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<PyVerification> {
     let found = wait(py, &Cancellation::new(), move || hyperslab::write::verify(&path, values))?;
-    Ok((found.problems, found.commits, found.subfiles, found.subfile_bytes))
+    Ok((found.problems, found.commits, found.subfiles, found.subfile_bytes, found.remarks))
 }
 
-/// Removes what plans have left that nobody committed and nobody touched for so many seconds; their names, and those
-/// of plans that are younger.
+/// Removes what plans have left that nobody committed, or that was overwritten, and nobody touched for so many seconds;
+/// names of these writes, of younger ones, and of commits without a master, which go only with `orphans`.
 #[pyfunction]
-pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64) -> PyResult<(Vec<String>, Vec<String>)> {
+pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    let tidied = run(py, move || hyperslab::write::tidy(&path, age))?;
-    Ok((tidied.removed, tidied.young))
+    let tidied = run(py, move || hyperslab::write::tidy(&path, age, orphans))?;
+    Ok((tidied.removed, tidied.young, tidied.orphans))
 }
 
 /// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded anew.

@@ -33,12 +33,13 @@ class Committed(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """What there is to say of a container; it is whole where there are no problems."""
+    """What there is to say of a container; it is whole if there are no problems. Remarks say what leaves its values right."""
 
     problems: list[str]
     commits: int
     subfiles: int
     subfile_bytes: int
+    remarks: list[str] = []
 
 
 def verify(path: Any, *, values: bool = False) -> Verification:
@@ -48,20 +49,23 @@ def verify(path: Any, *, values: bool = False) -> Verification:
 
 
 class Tidied(NamedTuple):
-    """What tidying did: writes whose subfiles are gone, those that another process may still be at, and leftovers of
-    indexes that are gone."""
+    """What tidying did: writes whose subfiles are gone, those that another process may still write or read, leftovers of
+    indexes that are gone, and commits that are left although no master in the folder uses them."""
 
     removed: list[str]
     young: list[str]
     indexes: list[str]
+    orphans: list[str] = []
 
 
-def tidy(path: Any, *, hours: float = 24, index_folder: Any = None) -> Tidied:
+def tidy(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: bool = False) -> Tidied:
     """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
-    was not committed, and not touched for that many hours. Cuts off indexes at the end of the file that are not used any
-    more: no program may have the file open without locks."""
-    removed, young = _native.tidy(os.fspath(path), hours * 3600)
-    return Tidied(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder)))
+    was not committed, and not touched for that many hours; and what was overwritten that many hours ago. What a master in
+    the same folder uses stays, also of one that was renamed or copied. Commits that none uses go with `orphans=True`. Cuts
+    off indexes at the end of the file that are not used any more: no program may have the file open without locks."""
+    removed, young, left = _native.tidy(os.fspath(path), hours * 3600, orphans)
+    indexes = _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder))
+    return Tidied(removed, young, indexes, left)
 
 
 class Fused(NamedTuple):

@@ -19,6 +19,7 @@ mod folder;
 mod fragment;
 mod fuse;
 mod growing;
+mod lineage;
 mod master;
 mod ordered;
 mod plan;

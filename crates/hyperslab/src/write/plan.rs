@@ -10,13 +10,14 @@ use super::boxes::Region;
 use super::definition::DatasetDefinition;
 use super::seal::{sealed, unsealed};
 use super::sharing::Sharing;
-use super::state::{State, is_id, state_of};
+use super::lineage::{container_of, home_of, is_id};
+use super::state::{State, state_of};
 use super::subfile::{checked_alignment, normal};
 use super::task::Task;
 use crate::Session;
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,8 @@ pub struct WritePlan {
     /// Of this write and no other.
     pub(super) id: String,
     path: String,
+    /// Name of the folder beside it that holds the subfiles of all commits, if it is not `path` and `.d`: the file was renamed.
+    container: Option<String>,
     pub(super) mode: WriteMode,
     /// What was there when the plan was made: the commit changes that and nothing else.
     pub(super) base: State,
@@ -75,7 +78,13 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false })
+        // The folder of a master that was renamed keeps its name.
+        let renamed = match &base {
+            State::Committed { commit } => home_of(&path, commit).filter(|home| *home != container_of(&path)),
+            _ => None,
+        };
+        let container = renamed.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
@@ -148,7 +157,10 @@ impl WritePlan {
 
     /// The folder beside it that holds the subfiles of all commits.
     pub(super) fn container(&self) -> PathBuf {
-        container_of(self.path())
+        match &self.container {
+            Some(name) => self.path().with_file_name(name),
+            None => container_of(self.path()),
+        }
     }
 
     /// The folder in that, that holds the subfiles of this one.
@@ -180,6 +192,9 @@ impl WritePlan {
         if !is_id(&plan.id) {
             return Err(Error::invalid_input("these bytes are no write plan: its id is not 32 hexadecimal digits"));
         }
+        if plan.container.as_ref().is_some_and(|name| name.contains('/') || !name.ends_with(".d")) {
+            return Err(Error::invalid_input("these bytes are no write plan: its folder is not beside its file"));
+        }
         Ok(plan)
     }
 }
@@ -193,13 +208,6 @@ fn chosen_factor(writers: u64, parallel: bool) -> u64 {
         (true, ..=4096) => 16,
         (true, _) => 32,
     }
-}
-
-/// The folder that holds the subfiles of a master, whose path is no symbolic link.
-pub(super) fn container_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".d");
-    path.with_file_name(name)
 }
 
 /// Refuses bytes of another version or of something else.
