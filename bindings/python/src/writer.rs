@@ -92,14 +92,14 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 
 #[pymethods]
 impl Writer {
-    /// Begins the file that will be called `path`; whether it records the order of creation, and whether its end waits for
-    /// the disk.
+    /// Begins the file that will be called `path`; whether it records the order of creation, whether its end waits for
+    /// the disk, and whether it may replace a file.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true))]
-    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true))]
+    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool, replace: bool) -> PyResult<Self> {
         let begun = run(py, move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
-            let mut file = Subfile::create(&path, alignment, &session)?;
+            let mut file = Subfile::create(&path, if replace { Existing::Replace } else { Existing::Keep }, alignment, &session)?;
             if track_order {
                 file.track_order();
             }

@@ -38,7 +38,7 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
         _ => None,
     });
     let total = total.fold(0u64, u64::saturating_add);
-    let mut out = Subfile::create(target, None, &session)?;
+    let mut out = Subfile::create(target, existing, None, &session)?;
     let mut fused = Fused::default();
     let mut done = 0u64;
     for (number, object) in file.tree().objects.iter().enumerate() {
