@@ -1,7 +1,7 @@
 //! Back: what has been written so far of a file that is not complete, for Python.
 
 use hyperslab::write::{AttributeValue, DatasetDefinition, Kind, Link, Subfile};
-use hyperslab::{Dataspace, ErrorKind, Result};
+use hyperslab::{Dataspace, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -12,7 +12,11 @@ use crate::target::Target;
 /// Name of a member; kind, path and file of a link.
 pub(crate) type PyMember = (String, Option<(&'static str, String, Option<String>)>);
 /// Path of an object; start, stride, count and block of each dimension of a region.
-pub(crate) type PyTarget = (String, Option<Vec<[u64; 4]>>);
+pub(crate) type PyTarget = (String, Option<PyAxes>);
+/// Start, stride, count and block of each dimension.
+pub(crate) type PyAxes = Vec<[u64; 4]>;
+/// File and path of a source, and what is taken of it and where that goes; `None` is all.
+pub(crate) type PyMapping = (String, String, Option<PyAxes>, Option<PyAxes>);
 /// Shape (`None` for null), datatype, bytes, heap.
 pub(crate) type PyAttribute<'py> = (Option<Vec<u64>>, Bound<'py, PyDict>, Bound<'py, PyBytes>, Heap);
 
@@ -74,6 +78,18 @@ pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyRes
 pub(crate) fn target(objects: &Subfile, number: u64) -> Option<PyTarget> {
     let target = objects.target_of(number)?;
     Some((format!("/{}", target.path.as_ref()?), target.region.clone()))
+}
+
+/// A part of a virtual dataset.
+pub(crate) fn mapping((file, dataset, source, target): PyMapping) -> VirtualMapping {
+    let selection = |axes: Option<PyAxes>| match axes {
+        None => StoredSelection::All,
+        Some(axes) => {
+            let axis = |[start, stride, count, block]: [u64; 4]| HyperslabAxis { start, stride, count: Some(count), block: Some(block), most: None };
+            StoredSelection::Hyperslab(axes.into_iter().map(axis).collect())
+        }
+    };
+    VirtualMapping { file, dataset, source_selection: selection(source), selection: selection(target) }
 }
 
 /// An attribute.

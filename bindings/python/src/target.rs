@@ -1,7 +1,7 @@
 //! Target: what values are written into, a file of its own or a task of a parallel write.
 
 use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, Task};
-use hyperslab::{Datatype, Elements, Error, HeapReference, Result};
+use hyperslab::{Datatype, Elements, Error, HeapReference, Result, VirtualMapping};
 
 /// What the end of a target gives.
 pub(crate) enum Ended {
@@ -20,6 +20,10 @@ pub(crate) trait Target: Send {
     /// Gives the chunk shape.
     fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>>;
     fn create_link(&mut self, path: &str, link: Link) -> Result<()>;
+    /// Defines a dataset whose values are in others.
+    fn create_virtual(&mut self, path: &str, _definition: DatasetDefinition, _mappings: Vec<VirtualMapping>) -> Result<()> {
+        Err(Error::unsupported("virtual datasets in a parallel write").at_object(path))
+    }
     /// Commits a datatype.
     fn create_datatype(&mut self, path: &str, _datatype: Datatype) -> Result<()> {
         Err(Error::unsupported("committed datatypes in a parallel write").at_object(path))
@@ -77,6 +81,10 @@ impl Target for Subfile {
 
     fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         Subfile::create_link(self, path, link)
+    }
+
+    fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
+        Subfile::create_virtual(self, path, definition, mappings)
     }
 
     fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {

@@ -95,11 +95,13 @@ impl Writer {
     /// Begins the file that will be called `path`; whether it records the order of creation, whether its end waits for
     /// the disk, and whether it may replace a file.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true))]
-    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool, replace: bool) -> PyResult<Self> {
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, user_block=0))]
+    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool, replace: bool, user_block: u64) -> PyResult<Self> {
         let begun = run(py, move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
             let mut file = Subfile::create(&path, if replace { Existing::Replace } else { Existing::Keep }, alignment, &session)?;
+            file.set_user_block(user_block)?;
             if track_order {
                 file.track_order();
             }
@@ -163,6 +165,27 @@ impl Writer {
             None => Link::Soft(target),
         };
         self.with(py, |writer| writer.create_link(&path, link))
+    }
+
+    /// Defines a dataset whose values are in others: of each mapping the file and the path of the source, and start, stride,
+    /// count and block of each dimension, in the source and in this dataset; `None` is all.
+    #[expect(clippy::too_many_arguments, reason = "a dataset and its mappings")]
+    #[pyo3(signature = (path, datatype, shape, maxshape, fill, mappings))]
+    fn create_virtual(
+        &self,
+        py: Python<'_>,
+        path: String,
+        datatype: &Bound<'_, PyDict>,
+        shape: Vec<u64>,
+        maxshape: Option<Vec<Option<u64>>>,
+        fill: Option<Vec<u8>>,
+        mappings: Vec<back::PyMapping>,
+    ) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.with(py, move |target| {
+            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill);
+            target.create_virtual(&path, definition, mappings.into_iter().map(back::mapping).collect())
+        })
     }
 
     /// Commits a datatype under a name.

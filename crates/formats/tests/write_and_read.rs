@@ -125,7 +125,7 @@ fn file(new: &NewFile, at: u64) -> hyperslab_array::Result<Arc<dyn hyperslab_for
     let metadata = encode_metadata(new, at)?;
     let mut bytes = vec![0; usize::try_from(at).unwrap_or(0)];
     bytes.extend(&metadata.bytes);
-    let superblock = encode_superblock(metadata.root, bytes.len() as u64);
+    let superblock = encode_superblock(metadata.root, bytes.len() as u64, 0);
     bytes[..superblock.len()].copy_from_slice(&superblock);
     open(Arc::new(Memory::new("m", bytes)), &OpenOptions::default())
 }

@@ -18,10 +18,10 @@ from .sql import sql
 from .table import Split, Table
 from .unclosed import UnclosedWarning
 from .write_table import write_table
-from .writing import ExternalLink, HardLink, NewDataset, NewDatatype, NewFile, NewGroup, NewReference, NewRegionReference, SoftLink, create
+from .writing import ExternalLink, HardLink, NewDataset, NewDatatype, NewFile, NewGroup, NewReference, NewRegionReference, SoftLink, VirtualLayout, VirtualSource, create
 
 __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Counters", "Dataset", "Empty", "Error", "ExternalLink",
            "File", "FileSet", "Fused", "Group", "HardLink", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset", "NewDatatype",
            "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "ReadOnlyError", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
-           "Tidied", "UnclosedWarning", "UnsupportedError", "Verification", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
+           "Tidied", "UnclosedWarning", "UnsupportedError", "Verification", "VirtualLayout", "VirtualSource", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
            "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

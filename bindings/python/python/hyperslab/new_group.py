@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, ItemsView, Iterator, MutableMapping, ValuesView
 from typing import Any
 
@@ -14,6 +15,7 @@ from .links import ExternalLink, HardLink, SoftLink, as_ours
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
 from .new_references import NewReference
+from .virtual_layouts import VirtualLayout
 
 
 class NewDatatype:
@@ -281,6 +283,20 @@ class NewGroup(MutableMapping[str, Any]):
         self._writer.set_references(where, None, found, [heap[number - 1].decode() if number else None for number in numbers])
         self._track(where, track_order)
         return NewDataset(self._writer, where, tuple(found), datatype, None)
+
+    def create_virtual_dataset(self, name: str, layout: VirtualLayout, fillvalue: Any = None) -> NewDataset:
+        """A dataset whose values are in others, as `layout` says; `fillvalue` is where none are. It can be read when the file
+        is complete."""
+        datatype, where = layouts.of_dtype(layout.dtype), self._below(name)
+        sources = [("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources]
+        self._writer.create_virtual(where, datatype, list(layout.shape), layout.maxshape, layouts.fill_of(fillvalue, datatype), sources)
+        made = self._dataset(self._writer, where, layout.shape, datatype, None, fillvalue)
+        self._register(made)
+        return made
+
+    def _filename(self) -> str:
+        """The file that is written; of a part of a parallel write nothing."""
+        return str(getattr(self._objects.get(0), "filename", ""))
 
     def require_dataset(self, name: str, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> NewDataset:
         """The dataset of this name, made if there is none. Its shape must be `shape`; its dtype one that `dtype` can be cast

@@ -15,9 +15,10 @@ from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
 from .new_group import NewDatatype, NewGroup
 from .new_references import NewReference, NewRegionReference
+from .virtual_layouts import VirtualLayout, VirtualSource
 
 __all__ = ["ExternalLink", "HardLink", "NewAttributes", "NewDataset", "NewDatatype", "NewFile", "NewGroup", "NewReference", "NewRegionReference", "SoftLink",
-           "create", "extents", "fill_of", "filters_of", "unknown_mode"]
+           "VirtualLayout", "VirtualSource", "create", "extents", "fill_of", "filters_of", "unknown_mode"]
 
 
 class NewFile(NewGroup):
@@ -25,9 +26,9 @@ class NewFile(NewGroup):
     `with`; an error there, or `abort()`, leaves nothing."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
-                 durable: bool = True) -> None:
+                 durable: bool = True, userblock_size: int = 0) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, replace)
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, userblock_size)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):
@@ -35,6 +36,8 @@ class NewFile(NewGroup):
             raise
         super().__init__(writer, "/")
         self._replace, self.filename, self._open = replace, path, True
+        #: Bytes at the beginning of the file that readers leave to users.
+        self.userblock_size = userblock_size
         self._unclosed = unclosed.watch(self, f"'{path}' was not closed, so nothing was written: call close(), or use it in a `with` block")
 
     def _member_type(self) -> type[NewGroup]:
@@ -83,7 +86,7 @@ def unknown_mode(mode: object) -> Exception:
 
 
 def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
-           durable: bool = True) -> NewFile:
+           durable: bool = True, userblock_size: int = 0, **more: Any) -> NewFile:
     """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
 
     The file appears, complete, when the block ends (or with `close()`); until then a file of this name stays as it was.
@@ -96,7 +99,37 @@ def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads:
 
     With `track_order=True` the file records the order in which groups, datasets and attributes are created, and readers
     list them in that order; otherwise readers list them by name. `create_group` and `create_dataset` can say otherwise
-    for one object."""
+    for one object.
+
+    `userblock_size` leaves bytes free at the beginning of the file: 512, or that doubled any number of times. Other options of
+    `h5py.File` are taken if they change nothing of a file that is written (`libver`, caches), else refused by name."""
+    if mode == "w-":
+        mode = "x"
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
-    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable)
+    _check_options(more)
+    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable, userblock_size)
+
+
+#: Options of h5py.File that change nothing here, and those that do, with the values that ask for what is written anyway.
+_HARMLESS = {"locking", "rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "meta_block_size", "page_buf_size", "min_meta_keep", "min_raw_keep"}
+_ASKED_FOR: dict[str, tuple[Any, ...]] = {
+    "driver": (None, "sec2"), "swmr": (None, False), "fs_strategy": (None, "none", "aggregate", "fsm"), "fs_persist": (None, False), "fs_page_size": (None,),
+    "fs_threshold": (None, 1), "alignment_threshold": (None, 1), "alignment_interval": (None, 1),
+}
+_VERSIONS = ("earliest", "v108", "v110", "v112", "v114", "v200", "latest")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Checks the options of h5py.File: the file has the format of HDF5 1.8, which all of `libver` allow."""
+    for name, value in options.items():
+        if name == "libver":
+            for version in value if isinstance(value, (tuple, list)) else (value,):
+                if version is not None and version not in _VERSIONS:
+                    raise InvalidInputError(f"libver={version!r}: give one of {', '.join(_VERSIONS)}", "InvalidInput")
+        elif name in _ASKED_FOR:
+            if value not in _ASKED_FOR[name]:
+                hint = "; give alignment=" if name.startswith("alignment") else ""
+                raise UnsupportedError(f"{name}={value!r} of a file that is created: leave it out{hint}", "Unsupported")
+        elif name not in _HARMLESS:
+            raise TypeError(f"create() got an unexpected keyword argument {name!r}")

@@ -97,7 +97,7 @@ impl Subfile {
             };
             let datatype = dataset.definition().datatype.clone();
             let bytes = dataset.read(region, blocks)?;
-            let heap = if datatype.uses_heap() { stored_values(blocks.storage()?, &datatype, &bytes)? } else { HeapObjects::default() };
+            let heap = if datatype.uses_heap() { stored_values(blocks.storage()?, blocks.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
             Ok(Elements { datatype, bytes, heap })
         };
         read().map_err(|error: Error| self.place(&path, error))

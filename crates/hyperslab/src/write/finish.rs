@@ -29,12 +29,14 @@ impl Subfile {
     /// one that a write met before, whoever caught it.
     pub fn finish(mut self, existing: Existing) -> Result<u64> {
         let end = self.complete(|_| true)?;
+        let user_block = self.blocks.user_block();
         let mut output = self.blocks.into_output()?;
         if !self.durable {
             output.without_sync();
         }
-        output.publish(end, existing)?;
-        Ok(end)
+        let length = end.saturating_add(user_block);
+        output.publish(length, existing)?;
+        Ok(length)
     }
 
     /// Writes what is left and everything that describes it; where the file ends.
@@ -71,7 +73,7 @@ impl Subfile {
             let values = pointers.values(&numbers, &metadata.addresses)?;
             self.blocks.write_at(pointers.address.unwrap_or(0), &values)?;
         }
-        let mut superblock = encode_superblock(metadata.root, end);
+        let mut superblock = encode_superblock(metadata.root, end, self.blocks.user_block());
         if at == SUPERBLOCK_BYTES {
             superblock.extend_from_slice(&metadata.bytes);
         } else {
@@ -112,7 +114,7 @@ impl Subfile {
         let metadata = encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at).map_err(|error| error.in_file(file.path().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
         file.write_at(at, &metadata.bytes)?;
-        file.write_at(0, &encode_superblock(metadata.root, end))?;
+        file.write_at(0, &encode_superblock(metadata.root, end, 0))?;
         file.end_at(end)?;
         if self.durable {
             file.sync()?;

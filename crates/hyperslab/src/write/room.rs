@@ -15,6 +15,8 @@ pub(super) struct Blocks {
     alignment: u64,
     /// Where the last byte ends that was written.
     top: u64,
+    /// Bytes of the file before everything else, which readers leave to users.
+    user_block: u64,
 }
 
 #[derive(Debug)]
@@ -59,14 +61,14 @@ impl Blocks {
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0 })
     }
 
     /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0 })
     }
 
     /// The same as [`Blocks::in_place`], made with the first bytes that are written.
@@ -75,12 +77,22 @@ impl Blocks {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
+        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0 })
     }
 
     /// A writer's part of a file that others write too.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
-        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0 }
+        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0, user_block: 0 }
+    }
+
+    /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.
+    pub fn set_user_block(&mut self, bytes: u64) {
+        self.user_block = bytes;
+    }
+
+    /// Bytes before everything else, from which addresses count.
+    pub fn user_block(&self) -> u64 {
+        self.user_block
     }
 
     /// The name that the file will have, or has.
@@ -189,7 +201,7 @@ impl Blocks {
         }
         self.top = self.top.max(offset.saturating_add(bytes.len() as u64));
         match &self.file {
-            Place::Own(output) => output.write_at(offset, bytes),
+            Place::Own(output) => output.write_at(offset.saturating_add(self.user_block), bytes),
             Place::Shared(file) => file.write_at(offset, bytes),
             Place::Later(_) => Err(Error::internal("a file that was not made")),
         }
@@ -197,7 +209,7 @@ impl Blocks {
 
     pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         match &self.file {
-            Place::Own(output) => output.read_at(offset, bytes),
+            Place::Own(output) => output.read_at(offset.saturating_add(self.user_block), bytes),
             Place::Shared(file) => file.read_at(offset, bytes),
             Place::Later(_) => Err(Error::internal("reading back what was not written")),
         }

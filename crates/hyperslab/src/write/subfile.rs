@@ -7,6 +7,7 @@ use std::path::Path;
 use hyperslab_array::{Datatype, Error, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
+use hyperslab_storage::Existing;
 
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
@@ -105,6 +106,15 @@ impl Subfile {
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
     pub(super) fn is_quick(&self) -> bool {
         !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::is_waiting))
+    }
+
+    /// Leaves `bytes` free at the beginning of the file, before anything is written: a power of two from 512 on.
+    pub fn set_user_block(&mut self, bytes: u64) -> Result<()> {
+        if bytes != 0 && (bytes < 512 || !bytes.is_power_of_two()) {
+            return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0, 512, or 512 doubled any number of times")));
+        }
+        self.blocks.set_user_block(bytes);
+        Ok(())
     }
 
     /// Leaves it to the operating system when the bytes get to the disk.

@@ -38,9 +38,9 @@ pub struct EncodedMetadata {
     pub addresses: Vec<u64>,
 }
 
-/// The superblock of a file that ends at byte `end`.
-pub fn encode_superblock(root: u64, end: u64) -> Vec<u8> {
-    superblock::encode(root, end)
+/// The superblock of a file that ends at byte `end`, counted from the end of a user block of `base` bytes.
+pub fn encode_superblock(root: u64, end: u64, base: u64) -> Vec<u8> {
+    superblock::encode(root, end, base)
 }
 
 /// Plans and encodes the metadata of `file`, to lie at address `at`, a multiple of 8.

@@ -14,11 +14,12 @@ use crate::hdf5::heap::{GlobalHeap, HeapWriter};
 /// What variable-length parts point at, by reference.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
 
-/// What the elements in `bytes` point at in the heaps of a file of which only heaps and values may be there yet.
-pub fn stored_values(storage: Arc<dyn Storage>, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+/// What the elements in `bytes` point at in the heaps of a file of which only heaps and values may be there yet, after a user
+/// block of `base_address` bytes.
+pub fn stored_values(storage: Arc<dyn Storage>, base_address: u64, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
     let limits = Limits { metadata_block_bytes: u64::MAX, ..Limits::default() };
     let budget = Arc::new(Budget::new(storage.len(), limits.metadata_bytes));
-    let source = Source { storage, base_address: 0, offset_size: 8, length_size: 8, limits, shared_messages: Arc::default(), budget };
+    let source = Source { storage, base_address, offset_size: 8, length_size: 8, limits, shared_messages: Arc::default(), budget };
     let mut objects = HeapObjects::limited(u64::MAX);
     resolve_heap(datatype, bytes, &mut objects, &mut |references, objects| GlobalHeap::fetch(&source, references, objects))?;
     Ok(objects)
