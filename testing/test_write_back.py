@@ -289,3 +289,111 @@ def test_random_operations_leave_what_h5py_leaves(tmp_path: pathlib.Path, seed: 
 def check_equal_dataset(file: Any, name: str, item: Any) -> None:
     if isinstance(item, h5py.Dataset):
         assert same(file[name][...], item[...]), name
+
+
+@pytest.mark.parametrize("options", [{}, {"chunks": (3, 2, 2)}, {"chunks": (2, 3, 4), "compression": "gzip"}], ids=str)
+def test_selections_write_and_read_what_numpy_selects(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
+    dice = random.Random(7)
+    shape = (7, 5, 6)
+    with hs.create(tmp_path / "x.h5") as f:
+        x = f.create_dataset("x", shape, "i8", fillvalue=-1, **options)
+        expected = np.full(shape, -1)
+        for step in range(150):
+            axes: list[Any] = []
+            places: list[list[int]] = []
+            for extent in shape:
+                choice = dice.randrange(4)
+                if choice == 0:
+                    index = dice.randrange(-extent, extent)
+                    axes.append(index)
+                    places.append([index % extent])
+                elif choice == 1:
+                    listed = [dice.randrange(-extent, extent) for _ in range(dice.randrange(1, 5))]
+                    axes.append(listed if dice.random() < 0.5 else np.array(listed))
+                    places.append([index % extent for index in listed])
+                elif choice == 2:
+                    mask = np.array([dice.random() < 0.5 for _ in range(extent)])
+                    axes.append(mask)
+                    places.append(np.flatnonzero(mask).tolist())
+                else:
+                    taken = slice(dice.randrange(extent), dice.choice([None, dice.randrange(extent + 3)]), dice.randrange(1, 4))
+                    axes.append(taken)
+                    places.append(list(range(*taken.indices(extent))))
+            box = tuple(len(along) for along in places)
+            kept = tuple(n for n, axis in zip(box, axes) if not isinstance(axis, int))
+            values = np.arange(step * 1000, step * 1000 + int(np.prod(box))).reshape(kept)
+            if dice.random() < 0.2 and kept:
+                values = values[..., :1]
+            if 0 not in kept:
+                for number, place in enumerate(np.ndindex(*box)):
+                    expected[tuple(along[n] for along, n in zip(places, place))] = np.broadcast_to(values, kept).reshape(-1)[number]
+            x[tuple(axes)] = values
+            assert np.array_equal(x[...], expected), axes
+            assert np.array_equal(x[tuple(axes)], expected[np.ix_(*places)].reshape(kept)), axes
+            mask = np.array([dice.random() < 0.1 for _ in range(expected.size)]).reshape(shape)
+            x[mask] = expected[mask] + 1
+            expected[mask] += 1
+        x[[1, 1, 1], 0, 0] = [4, 5, 6]
+        assert x[1, 0, 0] == 6
+        expected[1, 0, 0] = 6
+        for bad in (np.s_[::-1], np.s_[9], [7], np.ones(3, bool), "name", 1.5, None):
+            before = x[...]
+            with pytest.raises((ValueError, IndexError, TypeError)):
+                x[bad] = 1
+            assert np.array_equal(x[...], before)
+    assert np.array_equal(hs.open(tmp_path / "x.h5")["x"][...], expected)
+    with h5py.File(tmp_path / "x.h5") as f:
+        assert np.array_equal(f["x"][...], expected)
+
+
+def test_fields_with_selections(tmp_path: pathlib.Path) -> None:
+    dtype = np.dtype([("a", "i4"), ("b", "f8"), ("name", h5py.string_dtype())])
+    with hs.create(tmp_path / "x.h5") as f:
+        x = f.create_dataset("x", (6,), dtype, maxshape=(None,))
+        x["a"] = np.arange(6)
+        x["b", 1:3] = 2.5
+        x["b", [0, 5]] = [7, 8]
+        x["name", np.array([True, False] * 3)] = "even"
+        x["name", 3] = "three"
+        assert x["a"].tolist() == list(range(6)) and x["b", [0, 1, 5]].tolist() == [7, 2.5, 8] and x[2:4]["name"].tolist() == [b"even", b"three"]
+        assert x["a", "b"][1].tolist() == (1, 2.5) and x[5]["b"] == 8
+        x[[4, 1]] = [(40, 4.0, "x"), (10, 1.0, "y")]
+    with h5py.File(tmp_path / "x.h5") as f:
+        assert f["x"]["a"].tolist() == [0, 10, 2, 3, 40, 5] and f["x"]["name"].tolist() == [b"even", b"y", b"even", b"three", b"x", b""]
+
+
+def test_methods_of_h5py(tmp_path: pathlib.Path) -> None:
+    with hs.create(tmp_path / "x.h5") as f:
+        x = f.create_dataset("g/x", (4, 5), "f4", chunks=(2, 5), compression="gzip", compression_opts=9, fletcher32=True, maxshape=(None, 5), fillvalue=3)
+        x.write_direct(np.arange(10, dtype="f4").reshape(2, 5), np.s_[:, 1:3], np.s_[1:3, 0:2])
+        out = np.zeros((4, 5), "f4")
+        x.read_direct(out, np.s_[1:3], np.s_[2:4])
+        assert out[2:].tolist() == [[1, 2, 3, 3, 3], [6, 7, 3, 3, 3]] and x[0].tolist() == [3] * 5
+        like = f.create_dataset_like("like", x, shape=(8, 5))
+        assert (like.chunks, like.compression, like.compression_opts, like.fletcher32, like.maxshape, like.fillvalue, like.dtype) == ((2, 5), "gzip", 9, True, (None, 5), 3, "f4")
+        x.flush()
+        f.flush()
+        f.copy("g", "h")
+        f.copy(x, f["h"], name="again")
+        f["h/x"][0] = 9
+        assert f["h/x"][0, 0] == 9 and x[0, 0] == 3 and f["h/again"][1, 0] == 1 and f["h/again"].compression == "gzip"
+        seen: list[str] = []
+        assert f.visit(seen.append) is None and seen == ["g", "g/x", "like", "h", "h/x", "h/again"]
+        assert f.visititems(lambda name, item: item if name == "h/x" else None) == f["h/x"]
+        assert [name for name, _ in f.items()] == ["g", "like", "h"] and [item.name for item in f.values()] == ["/g", "/like", "/h"]
+        assert f.pop("like").name == "/like" and "like" not in f and f.get("like", 5) == 5 and f.get("g", getclass=True) is hs.NewGroup
+        with pytest.raises(KeyError, match="removed"):
+            like[0]
+        with pytest.raises(hs.InvalidInputError, match="into itself"):
+            f.copy("g", "g/inner")
+        with pytest.raises(hs.UnsupportedError, match="another file"):
+            f.copy(hs.open(next(pathlib.Path("examples").glob("*.h5"))) if any(pathlib.Path("examples").glob("*.h5")) else object(), "z")
+        f["a/b/c"] = 1
+        f["x/link"] = f["a"]
+        for source, dest in (("x", "a/b/x"), ("a", "x/link/a")):
+            with pytest.raises(hs.InvalidInputError, match="above it|into itself"):
+                f.move(source, dest)
+        f.move("a", "x/a")
+        assert f["x/a/b/c"][()] == 1 and f["x/link/b/c"][()] == 1
+    with h5py.File(tmp_path / "x.h5") as f:
+        assert f["x/a"] == f["x/link"] and f["h/x"][0, 0] == 9

@@ -91,7 +91,7 @@ def test_links_as_h5py_makes_them(tmp_path: pathlib.Path) -> None:
             f["group/y"] = 4
             assert f["hard"].name == "/hard" and f["group/x"][1] == 2 and f["soft"][:].tolist() == [1, 2, 3] and f["g/y"][()] == 4
             assert f["g/x"].attrs["by"] == "another name" and f["hard"] == f["g/x"]
-            assert "dangling" not in f and f.get("dangling") is None and f.get("dangling", getlink=True).path == "/nowhere" and "dangling" in list(f)
+            assert "dangling" in f and "g/no" not in f and f.get("dangling") is None and f.get("dangling", getlink=True).path == "/nowhere" and "dangling" in list(f)
             assert f.get("out", getlink=True).filename == "other.h5" and type(f.get("hard", getlink=True)).__name__ == "HardLink"
             del f["g/x"]
             f["hard"][0] = 9

@@ -71,7 +71,7 @@ def test_integers_with_scaleoffset(tmp_path: pathlib.Path, dtype: str, factor: A
     factor = factor if factor is True or factor <= 8 * np.dtype(dtype).itemsize else 8
     random = np.random.default_rng(5)
     info = np.iinfo(dtype)
-    columns = {"few": random.integers(3, 20, 500), "wide": random.integers(info.min, info.max, 500, endpoint=True, dtype=dtype), "constant": np.full(500, 100), "zero": np.zeros(500)}
+    columns = {"few": random.integers(3, 20, 500), "wide": random.integers(info.min, info.max, 500, endpoint=True, dtype=np.dtype(dtype).newbyteorder('=')), "constant": np.full(500, 100), "zero": np.zeros(500)}
     with hs.create(tmp_path / "x.h5") as f:
         for name, values in columns.items():
             x = f.create_dataset(name, data=values.astype(dtype), chunks=(60,), scaleoffset=factor, compression="gzip", shuffle=True, fletcher32=True)

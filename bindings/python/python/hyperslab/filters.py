@@ -39,7 +39,7 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
     whether a chunk may skip it, and parameters."""
     filters: list[tuple[int, str | None, bool, list[int]]] = []
     if scaleoffset is not None and scaleoffset is not False:
-        filters.append((6, None, False, [_factor(scaleoffset, kind)]))
+        filters.append((6, None, True, [_factor(scaleoffset, kind)]))
         if fletcher32 and kind == "float":
             raise InvalidInputError("fletcher32 with scaleoffset of floats, which rounds them: leave one out", "InvalidInput")
     if shuffle:

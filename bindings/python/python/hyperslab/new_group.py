@@ -127,8 +127,12 @@ class NewGroup(MutableMapping[str, Any]):
         return self._dataset(self._writer, path, None, about["datatype"], about["chunks"])
 
     def __contains__(self, name: object) -> bool:
+        """Whether there is such a name; a link may lead nowhere."""
+        if not isinstance(name, (str, bytes)):
+            return False
+        path = _normal(self._below(name))
         try:
-            return isinstance(name, (str, bytes)) and self._writer.look_up(_normal(self._below(name))) is not None
+            return self._writer.look_up(path) is not None or self._link(path, None) is not None
         except UnsupportedError:
             return True  # a link to another file
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import InvalidInputError
+from .errors import InvalidInputError, InvalidTypeError
 
 
 class Selected(NamedTuple):
@@ -28,7 +28,7 @@ def select(key: Any, shape: tuple[int, ...]) -> Selected:
     if len(keys) == 1 and _is_mask(keys[0]) and np.ndim(keys[0]) == len(shape) != 1:
         mask = np.asarray(keys[0])
         if mask.shape != shape:
-            raise InvalidInputError(f"a mask of shape {mask.shape} does not fit shape {shape}", "InvalidInput")
+            raise InvalidTypeError(f"a mask of shape {mask.shape} does not fit shape {shape}", "InvalidInput")
         return Selected([(0, n, 1) for n in shape], shape, [slice(None)] * len(shape), (int(mask.sum()),), mask)
     if sum(k is Ellipsis for k in keys) > 1:
         raise InvalidInputError("only one ... may be given", "InvalidInput")
@@ -69,7 +69,7 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
         indices = np.asarray(key)
         if indices.dtype == bool:
             if len(indices) != extent:
-                raise InvalidInputError(f"a mask of {len(indices)} for a dimension of {extent}", "InvalidInput")
+                raise InvalidTypeError(f"a mask of {len(indices)} for a dimension of {extent}", "InvalidInput")
             indices = np.flatnonzero(indices)
         elif indices.size == 0:
             indices = indices.astype(np.int64)
@@ -84,7 +84,7 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
     try:
         index = operator.index(key)
     except TypeError:
-        raise InvalidInputError(f"{key!r} is no index: give integers, slices, ..., masks or lists", "InvalidInput") from None
+        raise InvalidTypeError(f"{key!r} is no index: give integers, slices, ..., masks or lists", "InvalidInput") from None
     _check(np.asarray([index], dtype=object), extent)
     return (index % extent, 1, 1), 0, 1, False
 

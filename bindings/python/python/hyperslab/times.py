@@ -46,8 +46,12 @@ def counts(values: Any, dtype: np.dtype[Any]) -> Any:
         return values
     if given.dtype.kind != dtype.kind:
         raise InvalidInputError(f"{given.dtype} in a dataset of {dtype}", "InvalidInput")
-    cast = given.astype(dtype)
     missing = np.isnat(given)
-    if not (missing | (cast.astype(given.dtype) == given)).all() or bool((np.isnat(cast) & ~missing).any()):
+    try:
+        cast = given.astype(dtype)
+        fits = bool((missing | (cast.astype(given.dtype) == given)).all()) and not (np.isnat(cast) & ~missing).any()
+    except OverflowError:
+        fits = False
+    if not fits:
         raise InvalidInputError(f"values of {given.dtype} that {dtype} does not hold", "InvalidInput")
     return cast.view("i8")

@@ -140,12 +140,12 @@ impl BitWriter {
         }
     }
 
-    /// All bytes, the last of them filled up with zeros.
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    /// All bytes, the last of them filled up with zeros, and whether there was nothing to fill up.
+    pub(super) fn finish(mut self) -> (Vec<u8>, bool) {
         if self.count > 0 {
             self.bytes.push(self.open << (8 - self.count));
         }
-        self.bytes
+        (self.bytes, self.count == 0)
     }
 }
 

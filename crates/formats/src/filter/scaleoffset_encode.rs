@@ -156,7 +156,10 @@ fn packed(width: u32, minimum: u64, distances: impl Iterator<Item = u64>) -> Vec
     let highest = u64::MAX.checked_shr(64 - width.min(64)).unwrap_or(0);
     distances.for_each(|distance| bits.put(distance.min(highest), width));
     let mut out = header(width, minimum);
-    out.extend(bits.finish());
+    let (bits, is_full) = bits.finish();
+    out.extend(bits);
+    // The library has a byte more than the bits fill, also where they fill the last one.
+    out.extend(is_full.then_some(0));
     out
 }
 

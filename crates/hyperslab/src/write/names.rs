@@ -1,5 +1,7 @@
 //! Names: finding, moving and removing what a file under way has.
 
+use std::collections::BTreeSet;
+
 use hyperslab_array::{Error, Result};
 
 use super::links::Link;
@@ -66,6 +68,37 @@ impl Subfile {
         Ok(members.into_iter().map(|(_, name, object)| (name.to_owned(), object.link.clone())).collect())
     }
 
+    /// Checks that a name at `path` for the object at `target` is not inside of that: such files have no order in which
+    /// objects can be written, each after those that it leads to.
+    fn check_acyclic(&self, path: &str, target: &str) -> Result<()> {
+        let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+        let (mut pending, mut seen) = (vec![target.to_owned()], BTreeSet::new());
+        while let Some(group) = pending.pop() {
+            if seen.contains(&group) {
+                continue;
+            }
+            for member in self.below(&group) {
+                if member == above {
+                    return Err(self.place(path, Error::invalid_input(format!("a hard link to /{target}, a group above it"))));
+                }
+                if let Some(Link::Hard(other)) = self.objects.get(&member).and_then(|object| object.link.as_ref()) {
+                    pending.push(other.clone());
+                }
+            }
+            seen.insert(group);
+        }
+        Ok(())
+    }
+
+    /// Defines a link.
+    pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        let link = link.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        if let Link::Hard(target) = &link {
+            self.check_acyclic(&self.find_place(path)?, target)?;
+        }
+        self.define(path, Object { link: Some(link), ..Object::default() })
+    }
+
     /// The path of the object that `path` leads to, without links.
     pub(super) fn find(&self, path: &str) -> Result<String> {
         let path = normal(path)?;
@@ -129,8 +162,10 @@ impl Subfile {
 
     /// Paths of an object and of all that are in it.
     fn below(&self, path: &str) -> Vec<String> {
-        let prefix = format!("{path}/");
-        self.objects.keys().filter(|key| *key == path || key.starts_with(&prefix)).cloned().collect()
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let own = self.objects.get_key_value(path).map(|(path, _)| path.clone());
+        let inside = self.objects.range(prefix.clone()..).map(|(path, _)| path).filter(|inner| *inner != path).take_while(|path| path.starts_with(&prefix));
+        own.into_iter().chain(inside.cloned()).collect()
     }
 
     /// Removes a name, and the object if it has no other. What members of a removed group have other names keeps those.
@@ -210,6 +245,11 @@ impl Subfile {
         }
         if to.starts_with(&format!("{from}/")) {
             return Err(self.place(&from, Error::invalid_input(format!("a group cannot be moved into itself, to /{to}"))));
+        }
+        match self.objects.get(&from).and_then(|object| object.link.as_ref()) {
+            None => self.check_acyclic(&to, &from)?,
+            Some(Link::Hard(target)) => self.check_acyclic(&to, target)?,
+            Some(_) => {}
         }
         let above = to.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;

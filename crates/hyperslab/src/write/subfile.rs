@@ -222,12 +222,6 @@ impl Subfile {
         Ok(())
     }
 
-    /// Defines a link.
-    pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
-        let link = link.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.define(path, Object { link: Some(link), ..Object::default() })
-    }
-
     /// Commits a datatype under this name, for datasets whose definition names it.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
         encode_datatype(&datatype).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
