@@ -258,6 +258,12 @@ def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return same
 
 
+def checked(values: Any, target: np.dtype[Any]) -> Any:
+    """Numbers as `target` has them, if it can hold them; other values as they are."""
+    given = np.asarray(values)
+    return _checked_cast(given, target) if given.dtype.kind in "iufb" and target.kind in "iuf" else given
+
+
 def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """A cast that keeps numbers: one that cannot be held is an error, not another number."""
     if given.dtype.kind == "b" and target.kind in "iu":

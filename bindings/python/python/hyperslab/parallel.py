@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _native, layouts, selecting, unclosed
 from .errors import InvalidInputError, UnsupportedError
-from .writing import NewDataset, NewGroup, extents, fill_of, filters_of
+from .writing import NewAttributes, NewDataset, NewGroup, _targets, extents, fill_of, filters_of
 
 
 class Subfile(NamedTuple):
@@ -135,6 +135,28 @@ def _shape(data: Any) -> tuple[int, ...]:
     return np.shape(data)
 
 
+class _PlanWriter:
+    """A plan as what groups and attributes are written to: it defines them."""
+
+    def __init__(self, native: _native.WritePlan) -> None:
+        self._native = native
+        self.create_group, self.create_link, self.create_datatype = native.define_group, native.define_link, native.define_datatype
+        self.set_attribute, self.set_references, self.attach_scale = native.set_attribute, native.set_references, native.attach_scale
+
+
+class PlanGroup(NewGroup):
+    """The root of the file of a plan, or a group in it: what all tasks have in common."""
+
+    def create_dataset(self, name: str, *_: Any, **options: Any) -> NewDataset:
+        """Refused but for references to objects: datasets are a matter of tasks, or of `WritePlan.create_dataset`."""
+        data = options.get("data")
+        references = _targets(data, options.get("dtype"))
+        if references is None:
+            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them", "Unsupported")
+        self._writer.set_references(self._below(name), None, *references)
+        return NewDataset(self._writer, self._below(name), tuple(references[0]), {"class": "reference", "shape": []}, None)
+
+
 class Task(TaskGroup):
     """One writer's part. `finish()` gives the fragment to hand to `WritePlan.commit`; a task that is not finished
     leaves nothing."""
@@ -212,6 +234,17 @@ class WritePlan:
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
         boxes = None if regions is None else [_box(region, tuple(extent)) for region in regions]
         self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes)
+
+    @property
+    def root(self) -> PlanGroup:
+        """The root group of the file, for what the plan itself defines: groups, attributes, links and references
+        (`plan.root["latest"] = hs.SoftLink("/run")`). Tasks may define the same, and add to it."""
+        return PlanGroup(_PlanWriter(self._native), "/")
+
+    @property
+    def attrs(self) -> NewAttributes:
+        """Attributes of the root group that the plan itself sets."""
+        return self.root.attrs
 
     def region(self, path: str, task: int) -> tuple[slice, ...]:
         """What a task writes of a dataset of the plan."""

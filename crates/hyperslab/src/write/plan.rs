@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
 use super::definition::DatasetDefinition;
+use super::definitions::Definitions;
 use super::seal::{sealed, unsealed};
 use super::sharing::Sharing;
 use super::state::{State, is_id, state_of};
@@ -16,7 +17,7 @@ use super::task::Task;
 use crate::Session;
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// What becomes of a file that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,8 @@ pub struct WritePlan {
     pub(super) begun: bool,
     /// Whether the file and the subfiles record the order of creation.
     pub(super) tracked: bool,
+    /// Objects that no task needs to define.
+    pub(super) definitions: Definitions,
 }
 
 impl WritePlan {
@@ -71,7 +74,7 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false })
+        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default() })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
@@ -106,6 +109,11 @@ impl WritePlan {
         self.sharing()?;
         let sharing = self.sharing.as_mut().ok_or_else(|| Error::internal("a plan that shares nothing"))?;
         sharing.add(&path, definition, regions).map_err(|error| error.at_object(format!("/{path}")))
+    }
+
+    /// The objects that the plan has itself.
+    pub fn definitions(&mut self) -> &mut Definitions {
+        &mut self.definitions
     }
 
     /// Which part of a dataset of the plan a task writes.
