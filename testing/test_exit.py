@@ -74,7 +74,23 @@ def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str
             threading.Thread(target=lambda: {scan}, daemon=True).start()
             time.sleep(0.5)
         """, long)
-        assert done.returncode == 0, (scan, done.stderr)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), (scan, done.stderr)
+
+
+def test_a_process_ends_whose_daemon_threads_ask_on_and_on(long: str) -> None:
+    for _ in range(3):
+        done = python("""
+            import contextlib, sys, threading, time, hyperslab as hs
+            def ask():
+                while True:
+                    with contextlib.suppress(Exception):
+                        hs.sql('select sum(z + 1) from z', sys.argv[1]).fetchall()
+            for _ in range(2):
+                threading.Thread(target=ask, daemon=True).start()
+            threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+            time.sleep(0.5)
+        """, long)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
 def test_a_forked_child_ends_after_an_unfinished_scan(long: str) -> None:

@@ -98,6 +98,17 @@ impl WritePlan {
         plan.create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
     }
 
+    /// What the program that made the plan says of it to its tasks.
+    #[getter]
+    fn note(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.plan(py)?.note().to_owned())
+    }
+
+    fn set_note(&self, py: Python<'_>, note: String) -> PyResult<()> {
+        self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.set_note(note);
+        Ok(())
+    }
+
     /// Defines a group of the plan.
     fn define_group(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         self.define(py, |definitions| definitions.create_group(path))
@@ -164,6 +175,11 @@ impl WritePlan {
             None => definitions.create_references(path, shape, &targets),
             Some(name) => definitions.set_references(path, name, shape, &targets),
         })
+    }
+
+    /// Whether the order of an object's attributes and members is recorded.
+    fn set_tracked(&self, py: Python<'_>, path: &str, tracked: bool) -> PyResult<()> {
+        self.define(py, |definitions| definitions.set_tracked(path, tracked))
     }
 
     /// Makes a dataset the scale of a dimension of another.
@@ -246,21 +262,23 @@ impl WritePlan {
     }
 }
 
-/// Problems, commits, subfiles and their bytes of the container at `path`.
+/// Problems, commits, subfiles and their bytes of the container at `path`, and remarks.
+type PyVerification = (Vec<String>, u64, u64, u64, Vec<String>);
+
 #[pyfunction]
 #[pyo3(signature = (path, values=false))]
-pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<(Vec<String>, u64, u64, u64)> {
+pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<PyVerification> {
     let found = wait(py, &Cancellation::new(), move || hyperslab::write::verify(&path, values))?;
-    Ok((found.problems, found.commits, found.subfiles, found.subfile_bytes))
+    Ok((found.problems, found.commits, found.subfiles, found.subfile_bytes, found.remarks))
 }
 
-/// Removes what plans have left that nobody committed and nobody touched for so many seconds; their names, and those
-/// of plans that are younger.
+/// Removes what plans have left that nobody committed, or that was overwritten, and nobody touched for so many seconds;
+/// names of these writes, of younger ones, and of commits without a master, which go only with `orphans`.
 #[pyfunction]
-pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64) -> PyResult<(Vec<String>, Vec<String>)> {
+pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    let tidied = run(py, move || hyperslab::write::tidy(&path, age))?;
-    Ok((tidied.removed, tidied.young))
+    let tidied = run(py, move || hyperslab::write::tidy(&path, age, orphans))?;
+    Ok((tidied.removed, tidied.young, tidied.orphans))
 }
 
 /// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded anew.

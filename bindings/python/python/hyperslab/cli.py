@@ -394,22 +394,26 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Rea
     if as_json:
         print(json.dumps(found._asdict(), ensure_ascii=False))
     else:
-        for problem in found.problems:
-            print(problem)
+        for finding in found.problems + [f"remark: {remark}" for remark in found.remarks]:
+            print(finding)
         print(f"{file}: {len(found.problems)} problems, {found.commits} commits, {found.subfiles} subfiles, {found.subfile_bytes} bytes")
     if found.problems:
         raise typer.Exit(1)
 
 
 @app.command()
-def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24, as_json: AsJson = False) -> None:
-    """Removes what killed writers of a container and killed builds of indexes have left."""
+def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24,
+         orphans: Annotated[bool, typer.Option("--orphans", help="Remove commits too that no master in the folder uses.")] = False,
+         as_json: AsJson = False) -> None:
+    """Removes what killed writers of a container and killed builds of indexes have left, and what was overwritten."""
     with careful():
-        done = hs.tidy(file, hours=hours, index_folder=_OPEN.get("index_folder"))
+        done = hs.tidy(file, hours=hours, index_folder=_OPEN.get("index_folder"), orphans=orphans)
     if as_json:
         print(json.dumps(done._asdict()))
     else:
         print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; removed {len(done.indexes)} leftovers of indexes")
+        if done.orphans:
+            print(f"{len(done.orphans)} commits belong to no master in this folder; --orphans removes them")
 
 
 @app.command()

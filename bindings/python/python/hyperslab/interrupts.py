@@ -1,21 +1,35 @@
-"""Interrupts: Ctrl-C stops an SQL query at once. DuckDB looks for signals only between its tasks, which may take long."""
+"""Interrupts: Ctrl-C and the end of the process stop an SQL query at once. DuckDB looks for signals only between its
+tasks, which may take long, and a query of a daemon thread that meets the end of the interpreter aborts the process."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
+import sys
 import threading
+import time
 import weakref
 
 import duckdb
 
+MAX_WAIT_SECONDS = 2.0
+"""How long the end of the process waits for queries of daemon threads that it has interrupted."""
+GRACE_SECONDS = 0.02
+POLL_SECONDS = 0.002
+NAME = "hyperslab-interrupts"
+
 _connections: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, duckdb.DuckDBPyConnection] = weakref.WeakKeyDictionary()
 _watched = False
+_ending = threading.Event()
+_kept: list[object] = []
+"""What daemon threads must not destroy while the process ends: DuckDB gives up the interpreter to do it."""
 
 
 def watch(relation: duckdb.DuckDBPyRelation, connection: duckdb.DuckDBPyConnection) -> None:
     """Interrupts the query of `relation` on Ctrl-C, unless the program has a SIGINT handler or a wakeup descriptor of
-    its own. Signals reach the main thread: a query that another thread starts first is not watched."""
+    its own, and when the process ends. Signals reach the main thread: a query that another thread starts first does not
+    hear of Ctrl-C."""
     _connections[relation] = connection
     if not _watched and threading.current_thread() is threading.main_thread():
         _start()
@@ -32,7 +46,7 @@ def _start() -> None:
         os.close(writer)
         return
     _watched = True
-    threading.Thread(target=_run, args=(reader,), name="hyperslab-interrupts", daemon=True).start()
+    threading.Thread(target=_run, args=(reader,), name=NAME, daemon=True).start()
 
     def forget() -> None:
         """A forked child shares the pipe, but has no thread that reads it."""
@@ -47,5 +61,51 @@ def _start() -> None:
 def _run(reader: int) -> None:
     while received := os.read(reader, 1):
         if received[0] == signal.SIGINT and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            for connection in tuple(_connections.values()):
-                connection.interrupt()
+            _interrupt()
+
+
+def wait_for_the_end() -> None:
+    """Holds a thread that begins a query while the process ends: it would be interrupted, too."""
+    if _ending.is_set() and threading.current_thread().daemon:
+        threading.Event().wait()
+
+
+def _end() -> None:
+    """Interrupts the queries of daemon threads, and waits until those have left DuckDB: a thread that comes back to an
+    interpreter which is gone is unwound, and C++ does not survive that."""
+    _ending.set()
+    daemons = [thread.ident for thread in threading.enumerate() if thread.daemon and thread.name != NAME]
+    if not _connections or not daemons:
+        return
+    report = threading.excepthook
+
+    def hook(error: threading.ExceptHookArgs) -> None:
+        """A daemon thread ends without a word, as all do that live until the end of the process."""
+        interrupted = isinstance(error.exc_value, (duckdb.InterruptException, RuntimeError)) and "nterrupted" in str(error.exc_value)
+        if not interrupted or error.thread is None or not error.thread.daemon:
+            report(error)
+
+    threading.excepthook = hook
+    _kept.extend(_connections.items())
+    since = time.monotonic()
+    _interrupt()
+    time.sleep(GRACE_SECONDS)
+    while _in_duckdb(daemons) and time.monotonic() - since < MAX_WAIT_SECONDS:
+        _interrupt()
+        time.sleep(POLL_SECONDS)
+
+
+def _interrupt() -> None:
+    for connection in tuple(_connections.values()):
+        connection.interrupt()
+
+
+def _in_duckdb(threads: list[int | None]) -> bool:
+    """Whether one of the threads is in a call of DuckDB's. Before version 2 a call has no frame of its own: then nothing
+    but the time of grace protects it."""
+    frames = sys._current_frames()
+    innermost = (frames[thread] for thread in threads if thread in frames)
+    return any(str(frame.f_globals.get("__name__", "")).partition(".")[0] == "duckdb" for frame in innermost)
+
+
+atexit.register(_end)

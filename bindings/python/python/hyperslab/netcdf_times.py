@@ -165,6 +165,15 @@ class TimeEncoding:
         return out, bool(missing.any())
 
 
+def of_units(units: Any, calendar: Any) -> tuple[str, str] | None:
+    """Units and calendar of a variable of numbers, if these are CF's of dates."""
+    if not isinstance(units, str) or not isinstance(calendar or "", str):
+        return None
+    word, since, reference = units.partition(" since ")
+    is_known = _SHORT.get(word.strip().lower(), word.strip().lower()) in _STEPS and _REFERENCE.fullmatch(reference.strip()) is not None
+    return (units, (calendar or "standard").lower()) if since and is_known else None
+
+
 def chosen(values: Any, dtype: Any, units: str | None, calendar: str | None, growing: bool, fill: Any) -> TimeEncoding:
     """The encoding of a variable whose values are `values`, or will be of numpy's `dtype`. Without `units` counts are whole
     and since 1970, in the coarsest unit that loses nothing, or, if the variable grows, in that of the values."""

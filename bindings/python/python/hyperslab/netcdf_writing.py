@@ -201,8 +201,12 @@ class NetcdfGroup(NewGroup):
             raise InvalidInputError(f"dimension {path} of size {size!r}: give a whole number, 0 or more, or None without a limit", "InvalidInput")
         if "/" in path:
             super().create_group("/" + path.rpartition("/")[0])
-        made = self._contents.dimensions[path] = NetcdfDimension(path, None if size is None else int(size), len(self._contents.dimensions))
+        made = self._contents.dimensions[path] = NetcdfDimension(path, None if size is None else int(size), self._number(path))
         return made
+
+    def _number(self, path: str) -> int:
+        """The number of a new dimension."""
+        return len(self._contents.dimensions)
 
     def _define(self, made: NetcdfType) -> NetcdfType:
         if made.path in self._contents.types:
@@ -247,7 +251,7 @@ class NetcdfGroup(NewGroup):
             raise InvalidInputError(f"coordinate variable {name} with a dimension twice", "InvalidInput")
         shown = {**(attrs or {})}
         sizes = [dim.size for dim in found]
-        times, has_missing = None, False
+        times, later, has_missing = None, None, False
         is_time = netcdf_times.is_time(data) if data is not None else not (dtype is None or isinstance(dtype, NetcdfType)) and dtype is not str and np.dtype(dtype).kind in "mM"
         if is_time:
             if np.ndim(fill_value) == 0 and isinstance(fill_value, (np.datetime64, np.timedelta64)) and np.isnat(fill_value):
@@ -261,6 +265,7 @@ class NetcdfGroup(NewGroup):
             dtype = times.dtype
         else:
             shown.update({key: value for key, value in (("units", units), ("calendar", calendar)) if value is not None})
+            later = netcdf_times.of_units(shown.get("units"), shown.get("calendar"))
         if data is not None and times is None:
             if isinstance(dtype, NetcdfType):
                 data = _sequences(data, len(dims)) if dtype.dtype.kind == "O" else dtype.checked(data, f"variable {name!r}")
@@ -295,9 +300,13 @@ class NetcdfGroup(NewGroup):
             _refuse_masked(data, f"variable {name!r}")
         own = self._contents.dimensions.get(path)
         stored = path if own is None or found[:1] == (own,) else f"{group}/{_NO_COORDINATE}{path.rpartition('/')[2]}".strip("/")
-        made = self._new_variable(stored, shape, tuple(sizes), given if own_type is None else own_type, fill, options)
+        made = self._new_variable(stored, shape, tuple(sizes), given if own_type is None else own_type, fill, options, data, missing)
         made._fill, made.dims, made.found, made.times, made.type = (missing if times is None else times.fill), tuple(dims), found, times, own_type
         made._fill_is_known = times is None or fill_value not in (None, False)
+        if later is not None and code in ("i4", "i8", "f4", "f8"):
+            # Dates may be written later.
+            made.times = netcdf_times.TimeEncoding(*later, np.dtype(given), fill if missing is None else missing)
+            made._fill_is_known = fill_value not in (None, False)
         self._contents.variables[path] = made
         if data is not None:
             self._fill_variable(made, data)
@@ -309,10 +318,11 @@ class NetcdfGroup(NewGroup):
             made.attrs[key] = value
         return made
 
-    def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any]) -> NetcdfVariable:
-        """Defines the dataset of a variable."""
+    def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
+                      data: Any, missing: Any) -> NetcdfVariable:
+        """Defines the dataset of a variable, whose `data` will be written."""
         datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (layouts.of_dtype(given), None)
-        chunks, filters = _storage(options, sizes)
+        chunks, filters = storage_of(options, sizes)
         maxshape = list(sizes) if None in sizes else None
         chosen = self._writer.create_dataset("/" + path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), committed=committed)
         made = self._dataset(self._writer, "/" + path, shape, datatype, None if chosen is None else tuple(chosen))
@@ -424,7 +434,7 @@ def _sequences(data: Any, ndim: int) -> Any:
     return out
 
 
-def _storage(options: dict[str, Any], sizes: Sequence[int | None]) -> tuple[list[Any] | None, list[Any]]:
+def storage_of(options: dict[str, Any], sizes: Sequence[int | None]) -> tuple[list[Any] | None, list[Any]]:
     """Chunk shape and filters of the options of `create_dataset`."""
     options = dict(options)
     filters = filters_of(options.pop("compression", None), options.pop("compression_opts", None), options.pop("shuffle", False), options.pop("fletcher32", False))

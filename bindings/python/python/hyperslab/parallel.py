@@ -33,12 +33,13 @@ class Committed(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """What there is to say of a container; it is whole where there are no problems."""
+    """What there is to say of a container; it is whole if there are no problems. Remarks say what leaves its values right."""
 
     problems: list[str]
     commits: int
     subfiles: int
     subfile_bytes: int
+    remarks: list[str] = []
 
 
 def verify(path: Any, *, values: bool = False) -> Verification:
@@ -48,20 +49,23 @@ def verify(path: Any, *, values: bool = False) -> Verification:
 
 
 class Tidied(NamedTuple):
-    """What tidying did: writes whose subfiles are gone, those that another process may still be at, and leftovers of
-    indexes that are gone."""
+    """What tidying did: writes whose subfiles are gone, those that another process may still write or read, leftovers of
+    indexes that are gone, and commits that are left although no master in the folder uses them."""
 
     removed: list[str]
     young: list[str]
     indexes: list[str]
+    orphans: list[str] = []
 
 
-def tidy(path: Any, *, hours: float = 24, index_folder: Any = None) -> Tidied:
+def tidy(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: bool = False) -> Tidied:
     """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
-    was not committed, and not touched for that many hours. Cuts off indexes at the end of the file that are not used any
-    more: no program may have the file open without locks."""
-    removed, young = _native.tidy(os.fspath(path), hours * 3600)
-    return Tidied(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder)))
+    was not committed, and not touched for that many hours; and what was overwritten that many hours ago. What a master in
+    the same folder uses stays, also of one that was renamed or copied. Commits that none uses go with `orphans=True`. Cuts
+    off indexes at the end of the file that are not used any more: no program may have the file open without locks."""
+    removed, young, left = _native.tidy(os.fspath(path), hours * 3600, orphans)
+    indexes = _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder))
+    return Tidied(removed, young, indexes, left)
 
 
 class Fused(NamedTuple):
@@ -92,7 +96,7 @@ class TaskGroup(NewGroup):
             raise TypeError(f"create_dataset() got an unexpected keyword argument {unknown.pop()!r}")
         options: dict[str, Any] = {"rows": bool(given.get("rows"))}
         if given.get("region") is not None:
-            options["region"] = _box(given["region"], tuple(shape or ()))
+            options["region"] = box(given["region"], tuple(shape or ()))
         return options
 
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
@@ -114,7 +118,7 @@ class TaskGroup(NewGroup):
         return super().create_dataset(name, shape, dtype, data, **options)
 
 
-def _box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
+def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Start and count of what a key selects without steps."""
     selected = selecting.select(key, shape)
     if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
@@ -135,13 +139,29 @@ def _shape(data: Any) -> tuple[int, ...]:
     return np.shape(data)
 
 
-class _PlanWriter:
-    """A plan as what groups and attributes are written to: it defines them."""
+#: Classes of plans that leave a note for their tasks.
+_kinds: dict[str, type[WritePlan]] = {}
+
+
+class PlanWriter:
+    """A plan as what groups and attributes are written to: it defines them, until it goes to its tasks."""
+
+    _NAMES = {"create_group": "define_group", "create_link": "define_link", "create_datatype": "define_datatype"}
 
     def __init__(self, native: _native.WritePlan) -> None:
-        self._native = native
-        self.create_group, self.create_link, self.create_datatype = native.define_group, native.define_link, native.define_datatype
-        self.set_attribute, self.set_references, self.attach_scale = native.set_attribute, native.set_references, native.attach_scale
+        self._native, self.sealed = native, False
+
+    def __getattr__(self, name: str) -> Any:
+        self.check()
+        return getattr(self._native, self._NAMES.get(name, name))
+
+    def check(self) -> None:
+        """Refuses definitions that come too late."""
+        if self.sealed:
+            raise InvalidInputError("this plan has gone to its tasks: it defines no more", "InvalidInput")
+
+    def create_dataset(self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: list[Any] | None, chunks: Any, filters: Any, fill: bytes | None) -> None:
+        self._native.define_dataset(path, datatype, shape, maxshape, chunks, filters, fill)
 
 
 class PlanGroup(NewGroup):
@@ -168,6 +188,8 @@ class Task(TaskGroup):
 
     def dataset(self, path: str) -> NewDataset:
         """A dataset of the plan, or one that this task has defined."""
+        if self._writer.is_planned(path):
+            self._writer.open_dataset(path)
         shape, datatype, chunks, _ = self._writer.definition(path)
         return NewDataset(self._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
 
@@ -232,14 +254,14 @@ class WritePlan:
         if chunks is True and not compression and not shuffle and not fletcher32:
             raise InvalidInputError("chunks=True without a filter: give their shape", "InvalidInput")
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
-        boxes = None if regions is None else [_box(region, tuple(extent)) for region in regions]
+        boxes = None if regions is None else [box(region, tuple(extent)) for region in regions]
         self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes)
 
     @property
     def root(self) -> PlanGroup:
         """The root group of the file, for what the plan itself defines: groups, attributes, links and references
         (`plan.root["latest"] = hs.SoftLink("/run")`). Tasks may define the same, and add to it."""
-        return PlanGroup(_PlanWriter(self._native), "/")
+        return PlanGroup(PlanWriter(self._native), "/")
 
     @property
     def attrs(self) -> NewAttributes:
@@ -258,9 +280,16 @@ class WritePlan:
     @classmethod
     def from_bytes(cls, data: bytes) -> WritePlan:
         """The plan of `bytes(plan)`."""
+        native = _native.WritePlan.decode(data)
+        if native.note and not issubclass(cls, _kinds["netcdf"]):
+            cls = _kinds["netcdf"]
         plan = cls.__new__(cls)
-        plan._native, plan._uncommitted, plan._is_mine = _native.WritePlan.decode(data), None, False
+        plan._native, plan._uncommitted, plan._is_mine = native, None, False
+        plan._decoded()
         return plan
+
+    def _decoded(self) -> None:
+        """Reads the note that goes with the plan."""
 
     def _wrote(self) -> None:
         """A task has finished: the plan is to be committed, here unless other processes know the plan."""

@@ -19,6 +19,7 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
 
     Raises `InvalidInputError` for a query that DuckDB refuses; it says why a view or a column is missing. Warns
     (`OmittedColumnsWarning`) of members of a group that are not columns of its view."""
+    interrupts.wait_for_the_end()
     file = files if isinstance(files, File) else open(files)
     names = names_of(object_paths(file.files[0]))
     connection = duckdb.connect(config={"python_enable_replacements": False})

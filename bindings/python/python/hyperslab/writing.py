@@ -467,9 +467,9 @@ class NewFile(NewGroup):
     `with`; an error there, or `abort()`, leaves nothing."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
-                 durable: bool = True) -> None:
+                 durable: bool = True, continued: bool = False) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable)
+            writer = _native.Writer(path, alignment, threads, track_order, durable, continued)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):

@@ -1,8 +1,10 @@
 //! The tree of a file: every object that hard links reach, parsed once, breadth first.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use hyperslab_array::{Attribute, Elements, Error, Result};
+use hyperslab_storage::Storage;
 
 use super::file::Stored;
 use super::heap::FractalHeap;
@@ -10,9 +12,9 @@ use super::message::attribute::{self, RawAttribute};
 use super::message::link::{RawLink, RawTarget};
 use super::message::{attribute_info, datatype};
 use super::object_header::{ObjectHeader, kind};
-use super::superblock::Superblock;
+use super::superblock::{Superblock, find_superblock};
 use super::{Source, btree, dataset, group, shared_messages};
-use crate::{Content, Group, Link, LinkTarget, Object, ObjectId, Tree};
+use crate::{Content, Group, Limits, Link, LinkTarget, Object, ObjectId, Tree};
 
 /// Parses all objects from the root on. An object that cannot be read is kept with its reason; only
 /// an unreadable root makes the file unreadable.
@@ -32,6 +34,14 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>
         _ => return Err(Error::corrupt("the root is no group")),
     }
     Ok((builder.tree, builder.stored))
+}
+
+/// The attributes of the root group alone; `None` for files that are not HDF5. Costs as little for a file of many objects.
+pub fn root_attributes(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Option<Vec<Attribute>>> {
+    let Some(place) = find_superblock(storage.as_ref())? else { return Ok(None) };
+    let superblock = Superblock::read(storage, place, limits)?;
+    let header = ObjectHeader::read(&superblock.source, superblock.root)?;
+    attributes(&superblock.source, &header).map(Some)
 }
 
 /// Up to as many objects are looked through one after the other: most files have no more.

@@ -87,7 +87,7 @@ impl<'a> Source<'a> {
                 return Err(Error::unsupported(format!("copying dimension {dimension} with {count} scales")));
             }
             if let Some(path) = self.target(value.heap.object(reference)?.get(..8).unwrap_or_default())? {
-                scales.insert(dimension, path);
+                scales.insert(dimension, path.trim_start_matches('/').to_owned());
             }
         }
         Ok(scales)

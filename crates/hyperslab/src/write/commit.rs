@@ -10,10 +10,11 @@ use rayon::prelude::*;
 
 use super::completion::{CLOSED, check, complete};
 use super::fragment::Fragment;
+use super::lineage::{CommitName, living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
 use super::sharing::name_of;
-use super::state::{RECORD, Record, State, SubfileRecord, reading_session, records, state_of};
+use super::state::{RECORD, Record, State, SubfileRecord, reading_session, state_of};
 
 /// How a commit ended.
 #[derive(Debug, Clone)]
@@ -67,9 +68,9 @@ impl WritePlan {
         })?;
         let now = state_of(self.path())?;
         let mut chain = Vec::new();
-        if let State::Committed { id } = &now {
+        if let State::Committed { commit } = &now {
             // A master that lost its records can still be taken the place of.
-            chain = match records(self.path(), id) {
+            chain = match records(&container, commit) {
                 Err(_) if self.mode == WriteMode::Overwrite => Vec::new(),
                 found => found?,
             };
@@ -110,11 +111,12 @@ impl WritePlan {
         }
         subfiles.extend(shared.into_values());
         master.join_parts();
-        let previous = match (&now, self.mode) {
-            (State::Committed { id }, WriteMode::Append) => Some(id.clone()),
-            _ => None,
+        let (previous, replaced) = match (&now, self.mode) {
+            (State::Committed { commit }, WriteMode::Append) => (Some(commit.clone()), None),
+            (State::Committed { commit }, _) => (None, Some(commit.clone())),
+            _ => (None, None),
         };
-        let record = Record::new(&self.id, previous, subfiles.clone()).encode()?;
+        let record = Record::new(&self.id, previous, replaced, subfiles.clone()).encode()?;
         let mut output = Output::create(folder.join(RECORD))?;
         if !self.durable {
             output.without_sync();
@@ -126,7 +128,13 @@ impl WritePlan {
             sync_folder(&folder_of(&container))?;
         }
         let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
-        master.write(self.path(), self, existing)?;
+        if let Err(error) = master.write(self.path(), self, existing) {
+            // What was not committed leaves no record, unless the error came after the rename.
+            if state_of(self.path()).is_ok_and(|state| state == now) {
+                let _ = std::fs::remove_file(folder.join(RECORD));
+            }
+            return Err(error.into());
+        }
         let left = self.tidy(&subfiles);
         Ok(Committed { subfiles, repeated: false, left })
     }
@@ -149,29 +157,36 @@ impl WritePlan {
         reading_session()?.compute(|| groups.par_iter().map(completed).collect())
     }
 
-    /// Removes what the commit has no use for: other attempts' subfiles, and all of what was overwritten.
+    /// Removes what the commit has no use for: other attempts' subfiles, and what earlier commits have replaced.
     fn tidy(&self, subfiles: &[SubfileRecord]) -> Vec<String> {
         let mut left = Vec::new();
         let kept = |name: &str| name == RECORD || subfiles.iter().any(|subfile| subfile.name == name);
         if let Err(error) = remove_files(&self.folder(), |name| !kept(name)) {
             left.push(error.to_string());
         }
-        if let (WriteMode::Overwrite, State::Committed { id }) = (self.mode, &self.base) {
-            let mut old: Vec<String> = match records(self.path(), id) {
-                Ok(records) => records.into_iter().map(|record| record.id).collect(),
-                Err(_) => vec![id.clone()],
-            };
-            // The first commit goes first: the last one, gone or not, tells of those before it.
-            old.reverse();
-            for id in old {
-                let folder = self.container().join(id);
-                let removed = remove_files(&folder, |name| name != RECORD).and_then(|()| remove_folder(&folder));
-                if let Err(error) = removed {
-                    left.push(error.to_string());
-                }
-            }
+        if let (State::Committed { commit }, false) = (&self.base, self.mode == WriteMode::Create)
+            && let Err(error) = self.remove_superseded(commit)
+        {
+            left.push(error.to_string());
         }
         left
+    }
+
+    /// Removes what `base`, the commit before this one, and those before it have replaced. What this commit has replaced
+    /// stays until the next one: readers may have opened the master a moment ago.
+    fn remove_superseded(&self, base: &CommitName) -> Result<()> {
+        let container = self.container();
+        let older = |record: &Record| record.replaced.is_some();
+        if !records(&container, base).is_ok_and(|records| records.iter().any(older)) {
+            return Ok(());
+        }
+        let living = living(&container)?;
+        for old in living.superseded.iter().filter(|old| old.by != self.id) {
+            living.certain()?;
+            let folder = container.join(&old.folder);
+            remove_files(&folder, |name| name != RECORD).and_then(|()| remove_folder(&folder))?;
+        }
+        Ok(())
     }
 }
 

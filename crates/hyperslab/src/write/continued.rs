@@ -70,7 +70,7 @@ impl Subfile {
             }
         }
         let mut out = Self::create(target, alignment, session)?;
-        copy_objects(&file, &mut out, &Cancellation::new(), &mut Fused::default(), &mut |_, _| {}).map_err(located)?;
+        copy_objects(&file, &mut out, &Cancellation::new(), &mut Fused::default(), true, &mut |_, _| {}).map_err(located)?;
         out.base = Some(base);
         Ok(out)
     }

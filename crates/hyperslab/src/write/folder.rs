@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use super::plan::{WritePlan, container_of};
-use super::state::{State, is_id, records, state_of};
+use super::lineage::{is_id, living};
+use super::plan::WritePlan;
+use super::state::RECORD;
 
 /// Behind the name of a folder that is being removed: no task knows it by that name.
 const REMOVED: &str = ".removed";
@@ -52,12 +53,11 @@ impl WritePlan {
     /// they write is gone with the folder, those that begin later fail, and so does a commit. Tasks of another plan
     /// would make the folder again.
     pub fn abort(&self) -> Result<()> {
-        if let State::Committed { id } = state_of(self.path())?
-            && (id == self.id || records(self.path(), &id).is_ok_and(|records| records.iter().any(|record| record.id == self.id)))
-        {
+        let container = self.container();
+        // A master that was renamed or copied since may use what was committed.
+        if self.folder().join(RECORD).exists() && living(&container)?.folders.contains(&self.id) {
             return Err(Error::invalid_input("this write was committed: it cannot be given up").in_file(self.path().display().to_string()));
         }
-        let container = container_of(self.path());
         let aside = container.join(format!("{}{REMOVED}", self.id));
         // What is left of a call that was killed.
         remove_aside(&aside)?;
@@ -183,7 +183,7 @@ mod tests {
             if again {
                 plan.abort()?;
             } else {
-                assert_eq!(tidy(&path, std::time::Duration::from_secs(60))?.removed, vec![plan.id().to_owned()]);
+                assert_eq!(tidy(&path, std::time::Duration::from_secs(60), false)?.removed, vec![plan.id().to_owned()]);
             }
             assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
         }

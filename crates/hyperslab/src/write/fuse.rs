@@ -36,13 +36,18 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
     let file = session.open(master)?;
     let mut fused = Fused::default();
     let mut out = Subfile::create(target, None, &session)?;
-    copy_objects(&file, &mut out, cancellation, &mut fused, progress)?;
+    copy_objects(&file, &mut out, cancellation, &mut fused, false, progress)?;
     fused.bytes = out.finish(existing)?;
     Ok(fused)
 }
 
-/// Defines what `file` shows in `out`, with all values.
-pub(super) fn copy_objects(file: &File, out: &mut Subfile, cancellation: &Cancellation, fused: &mut Fused, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+/// Bytes of values of a dataset that gets another chunk shape when it goes on growing, and of a chunk that is too small then.
+const MAX_REGROWN_BYTES: u64 = 2 << 20;
+const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
+
+/// Defines what `file` shows in `out`, with all values. If it `grows` on there, small datasets in small chunks get their
+/// chunk shape when they have more values.
+pub(super) fn copy_objects(file: &File, out: &mut Subfile, cancellation: &Cancellation, fused: &mut Fused, grows: bool, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let source = Source::new(file);
     let total = file.tree().objects.iter().filter_map(|object| match &object.content {
         Content::Dataset(dataset) => dataset.value_bytes(),
@@ -63,7 +68,7 @@ pub(super) fn copy_objects(file: &File, out: &mut Subfile, cancellation: &Cancel
             Content::Dataset(dataset) => match source.references(ObjectId(number)).map_err(|error| error.at_object(path))? {
                 Some(pointers) => out.create_pointers(path, pointers)?,
                 None => {
-                    let mut copy = Copy { file, out: &mut *out, path, cancellation, fused: &mut *fused };
+                    let mut copy = Copy { file, out: &mut *out, path, cancellation, fused: &mut *fused, grows };
                     copy.dataset(ObjectId(number), dataset, source.committed(&dataset.datatype))?;
                 }
             },
@@ -99,6 +104,7 @@ struct Copy<'a> {
     path: &'a str,
     cancellation: &'a Cancellation,
     fused: &'a mut Fused,
+    grows: bool,
 }
 
 /// A source of a virtual dataset and what is taken of it.
@@ -115,13 +121,15 @@ impl Copy<'_> {
         let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
         if dataset.virtual_mappings.is_empty() {
             let never_written = dataset.stored_bytes == Some(0);
-            let definition = DatasetDefinition { chunk_shape: dataset.chunk_shape.clone(), filters: pipeline(dataset), ..definition };
+            let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));
+            let rechunked = chunk_shape != dataset.chunk_shape;
+            let definition = DatasetDefinition { chunk_shape, filters: pipeline(dataset), ..definition };
             self.out.create_dataset(self.path, definition)?;
             if never_written || matches!(dataset.dataspace, Dataspace::Null) {
                 return Ok(());
             }
             let all = Region::all(dataset.dataspace.shape());
-            if dataset.chunk_shape.is_some() && !dataset.datatype.uses_heap() {
+            if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
                 let whole = Part { file: self.file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
                 if self.chunks(&whole, dataset.dataspace.shape())? {
                     return Ok(());
@@ -235,6 +243,13 @@ impl Copy<'_> {
             }
         }
     }
+}
+
+/// Whether a dataset that can grow has few values in small chunks.
+fn is_regrown(dataset: &Dataset, chunk: &[u64]) -> bool {
+    let grows = matches!(&dataset.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
+    let chunk_bytes = chunk.iter().fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent));
+    grows && chunk_bytes < MIN_GROWN_CHUNK_BYTES && dataset.value_bytes().is_some_and(|bytes| bytes <= MAX_REGROWN_BYTES)
 }
 
 /// The filters of a dataset that was read, for one that is written.

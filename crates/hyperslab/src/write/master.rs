@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
-use hyperslab_formats::{Content, VirtualMapping};
+use hyperslab_formats::{ChunkSource, Content, VirtualMapping};
 use hyperslab_storage::Existing;
 
 use super::boxes::Region;
@@ -21,7 +21,7 @@ use super::sharing::name_of;
 use super::state::{COMMIT_ATTRIBUTE, reading_session};
 use super::subfile::Subfile;
 use super::task::text_attribute;
-use crate::{Cancellation, ObjectId};
+use crate::{Cancellation, File, ObjectId};
 
 /// Bytes of values of a dataset that is in the master itself.
 const MAX_VALUE_BYTES: u64 = 64 << 20;
@@ -111,7 +111,11 @@ impl Master {
 
     /// Takes in what the plan itself defines.
     pub fn merge_plan(&mut self, plan: &WritePlan) -> Result<()> {
-        self.merge_by(&plan.definitions.fragment(plan.id()), "", "the plan")
+        let mut fragment = plan.definitions.fragment(plan.id());
+        if plan.tracked {
+            fragment.objects.values_mut().for_each(|object| object.tracked = true);
+        }
+        self.merge_by(&fragment, "", "the plan")
     }
 
     fn merge_by(&mut self, fragment: &Fragment, folder: &str, by: &str) -> Result<()> {
@@ -287,8 +291,8 @@ impl Master {
                     if let (true, Some(pointers)) = (is_whole, source.references(ObjectId(number)).map_err(located)?) {
                         (Kind::References, None, Some(OtherFragment::References(pointers)))
                     } else {
-                        // A dataset that grows and that nobody wrote to has no values, only chunks that are not there.
-                        if is_whole && !growable {
+                        // Of a dataset that grows and that nobody wrote to, no chunk is there.
+                        if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, ObjectId(number), found.dataspace.shape()).map_err(located)?) {
                             if found.value_bytes().is_none_or(|bytes| bytes > MAX_VALUE_BYTES) {
                                 return Err(refused("a dataset that no task wrote"));
                             }
@@ -365,6 +369,12 @@ impl Master {
         file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(plan.id()))?;
         file.finish(existing)
     }
+}
+
+/// Whether some chunk of a dataset was written.
+fn has_chunks(file: &File, id: ObjectId, shape: &[u64]) -> Result<bool> {
+    let locations = file.array_file().locate(id, &Selection::all(shape))?;
+    Ok(locations.chunks.iter().any(|location| matches!(location.source, ChunkSource::Stored { .. })))
 }
 
 /// A datatype in a word or two, for errors.

@@ -23,6 +23,7 @@ mod folder;
 mod fragment;
 mod fuse;
 mod growing;
+mod lineage;
 mod links;
 mod master;
 mod ordered;

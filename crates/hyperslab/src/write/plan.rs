@@ -11,7 +11,8 @@ use super::definition::DatasetDefinition;
 use super::definitions::Definitions;
 use super::seal::{sealed, unsealed};
 use super::sharing::Sharing;
-use super::state::{State, is_id, state_of};
+use super::lineage::{container_of, home_of, is_id};
+use super::state::{State, state_of};
 use super::subfile::{checked_alignment, normal};
 use super::task::Task;
 use crate::Session;
@@ -37,6 +38,8 @@ pub struct WritePlan {
     /// Of this write and no other.
     pub(super) id: String,
     path: String,
+    /// Name of the folder beside it that holds the subfiles of all commits, if it is not `path` and `.d`: the file was renamed.
+    container: Option<String>,
     pub(super) mode: WriteMode,
     /// What was there when the plan was made: the commit changes that and nothing else.
     pub(super) base: State,
@@ -53,6 +56,8 @@ pub struct WritePlan {
     pub(super) tracked: bool,
     /// Objects that no task needs to define.
     pub(super) definitions: Definitions,
+    /// What the program that made the plan says of it to its tasks.
+    note: String,
 }
 
 impl WritePlan {
@@ -74,7 +79,13 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        Ok(Self { version: VERSION, id: unique_name(), path: text, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default() })
+        // The folder of a master that was renamed keeps its name.
+        let renamed = match &base {
+            State::Committed { commit } => home_of(&path, commit).filter(|home| *home != container_of(&path)),
+            _ => None,
+        };
+        let container = renamed.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default(), note: String::new() })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
@@ -109,6 +120,16 @@ impl WritePlan {
         self.sharing()?;
         let sharing = self.sharing.as_mut().ok_or_else(|| Error::internal("a plan that shares nothing"))?;
         sharing.add(&path, definition, regions).map_err(|error| error.at_object(format!("/{path}")))
+    }
+
+    /// What goes with the plan to its tasks, for programs to read.
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// Sets what [`WritePlan::note`] gives.
+    pub fn set_note(&mut self, note: String) {
+        self.note = note;
     }
 
     /// The objects that the plan has itself.
@@ -152,7 +173,10 @@ impl WritePlan {
 
     /// The folder beside it that holds the subfiles of all commits.
     pub(super) fn container(&self) -> PathBuf {
-        container_of(self.path())
+        match &self.container {
+            Some(name) => self.path().with_file_name(name),
+            None => container_of(self.path()),
+        }
     }
 
     /// The folder in that, that holds the subfiles of this one.
@@ -184,6 +208,9 @@ impl WritePlan {
         if !is_id(&plan.id) {
             return Err(Error::invalid_input("these bytes are no write plan: its id is not 32 hexadecimal digits"));
         }
+        if plan.container.as_ref().is_some_and(|name| name.contains('/') || !name.ends_with(".d")) {
+            return Err(Error::invalid_input("these bytes are no write plan: its folder is not beside its file"));
+        }
         Ok(plan)
     }
 }
@@ -197,13 +224,6 @@ fn chosen_factor(writers: u64, parallel: bool) -> u64 {
         (true, ..=4096) => 16,
         (true, _) => 32,
     }
-}
-
-/// The folder that holds the subfiles of a master.
-pub(super) fn container_of(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".d");
-    path.with_file_name(name)
 }
 
 /// Refuses bytes of another version or of something else.

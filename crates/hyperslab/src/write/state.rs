@@ -5,7 +5,8 @@ use std::path::Path;
 use hyperslab_array::{Datatype, Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
-use super::plan::{check_version, container_of};
+use super::lineage::{CommitName, commit_of};
+use super::plan::check_version;
 use crate::{File, ObjectId, PathPolicy, Session, SessionOptions};
 
 /// The attribute of a master's root group that names its last commit.
@@ -22,7 +23,7 @@ pub(super) enum State {
     /// No file.
     Absent,
     /// A master, by its last commit.
-    Committed { id: String },
+    Committed { commit: CommitName },
     /// Some other file, by its length and time.
     Foreign { bytes: u64, modified_nanos: u128 },
 }
@@ -57,46 +58,33 @@ pub(super) struct Record {
     version: u32,
     pub id: String,
     /// The commit before this one, that this one adds to.
-    pub previous: Option<String>,
+    pub previous: Option<CommitName>,
+    /// The commit before this one, whose place this one took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<CommitName>,
     pub subfiles: Vec<SubfileRecord>,
 }
 
 impl Record {
-    pub fn new(id: &str, previous: Option<String>, subfiles: Vec<SubfileRecord>) -> Self {
-        Self { version: VERSION, id: id.to_owned(), previous, subfiles }
+    pub fn new(id: &str, previous: Option<CommitName>, replaced: Option<CommitName>, subfiles: Vec<SubfileRecord>) -> Self {
+        Self { version: VERSION, id: id.to_owned(), previous, replaced, subfiles }
     }
     pub fn encode(&self) -> Result<Vec<u8>> {
         serde_json::to_vec_pretty(self).map_err(|e| Error::internal(format!("cannot encode a commit: {e}")))
     }
 }
 
-/// Whether a commit is called so; names come from files, and name folders.
-pub(super) fn is_id(id: &str) -> bool {
-    id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())
-}
-
-/// The records of a master's commits, the last one first.
-pub(super) fn records(master: &Path, last: &str) -> Result<Vec<Record>> {
-    /// Commits that one container may have.
-    const MOST: usize = 1 << 20;
-    let mut records = Vec::new();
-    let mut next = Some(last.to_owned());
-    while let Some(id) = next {
-        if !is_id(&id) || records.len() >= MOST || records.iter().any(|record: &Record| record.id == id) {
-            return Err(Error::corrupt(format!("{id:?} as a commit of this file")).in_file(master.display().to_string()));
-        }
-        let place = container_of(master).join(&id).join(RECORD);
-        let shown = place.display().to_string();
-        let bytes = std::fs::read(&place).map_err(|error| Error::from(error).in_file(&shown))?;
-        check_version(&bytes, VERSION, "record of a commit").map_err(|error| error.in_file(&shown))?;
-        let record: Record = serde_json::from_slice(&bytes).map_err(|e| Error::corrupt(format!("no record of a commit: {e}")).in_file(&shown))?;
-        if record.id != id {
-            return Err(Error::corrupt(format!("the record of commit {} where that of {id} belongs", record.id)).in_file(&shown));
-        }
-        next = record.previous.clone();
-        records.push(record);
+/// The record in a folder of `container`.
+pub(super) fn read_record(container: &Path, folder: &str) -> Result<Record> {
+    let place = container.join(folder).join(RECORD);
+    let shown = place.display().to_string();
+    let bytes = std::fs::read(&place).map_err(|error| Error::from(error).in_file(&shown))?;
+    check_version(&bytes, VERSION, "record of a commit").map_err(|error| error.in_file(&shown))?;
+    let record: Record = serde_json::from_slice(&bytes).map_err(|e| Error::corrupt(format!("no record of a commit: {e}")).in_file(&shown))?;
+    if record.id != folder {
+        return Err(Error::corrupt(format!("the record of commit {} where that of {folder} belongs", record.id)).in_file(&shown));
     }
-    Ok(records)
+    Ok(record)
 }
 
 /// A session for a container's own files.
@@ -130,11 +118,10 @@ pub(super) fn state_of(path: &Path) -> Result<State> {
     }
     let modified = metadata.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let foreign = State::Foreign { bytes: metadata.len(), modified_nanos: modified.map_or(0, |at| at.as_nanos()) };
-    let id = match reading_session()?.open(path) {
-        Ok(file) => root_text(&file, COMMIT_ATTRIBUTE),
+    let commit = match commit_of(path) {
         // A file that we cannot read can be written over, but not added to.
         Err(error) if error.kind() == ErrorKind::Io => return Err(error),
-        Err(_) => None,
+        found => found.unwrap_or(None),
     };
-    Ok(id.filter(|id| is_id(id)).map_or(foreign, |id| State::Committed { id }))
+    Ok(commit.map_or(foreign, |commit| State::Committed { commit }))
 }

@@ -1,4 +1,4 @@
-//! Tidy: what plans have left that were never committed.
+//! Tidy: what plans have left that were never committed, and what commits have replaced.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -8,22 +8,30 @@ use hyperslab_storage::FolderLock;
 
 use super::commit::remove_folder;
 use super::folder::{is_removed, write_of};
-use super::plan::container_of;
-use super::state::{State, records, state_of};
+use super::lineage::{container_of, home_of, living};
+use super::state::{RECORD, State, state_of};
 
 /// What was removed, and what was left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tidied {
     /// Writes whose subfiles are gone.
     pub removed: Vec<String>,
-    /// Writes that were touched not long ago: somebody may be at them.
+    /// Writes that were touched not long ago: somebody may be at them, or still read them.
     pub young: Vec<String>,
+    /// Writes that were committed, as far as can be told, and that no master in the folder is made of.
+    pub orphans: Vec<String>,
 }
 
-/// Removes the subfiles of plans for `master` that were not committed and that nobody has touched for `age`. What the
-/// last commit and those before it consist of stays; so does all where that cannot be told.
-pub fn tidy(master: &Path, age: Duration) -> Result<Tidied> {
-    let container = container_of(master);
+/// Removes the subfiles of plans for `master` that were not committed, or were overwritten, and that nobody has touched
+/// for `age`. What a master in the same folder is made of stays, whatever that master is called. What was committed and
+/// belongs to no master stays unless `orphans` are to go. Fails if a file next to the container cannot be read and may be
+/// a master that uses what is to be removed.
+pub fn tidy(master: &Path, age: Duration, orphans: bool) -> Result<Tidied> {
+    let home = match state_of(master)? {
+        State::Committed { commit } => home_of(master, &commit),
+        _ => None,
+    };
+    let container = home.unwrap_or_else(|| container_of(master));
     let shown = container.display().to_string();
     let failed = |error: std::io::Error| Error::from(error).in_file(&shown);
     let mut tidied = Tidied::default();
@@ -31,28 +39,43 @@ pub fn tidy(master: &Path, age: Duration) -> Result<Tidied> {
         return Ok(tidied);
     }
     let _lock = FolderLock::take(&container)?;
-    let kept: Vec<String> = match state_of(master)? {
-        State::Committed { id } => records(master, &id)?.into_iter().map(|record| record.id).collect(),
-        State::Absent => Vec::new(),
-        State::Foreign { .. } => return Err(Error::invalid_input("this is one file, not a master with subfiles").in_file(master.display().to_string())),
-    };
+    let living = living(&container)?;
+    let mut writes = Vec::new();
     for entry in std::fs::read_dir(&container).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(name) = write_of(&name).map(str::to_owned) else { continue };
-        let removed = is_removed(&entry.path());
-        if kept.contains(&name) && !removed {
+        let place = entry.map_err(failed)?.path();
+        let Some(name) = place.file_name().and_then(|name| write_of(name.to_str()?)).map(str::to_owned) else { continue };
+        let rank = living.superseded.iter().position(|other| other.folder == name);
+        writes.push((rank, name, place));
+    }
+    // What was replaced goes from the oldest commit on, because each tells of those before it.
+    writes.sort();
+    for (rank, name, place) in writes {
+        let is_removed = is_removed(&place);
+        if living.folders.contains(&name) && !is_removed {
             continue;
         }
-        if removed || newest(&entry.path()).map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
-            remove_folder(&entry.path())?;
+        let replaced = rank.and_then(|rank| living.superseded.get(rank));
+        if !is_removed && place.join(RECORD).exists() {
+            if replaced.is_none() && !orphans {
+                tidied.orphans.push(name);
+                continue;
+            }
+            living.certain()?;
+        }
+        let touched = match replaced {
+            Some(replaced) => std::fs::metadata(container.join(&replaced.by).join(RECORD)).and_then(|record| record.modified()),
+            None => newest(&place),
+        };
+        if is_removed || touched.map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
+            remove_folder(&place)?;
             tidied.removed.push(name);
         } else {
             tidied.young.push(name);
         }
     }
-    tidied.removed.sort();
-    tidied.young.sort();
+    for names in [&mut tidied.removed, &mut tidied.young, &mut tidied.orphans] {
+        names.sort();
+    }
     // The folder of all commits goes with its last one.
     let _ = std::fs::remove_dir(&container);
     Ok(tidied)

@@ -7,8 +7,9 @@ use hyperslab_array::{Axis, Dataspace, Datatype, Error, Result, Selection, Store
 use hyperslab_formats::Content;
 
 use super::checksum;
-use super::plan::container_of;
-use super::state::{COMMIT_ATTRIBUTE, SUBFILE_ATTRIBUTE, reading_session, records, root_text};
+use super::lineage::{container_of, home_of, living, named_by, records};
+use super::folder::write_of;
+use super::state::{RECORD, SUBFILE_ATTRIBUTE, reading_session, root_text};
 use crate::{Cancellation, File, ObjectId};
 
 /// What there is to say of a container.
@@ -16,6 +17,8 @@ use crate::{Cancellation, File, ObjectId};
 pub struct Verification {
     /// Each with the file it is about; none where all is well.
     pub problems: Vec<String>,
+    /// What does not make values wrong, each with the file it is about.
+    pub remarks: Vec<String>,
     /// Commits that the master is made of.
     pub commits: u64,
     /// Subfiles of all commits.
@@ -31,15 +34,16 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let session = reading_session()?;
     let master = session.open(path)?;
     let shown = path.display().to_string();
-    let last = root_text(&master, COMMIT_ATTRIBUTE)
+    let root = master.object(ObjectId(0))?;
+    let last = named_by(&root.attributes)
         .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
     let mut found = Verification::default();
     let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
     // Each subfile is open while it is looked at: there may be more than files can be open.
     let mut takes = takes(&master);
-    let container = container_of(path);
+    let container = home_of(path, &last).unwrap_or_else(|| container_of(path));
     let folder_name = container.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-    match records(path, &last) {
+    match records(&container, &last) {
         Err(error) => problem(&shown, &format!("its commits cannot be told: {error}")),
         Ok(records) => {
             found.commits = records.len() as u64;
@@ -86,7 +90,25 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     for (name, takes) in takes {
         problem(&shown, &format!("takes {} parts from {name}, which is no readable subfile of its commits", takes.len()));
     }
+    found.remarks.extend(orphans(&container, &folder_name)?);
     Ok(found)
+}
+
+/// Commits in the container that no master next to it is made of.
+fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
+    if !container.exists() {
+        return Ok(Vec::new());
+    }
+    let (living, mut orphans) = (living(container)?, Vec::new());
+    for entry in std::fs::read_dir(container).map_err(|error| Error::from(error).in_file(container.display().to_string()))?.flatten() {
+        let (name, place) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let is_known = living.folders.contains(&name) || living.superseded.iter().any(|old| old.folder == name);
+        if write_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
+            orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; tidy removes it if it is told to remove orphans"));
+        }
+    }
+    orphans.sort();
+    Ok(orphans)
 }
 
 fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
