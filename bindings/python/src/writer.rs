@@ -99,14 +99,25 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 
 #[pymethods]
 impl Writer {
-    /// Begins the file that will be called `path`; whether it records the order of creation, and whether its end waits for
-    /// the disk. With `continued` it begins with all that the file of this path holds, whose place it takes.
+    /// Begins the file that will be called `path`; whether it records the order of creation, whether its end waits for
+    /// the disk, and whether it may replace a file. With `continued` it begins with all that the file of this path holds.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, continued=false))]
-    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool, continued: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false))]
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
+    fn begin(
+        py: Python<'_>,
+        path: PathBuf,
+        alignment: Option<u64>,
+        threads: Option<usize>,
+        track_order: bool,
+        durable: bool,
+        replace: bool,
+        continued: bool,
+    ) -> PyResult<Self> {
         let work = move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
-            let mut file = if continued { Subfile::continued(&path, alignment, &session)? } else { Subfile::create(&path, alignment, &session)? };
+            let existing = if replace { Existing::Replace } else { Existing::Keep };
+            let mut file = if continued { Subfile::continued(&path, alignment, &session)? } else { Subfile::create(&path, existing, alignment, &session)? };
             if track_order {
                 file.track_order();
             }

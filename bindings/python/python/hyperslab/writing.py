@@ -469,7 +469,7 @@ class NewFile(NewGroup):
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
                  durable: bool = True, continued: bool = False) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, continued)
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):

@@ -117,7 +117,7 @@ impl WritePlan {
             _ => (None, None),
         };
         let record = Record::new(&self.id, previous, replaced, subfiles.clone()).encode()?;
-        let mut output = Output::create(folder.join(RECORD))?;
+        let mut output = Output::create_own(folder.join(RECORD))?;
         if !self.durable {
             output.without_sync();
         }

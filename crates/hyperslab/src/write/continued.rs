@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::Content;
-use hyperslab_storage::{modified, open_regular};
+use hyperslab_storage::{Existing, modified, open_regular};
 
 use super::fuse::{Fused, copy_objects};
 use super::state::reading_session;
@@ -69,7 +69,7 @@ impl Subfile {
                 }
             }
         }
-        let mut out = Self::create(target, alignment, session)?;
+        let mut out = Self::create(target, Existing::Replace, alignment, session)?;
         copy_objects(&file, &mut out, &Cancellation::new(), &mut Fused::default(), true, &mut |_, _| {}).map_err(located)?;
         out.base = Some(base);
         Ok(out)

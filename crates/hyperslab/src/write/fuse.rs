@@ -35,7 +35,7 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
     let session = reading_session()?;
     let file = session.open(master)?;
     let mut fused = Fused::default();
-    let mut out = Subfile::create(target, None, &session)?;
+    let mut out = Subfile::create(target, existing, None, &session)?;
     copy_objects(&file, &mut out, cancellation, &mut fused, false, progress)?;
     fused.bytes = out.finish(existing)?;
     Ok(fused)

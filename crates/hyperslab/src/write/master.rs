@@ -336,7 +336,7 @@ impl Master {
     /// Writes the file, which names the plan as its last commit, and makes it visible; its length.
     pub fn write(&mut self, path: &Path, plan: &WritePlan, existing: Existing) -> Result<u64> {
         self.grow_dimensions()?;
-        let mut file = Subfile::create(path, plan.alignment, &reading_session()?)?;
+        let mut file = Subfile::create(path, existing, plan.alignment, &reading_session()?)?;
         if !plan.durable {
             file.without_sync();
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::{block_bytes_in, folder_of, is_parallel_file_system, unique_name};
+use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
@@ -61,14 +61,18 @@ pub struct WritePlan {
 }
 
 impl WritePlan {
-    /// A plan for the master file `path`, whose folder must exist.
+    /// A plan for the master file `path`, whose folder must exist; symbolic links are followed.
     pub fn new(path: &Path, mode: WriteMode, alignment: Option<u64>) -> Result<Self> {
         let shown = path.display().to_string();
+        let path = &real_path(path)?;
         let folder = std::fs::canonicalize(folder_of(path)).map_err(|error| Error::from(error).in_file(&shown))?;
         let name = path.file_name().ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
         let path = folder.join(name);
         let text = path.to_str().ok_or_else(|| Error::unsupported("a path that is no UTF-8").in_file(&shown))?.to_owned();
         let base = state_of(&path)?;
+        if mode != WriteMode::Create {
+            check_replaceable(&path)?;
+        }
         match (mode, &base) {
             (WriteMode::Create, State::Absent) | (WriteMode::Overwrite, _) => {}
             (WriteMode::Append, State::Committed { .. } | State::Absent) => {}

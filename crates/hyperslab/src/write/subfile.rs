@@ -86,9 +86,10 @@ impl Object {
 
 impl Subfile {
     /// Begins a file that will be called `target`. Blocks of `alignment` bytes or more begin at multiples of
-    /// it, a power of two; `None` asks the file system for its block or stripe.
-    pub fn create(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Blocks::own(target, checked_alignment(alignment)?)?, session))
+    /// it, a power of two; `None` asks the file system for its block or stripe. `existing` says at once whether there may be
+    /// such a file; [`Subfile::finish`] decides.
+    pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::over(Blocks::own(target, existing, checked_alignment(alignment)?)?, session))
     }
 
     /// Begins a file that is called `target` from its beginning, where nobody looks.
