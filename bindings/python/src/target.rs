@@ -24,14 +24,17 @@ pub(crate) trait Target: Send {
     fn create_virtual(&mut self, path: &str, _definition: DatasetDefinition, _mappings: Vec<VirtualMapping>) -> Result<()> {
         Err(Error::unsupported("virtual datasets in a parallel write").at_object(path))
     }
-    /// Commits a datatype.
-    fn create_datatype(&mut self, path: &str, _datatype: Datatype) -> Result<()> {
-        Err(Error::unsupported("committed datatypes in a parallel write").at_object(path))
+    fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()>;
+    /// Takes a dataset of the plan for writing.
+    fn open_dataset(&mut self, path: &str, _region: Option<Region>) -> Result<()> {
+        Err(Error::invalid_input("a dataset of a plan, in a file of its own").at_object(path))
+    }
+    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    fn is_planned(&self, _path: &str) -> bool {
+        false
     }
     /// A dataset of references, or an attribute where that has a name.
-    fn set_references(&mut self, path: &str, _name: Option<&str>, _shape: Vec<u64>, _targets: &[Option<String>]) -> Result<()> {
-        Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path))
-    }
+    fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()>;
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()>;
     fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
     /// Whether the order of an object's attributes and members is recorded.
@@ -162,16 +165,35 @@ impl Target for Task {
         Task::objects(self)
     }
 
-    fn create_link(&mut self, path: &str, _: Link) -> Result<()> {
-        Err(Error::unsupported("links in a parallel write").at_object(path))
+    fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        Task::create_link(self, path, link)
+    }
+
+    fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        Task::create_datatype(self, path, datatype)
+    }
+
+    fn open_dataset(&mut self, path: &str, region: Option<Region>) -> Result<()> {
+        Task::open_dataset(self, path, region)
+    }
+
+    fn is_planned(&self, path: &str) -> bool {
+        Task::is_planned(self, path)
+    }
+
+    fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        match name {
+            None => Task::create_references(self, path, shape, targets),
+            Some(name) => Task::set_references(self, path, name, shape, targets),
+        }
     }
 
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         Task::set_attribute(self, path, name, value)
     }
 
-    fn attach_scale(&mut self, path: &str, _: u32, _: &str) -> Result<()> {
-        Err(Error::unsupported("dimension scales in a parallel write").at_object(path))
+    fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        Task::attach_scale(self, path, dimension, scale)
     }
 
     fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {

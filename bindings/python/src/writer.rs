@@ -74,6 +74,15 @@ pub(crate) fn definition(
     DatasetDefinition { datatype, committed: None, dataspace, chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value }
 }
 
+/// The link that Python says.
+pub(crate) fn link(target: String, file: Option<String>, hard: bool) -> Link {
+    match file {
+        Some(file) => Link::External { file, path: target },
+        None if hard => Link::Hard(target),
+        None => Link::Soft(target),
+    }
+}
+
 impl Writer {
     pub(crate) fn new(target: impl Target + 'static) -> Self {
         Self(Arc::new(Mutex::new(Some(Box::new(target)))))
@@ -93,14 +102,25 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 #[pymethods]
 impl Writer {
     /// Begins the file that will be called `path`; whether it records the order of creation, whether its end waits for
-    /// the disk, and whether it may replace a file.
+    /// the disk, and whether it may replace a file. With `continued` it begins with all that the file of this path holds.
     #[new]
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, user_block=0))]
-    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool, replace: bool, user_block: u64) -> PyResult<Self> {
-        let begun = run(py, move || {
+    fn begin(
+        py: Python<'_>,
+        path: PathBuf,
+        alignment: Option<u64>,
+        threads: Option<usize>,
+        track_order: bool,
+        durable: bool,
+        replace: bool,
+        continued: bool,
+        user_block: u64,
+    ) -> PyResult<Self> {
+        let work = move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
-            let mut file = Subfile::create(&path, if replace { Existing::Replace } else { Existing::Keep }, alignment, &session)?;
+            let existing = if replace { Existing::Replace } else { Existing::Keep };
+            let mut file = if continued { Subfile::continued(&path, alignment, &session)? } else { Subfile::create(&path, existing, alignment, &session)? };
             file.set_user_block(user_block)?;
             if track_order {
                 file.track_order();
@@ -109,8 +129,9 @@ impl Writer {
                 file.without_sync();
             }
             Ok(file)
-        });
-        begun.map(Self::new)
+        };
+        let begun = if continued { wait(py, &Cancellation::new(), work)? } else { run(py, work)? };
+        Ok(Self::new(begun))
     }
 
     /// Defines a group and those above it.
@@ -119,7 +140,7 @@ impl Writer {
     }
 
     /// Defines a dataset and the groups above it; gives its chunk shape. In a task, `region` is start and count of
-    /// what it writes, and `rows` says that it adds rows of its own.
+    /// what it writes, and `rows` says that it adds rows of its own. `committed` is the path of a committed datatype.
     #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false, committed=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn create_dataset(
@@ -156,17 +177,6 @@ impl Writer {
         Ok((found.dataspace.shape().to_vec(), datatype, found.chunk_shape, region.map(|region| (region.start, region.count))))
     }
 
-    /// Defines a link to a path of this file, or of another; a hard one is one name more for an object of this file.
-    #[pyo3(signature = (path, target, file=None, hard=false))]
-    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>, hard: bool) -> PyResult<()> {
-        let link = match file {
-            Some(file) => Link::External { file, path: target },
-            None if hard => Link::Hard(target),
-            None => Link::Soft(target),
-        };
-        self.with(py, |writer| writer.create_link(&path, link))
-    }
-
     /// Defines a dataset whose values are in others: of each mapping the file and the path of the source, and start, stride,
     /// count and block of each dimension, in the source and in this dataset; `None` is all.
     #[expect(clippy::too_many_arguments, reason = "a dataset and its mappings")]
@@ -186,12 +196,6 @@ impl Writer {
             let definition = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill);
             target.create_virtual(&path, definition, mappings.into_iter().map(back::mapping).collect())
         })
-    }
-
-    /// Commits a datatype under a name.
-    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
-        self.with(py, move |target| target.create_datatype(&path, datatype))
     }
 
     /// Kind (`group`, `dataset`, `datatype`), number and path of the object at a path, `None` if there is none.
@@ -278,6 +282,30 @@ impl Writer {
     /// Removes an attribute.
     fn remove_attribute(&self, py: Python<'_>, path: String, name: String) -> PyResult<()> {
         self.with(py, |target| target.objects().remove_attribute(&path, &name))
+    }
+
+    /// Defines a link to a path of this file, or of another; with `hard`, another name of the object there.
+    #[pyo3(signature = (path, target, file=None, hard=false))]
+    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>, hard: bool) -> PyResult<()> {
+        self.with(py, |writer| writer.create_link(&path, link(target, file, hard)))
+    }
+
+    /// Commits a datatype under this name.
+    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.with(py, |target| target.create_datatype(&path, datatype))
+    }
+
+    /// In a task, takes a dataset of the plan for writing: start and count of a region of it, or what the plan says.
+    #[pyo3(signature = (path, region=None))]
+    fn open_dataset(&self, py: Python<'_>, path: String, region: Option<(Vec<u64>, Vec<u64>)>) -> PyResult<()> {
+        let region = region.map(|(start, count)| Region { start, count });
+        self.with(py, |target| target.open_dataset(&path, region))
+    }
+
+    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    fn is_planned(&self, py: Python<'_>, path: String) -> PyResult<bool> {
+        self.with(py, |target| Ok(target.is_planned(&path)))
     }
 
     /// Sets an attribute.

@@ -31,10 +31,13 @@ class ExternalLink:
 
 
 class HardLink:
-    """A name of an object."""
+    """Another name of the object at a path of the same file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
 
     def __repr__(self) -> str:
-        return "<hard link>"
+        return f"<hard link to {self.path}>"
 
 
 def as_ours(value: Any) -> Any:

@@ -179,7 +179,7 @@ class NewGroup(MutableMapping[str, Any]):
         for member, link in self._writer.members(above or "/"):
             if member == name:
                 if link is None or link[0] == "hard":
-                    return HardLink()
+                    return HardLink(path if link is None else link[1])
                 return SoftLink(link[1]) if link[0] == "soft" else ExternalLink(link[2], link[1])
         return default
 
@@ -230,10 +230,15 @@ class NewGroup(MutableMapping[str, Any]):
         path = self._below(name)
         if self._is_whole and name in self:
             raise InvalidInputError(f"there is an object of the name {name!r} already", "InvalidInput", None, _normal(path))
+        return self._make_group(path, track_order)
+
+    def _make_group(self, path: str, track_order: bool | None = None) -> NewGroup:
+        """The group at a path, made if there is none."""
         self._writer.create_group(path)
         self._track(path, track_order)
-        found: NewGroup = self[name]
-        return found
+        made = self._new_group(path)
+        self._register(made)
+        return made
 
     def require_group(self, name: str) -> NewGroup:
         """The group of this name, made if there is none."""
@@ -256,7 +261,7 @@ class NewGroup(MutableMapping[str, Any]):
         options = self._more(creating.checked(more), shape)
         data = attributes.as_ours(data)
         if not self._is_whole and data is not None and (kind := new_references.kind_of(data, dtype)) is not None:
-            return self._task_references(where, kind, data, shape, track_order)
+            return self._given_references(where, kind, data, shape, track_order)
         stated = creating.stated(shape, dtype, data, as_times=type(self)._dataset is NewDataset)
         if fillvalue is None and stated.times is not None:
             fillvalue = np.int64(times.MISSING)
@@ -277,12 +282,14 @@ class NewGroup(MutableMapping[str, Any]):
             made[()] = stated.data
         return made
 
-    def _task_references(self, where: str, kind: str, data: Any, shape: Any, track_order: bool | None) -> NewDataset:
+    def _given_references(self, where: str, kind: str, data: Any, shape: Any, track_order: bool | None) -> NewDataset:
         """A dataset of references in a parallel write, which has its values from the beginning."""
+        if kind != "Object":
+            raise UnsupportedError("references to regions in a parallel write", "Unsupported", None, where)
         datatype = new_references.datatype_of(kind)
         heap: list[bytes] = []
         given = layouts.stored(data, datatype, heap)
-        numbers = given.reshape(-1).view("<u8").tolist() if kind == "Object" else []
+        numbers = given.reshape(-1).view("<u8").tolist()
         found = list(given.shape) if shape is None else layouts.extents("shape", shape)
         self._writer.set_references(where, None, found, [heap[number - 1].decode() if number else None for number in numbers])
         self._track(where, track_order)
@@ -338,10 +345,12 @@ class NewGroup(MutableMapping[str, Any]):
             self._writer.create_link(path, value.path)
         elif isinstance(value, ExternalLink):
             self._writer.create_link(path, value.path, value.file)
+        elif isinstance(value, HardLink):
+            self._writer.create_link(path, value.path, None, True)
         elif isinstance(value, (NewGroup, NewDataset, NewDatatype)):
             if value._writer is not self._writer:
                 raise InvalidInputError(f"{value.name} is in another file: a file has links to its own objects", "InvalidInput")
-            self._writer.create_link(path, self._writer.look_up(value._path)[2], None, True)
+            self._writer.create_link(path, value.name if not self._is_whole else self._writer.look_up(value._path)[2], None, True)
         elif isinstance(value, np.dtype):
             self._writer.create_datatype(path, layouts.of_dtype(value))
             self._register(NewDatatype(self._writer, path, value))

@@ -26,9 +26,9 @@ class NewFile(NewGroup):
     `with`; an error there, or `abort()`, leaves nothing."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
-                 durable: bool = True, userblock_size: int = 0) -> None:
+                 durable: bool = True, continued: bool = False, userblock_size: int = 0) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, userblock_size)
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):
@@ -108,7 +108,7 @@ def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads:
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
     _check_options(more)
-    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable, userblock_size)
+    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable, userblock_size=userblock_size)
 
 
 #: Options of h5py.File that change nothing here, and those that do, with the values that ask for what is written anyway.

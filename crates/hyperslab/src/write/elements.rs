@@ -156,8 +156,10 @@ fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, 
     let at = blocks.open_end()?;
     let mut heap = HeapWriter::new(at);
     store_values(datatype, bytes, resolve, &mut heap)?;
-    blocks.write_open(at, &heap.clone().finish())?;
-    if heap.is_small(SMALL_VALUE_BYTES) {
+    let collection = heap.clone().finish();
+    blocks.write_open(at, &collection)?;
+    // Empty values make no collection, so that there is no place to keep.
+    if !collection.is_empty() && heap.is_small(SMALL_VALUE_BYTES) {
         *small = Some((at, heap));
     }
     Ok(())

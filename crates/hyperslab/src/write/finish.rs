@@ -34,6 +34,9 @@ impl Subfile {
         if !self.durable {
             output.without_sync();
         }
+        if let Some(base) = &self.base {
+            base.check()?;
+        }
         let length = end.saturating_add(user_block);
         output.publish(length, existing)?;
         Ok(length)

@@ -6,6 +6,8 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, Referen
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewDataset, NewStorage};
 
+use serde::{Deserialize, Serialize};
+
 use super::subfile::normal;
 
 /// Bytes of a reference to an object.
@@ -17,11 +19,12 @@ pub(super) fn reference(number: usize) -> [u8; 8] {
 }
 
 /// References of an extent, row-major; `None` points at nothing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pointers {
     shape: Vec<u64>,
     targets: Vec<Option<String>>,
     /// Where they are in the file, once they have a place.
+    #[serde(skip)]
     pub address: Option<u64>,
 }
 

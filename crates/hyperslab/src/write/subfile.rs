@@ -9,6 +9,7 @@ use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
 use hyperslab_storage::Existing;
 
+use super::continued::Base;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::links::Link;
@@ -38,6 +39,8 @@ pub struct Subfile {
     pub(super) small_heap: Option<(u64, HeapWriter)>,
     /// What references of the file point at.
     pub(super) targets: Targets,
+    /// The file whose place it takes, if it began with that.
+    pub(super) base: Option<Base>,
 }
 
 /// The value of an attribute.
@@ -100,7 +103,7 @@ impl Subfile {
 
     pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: Targets::default() }
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: Targets::default(), base: None }
     }
 
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
@@ -208,12 +211,22 @@ impl Subfile {
     /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.create_pointers(path, pointers)
+    }
+
+    /// As [`Subfile::create_references`].
+    pub(super) fn create_pointers(&mut self, path: &str, pointers: Pointers) -> Result<()> {
         self.define(path, Object { pointers: Some(pointers), ..Object::default() })
     }
 
     /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.set_pointers(path, name, pointers)
+    }
+
+    /// As [`Subfile::set_references`].
+    pub(super) fn set_pointers(&mut self, path: &str, name: &str, pointers: Pointers) -> Result<()> {
         let object = self.object(path)?;
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
@@ -256,6 +269,23 @@ impl Subfile {
         }
         self.object(path)?.scales.insert(dimension, scale);
         Ok(())
+    }
+
+    /// Notes a scale of a dimension that is not in this file, but in the whole of which it is a part.
+    pub(super) fn note_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normal(scale)?;
+        self.object(path)?.scales.insert(dimension, scale);
+        Ok(())
+    }
+
+    /// Takes out what leads to objects that may be in other files of the same whole: links, references, dimension scales and
+    /// committed datatypes.
+    pub(super) fn forget_others(&mut self) {
+        self.objects.retain(|_, object| object.link.is_none() && object.pointers.is_none() && object.datatype.is_none());
+        for object in self.objects.values_mut() {
+            object.scales.clear();
+            object.attributes.retain(|attribute| matches!(attribute, Attribute::Value(_)));
+        }
     }
 
     /// The definition of a dataset as it is now; `NotFound` or `InvalidInput` where there is none.
