@@ -174,7 +174,8 @@ class NewGroup(MutableMapping[str, Any]):
 
     def _link(self, path: str, default: Any) -> Any:
         above, _, name = path.rpartition("/")
-        if self._writer.look_up(above or "/") is None:
+        group = self._writer.look_up(above or "/")
+        if group is None or group[0] != "group":
             return default
         for member, link in self._writer.members(above or "/"):
             if member == name:

@@ -254,7 +254,6 @@ impl DatasetFragment {
     /// The definition, as far as the master needs it: without chunks and filters, which are each subfile's own.
     pub fn definition(&self) -> Result<DatasetDefinition> {
         Ok(DatasetDefinition {
-            committed: None,
             datatype: parse_datatype(&self.datatype.0)?,
             committed: self.committed.clone(),
             dataspace: parse_dataspace(&self.dataspace.0)?,
