@@ -109,10 +109,35 @@ def test_floats_with_scaleoffset_become_what_the_library_makes_of_them(tmp_path:
         assert np.array_equal(f["not finite"][:], np.array([1.5, np.nan, np.inf], dtype), equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "i1", "<i2", ">u2", "<i4", ">f4", "<f8", ">i8"])
+@pytest.mark.parametrize("options", [None, ("ec", 16), ("nn", 32), ("ec", 2)], ids=str)
+def test_szip_is_what_the_library_reads(tmp_path: pathlib.Path, dtype: str, options: Any) -> None:
+    random = np.random.default_rng(3)
+    columns = {"noise": random.integers(-100, 100, 6000), "walk": np.cumsum(random.integers(-3, 4, 6000)) % 120, "zero": np.zeros(6000, int), "constant": np.full(6000, 7),
+               "few": np.arange(6000) // 50 % 128, "large": random.integers(-128, 128, 6000) * 16_000_000}
+    with hs.create(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5", "w") as g:
+        for name, values in columns.items():
+            values = values.astype(dtype)
+            for rows, shape, chunks in ((name, (6000,), (1000,)), (name + " rows", (120, 50), (70, 33)), (name + " long", (1, 6000), (1, 5000))):
+                for file in (f, g):
+                    x = file.create_dataset(rows, data=values.reshape(shape), chunks=chunks, compression="szip", compression_opts=options)
+                assert x.compression == "szip" and f[rows].compression_opts == x.compression_opts and np.array_equal(f[rows][...], values.reshape(shape))
+    ours = hs.open(tmp_path / "x.h5")
+    with h5py.File(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5") as g:
+        for name in g:
+            assert np.array_equal(f[name][...], g[name][...]) and np.array_equal(ours[name][...], g[name][...]), name
+            assert f[name].id.get_create_plist().get_filter(0) == g[name].id.get_create_plist().get_filter(0)
+            assert f[name].id.get_storage_size() <= 1.25 * g[name].id.get_storage_size() + 3000, name
+    with h5py.File(tmp_path / "x.h5", "r+") as f:
+        f["walk"][5:8] = [1, 2, 3]
+        assert f["walk"][4:9].tolist() == [columns["walk"].astype(dtype)[4], 1, 2, 3, columns["walk"].astype(dtype)[8]]
+
+
 @pytest.mark.parametrize("options, words", [
     ({"dtype": "f4", "scaleoffset": True}, "digits"), ({"dtype": "S3", "scaleoffset": 1}, "integers and floats"), ({"dtype": "i4", "scaleoffset": -1}, "whole number"),
     ({"dtype": "i2", "scaleoffset": 17}, "at most 16 bits"), ({"dtype": "f4", "scaleoffset": 2, "fletcher32": True}, "leave one out"), ({"dtype": "i4", "compression": "nbit"}, "scaleoffset"),
-    ({"dtype": "i4", "compression": "szip"}, "zstd"), ({"dtype": "i4", "compression": "blosc"}, "zstd"), ({"dtype": "i4", "external": [("x", 0, 4)]}, "external"),
+    ({"dtype": "S4", "compression": "szip"}, "szip"), ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 7)}, "even number"),
+    ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 32)}, "32 pixels"), ({"dtype": "i4", "compression": "blosc"}, "zstd"), ({"dtype": "i4", "external": [("x", 0, 4)]}, "external"),
 ], ids=str)
 def test_what_filters_cannot_do_is_refused(tmp_path: pathlib.Path, options: dict[str, Any], words: str) -> None:
     with hs.create(tmp_path / "x.h5") as f:

@@ -11,8 +11,10 @@ from .errors import InvalidInputError, InvalidTypeError, UnsupportedError
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
     "gzip": (1, None, True), "deflate": (1, None, True), "lz4": (32004, "lz4", True), "zstd": (32015, "zstd", True),
-    "bitshuffle": (32008, "bitshuffle", True), "lzf": (32000, "lzf", True),
+    "bitshuffle": (32008, "bitshuffle", True), "lzf": (32000, "lzf", True), "szip": (4, None, True),
 }
+#: szip's codings: entropy coding, and distances between neighbors.
+_SZIP = {"ec": 4, "nn": 32}
 _LEVELS = {1: 4, 32015: 3}
 _BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
 
@@ -55,6 +57,8 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
             if level not in _BITSHUFFLE:
                 raise InvalidInputError(f"bitshuffle with {level!r}: give lz4, zstd or none", "InvalidInput")
             parameters = [0, 4, 0, 0, _BITSHUFFLE[level]]
+        elif number == 4:
+            parameters = _szip(level)
         elif number in _LEVELS:
             chosen = _level(compression, _LEVELS[number] if level is None else level)
             parameters = [chosen & 0xffffffff]
@@ -81,6 +85,17 @@ def _factor(scaleoffset: Any, kind: str) -> int:
     return int(scaleoffset)
 
 
+def _szip(options: Any) -> list[int]:
+    """The options of szip as h5py takes them: `("nn", 8)`, coding and pixels of a block."""
+    try:
+        coding, block = ("nn", 8) if options is None else options
+        if not 2 <= block <= 32 or block % 2:
+            raise ValueError
+        return [_SZIP[coding], int(block)]
+    except (TypeError, ValueError, KeyError):
+        raise InvalidInputError(f"compression_opts={options!r}: szip takes ('nn', 8): nn or ec, and an even number of pixels from 2 to 32", "InvalidInput") from None
+
+
 def _level(compression: str, level: Any) -> int:
     """A compression level; a filter checks what it takes, but knows no negative numbers (except zstd)."""
     if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
@@ -97,6 +112,8 @@ def compression_of(filters: list[tuple[int, list[int]]]) -> tuple[str | None, An
         if number == 32008:
             code = parameters[4] if len(parameters) > 4 else 0
             return "bitshuffle", _BITSHUFFLE_CODES.get(code, code)
+        if number == 4:
+            return "szip", ("nn" if parameters[0] & _SZIP["nn"] else "ec", parameters[1])
         if number == 1:
             return "gzip", parameters[0] if parameters else 4
         if number in _NUMBERS:

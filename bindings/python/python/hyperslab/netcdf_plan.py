@@ -72,6 +72,7 @@ class PlannedGroup(NetcdfGroup):
             native.create_dataset(path, datatype, list(shape), chunks, filters, fill_of(fill, datatype), boxes)
         elif regions is not None:
             raise InvalidInputError(f"regions of variable {path}: give the plan writers=, and leave out data and rows", "InvalidInput")
+        self._writer.note("/" + path, "dataset", shape)
         made = NetcdfVariable(self._writer, "/" + path, shape, datatype, None if chunks is None else tuple(chunks))
         self._register(made)
         return made

@@ -148,10 +148,12 @@ _kinds: dict[str, type[WritePlan]] = {}
 class PlanWriter:
     """A plan as what groups and attributes are written to: it defines them, until it goes to its tasks."""
 
-    _NAMES = {"create_group": "define_group", "create_link": "define_link", "create_datatype": "define_datatype"}
+    _NAMES = {"create_link": "define_link", "create_datatype": "define_datatype"}
 
     def __init__(self, native: _native.WritePlan) -> None:
         self._native, self.sealed = native, False
+        #: Kind, number and shape of what was defined, by absolute path.
+        self._defined: dict[str, tuple[str, int, list[int] | None]] = {"/": ("group", 0, None)}
 
     def __getattr__(self, name: str) -> Any:
         self.check()
@@ -162,11 +164,40 @@ class PlanWriter:
         if self.sealed:
             raise InvalidInputError("this plan has gone to its tasks: it defines no more", "InvalidInput")
 
-    def look_up(self, path: str) -> None:
-        """A plan knows nothing of what tasks define: there is no object to find."""
+    def note(self, path: str, kind: str, shape: Iterable[int] | None = None) -> None:
+        """Notes a group or dataset that was defined, and the groups above it."""
+        parts = [part for part in path.split("/") if part]
+        for depth in range(1, len(parts) + 1):
+            above = "/" + "/".join(parts[:depth])
+            if above not in self._defined:
+                self._defined[above] = ("group", len(self._defined), None)
+        if kind == "dataset":
+            name = "/" + "/".join(parts)
+            self._defined[name] = (kind, self._defined[name][1], None if shape is None else list(shape))
+
+    def look_up(self, path: str) -> tuple[str, int, str] | None:
+        """As of a file that is written: kind, number and path of what the plan has defined."""
+        found = self._defined.get("/" + path.strip("/"))
+        return None if found is None else (found[0], found[1], "/" + path.strip("/"))
+
+    def members(self, path: str) -> list[tuple[str, None]]:
+        """Names of what the plan has defined in a group."""
+        above = f"/{path.strip('/')}/".replace("//", "/")
+        return [(name[len(above):], None) for name in self._defined if name.startswith(above) and name != above and "/" not in name[len(above):]]
+
+    def shape(self, path: str) -> list[int] | None:
+        """The extent of a dataset of the plan."""
+        return self._defined["/" + path.strip("/")][2]
+
+    def create_group(self, path: str) -> None:
+        self.check()
+        self._native.define_group(path)
+        self.note(path, "group")
 
     def create_dataset(self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: list[Any] | None, chunks: Any, filters: Any, fill: bytes | None) -> None:
+        self.check()
         self._native.define_dataset(path, datatype, shape, maxshape, chunks, filters, fill)
+        self.note(path, "dataset", shape)
 
 
 class PlanGroup(NewGroup):
@@ -180,7 +211,9 @@ class PlanGroup(NewGroup):
         kind = new_references.kind_of(data, options.get("dtype"))
         if kind is None or data is None:
             raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them", "Unsupported")
-        return self._given_references(self._below(name), kind, data, options.get("shape"), None)
+        made = self._given_references(self._below(name), kind, data, options.get("shape"), None)
+        self._writer.note(made.name, "dataset", np.shape(np.asarray(data, dtype=object)))
+        return made
 
 
 class Task(TaskGroup):

@@ -32,14 +32,23 @@ impl Filter {
 
     /// Whether we can apply it.
     pub fn is_written(&self) -> bool {
-        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::SCALEOFFSET, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
+        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::SZIP, id::SCALEOFFSET, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
     }
 
-    /// Completes the parameters of a scale-offset filter, of which the first is the factor, for chunks of so many elements.
-    pub fn complete_scaleoffset(&mut self, datatype: &Datatype, elements: u64, fill: Option<&[u8]>) -> Result<()> {
-        // What was completed before has the factor behind the scale.
-        let factor = if self.parameters.len() > 1 { self.parameters.get(1) } else { self.parameters.first() };
-        self.parameters = scaleoffset_encode::parameters(datatype, factor.copied().unwrap_or(0), elements, fill)?;
+    /// Completes the parameters of the filters that need to know what numbers are in a chunk of this shape: the factor of
+    /// scale-offset; options and pixels of a block of szip.
+    pub fn complete(&mut self, datatype: &Datatype, chunk_shape: &[u64], fill: Option<&[u8]>) -> Result<()> {
+        let word = |place: usize| self.parameters.get(place).copied().unwrap_or(0);
+        match self.id {
+            id::SCALEOFFSET => {
+                let elements = chunk_shape.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
+                // What was completed before has the factor behind the scale.
+                let factor = word(usize::from(self.parameters.len() > 1));
+                self.parameters = scaleoffset_encode::parameters(datatype, factor, elements, fill)?;
+            }
+            id::SZIP => self.parameters = szip::parameters(datatype, word(0), word(1), chunk_shape)?,
+            _ => {}
+        }
         Ok(())
     }
 
@@ -50,6 +59,7 @@ impl Filter {
             id::DEFLATE => deflate::encode(input, parameter(6)),
             id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
             id::FLETCHER32 => Ok(fletcher32::encode(input)),
+            id::SZIP => szip::encode(input, &self.parameters),
             id::SCALEOFFSET => scaleoffset_encode::encode(input, &self.parameters),
             id::LZ4 => lz4::encode(input, parameter(0)),
             id::LZF => Ok(lzf::encode(input)),

@@ -8,9 +8,8 @@ use super::targets;
 /// Bytes of values that a chunk holds whose shape is not given.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Numbers of the checksum filter, and of that which keeps distances of numbers.
+/// Number of the checksum filter.
 const FLETCHER32: u16 = 3;
-const SCALEOFFSET: u16 = 6;
 
 /// A dataset to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,13 +60,11 @@ impl DatasetDefinition {
     /// Fills in what filters need to know of the elements and chunks.
     fn complete_filters(&mut self) -> Result<()> {
         let size = self.datatype.size();
-        let elements = self.chunk_shape.iter().flatten().fold(1u64, |n, extent| n.saturating_mul(*extent));
+        let chunk_shape = self.chunk_shape.as_deref().unwrap_or_default();
+        let bytes = chunk_shape.iter().fold(size, |n, extent| n.saturating_mul(*extent));
         for filter in &mut self.filters.filters {
-            if filter.id == SCALEOFFSET {
-                filter.complete_scaleoffset(&self.datatype, elements, self.fill_value.as_deref())?;
-            } else {
-                complete(filter, size, elements.saturating_mul(size))?;
-            }
+            filter.complete(&self.datatype, chunk_shape, self.fill_value.as_deref())?;
+            complete(filter, size, bytes)?;
         }
         Ok(())
     }

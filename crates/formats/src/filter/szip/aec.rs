@@ -26,6 +26,17 @@ pub(super) struct Coding {
     pub predicted: bool,
 }
 
+impl Coding {
+    /// Bits that name the coding of a block.
+    pub fn id_bits(&self) -> u32 {
+        match self.sample_bits {
+            ..=8 => 3,
+            9..=16 => 4,
+            _ => 5,
+        }
+    }
+}
+
 /// A stream that is being decoded.
 pub(super) struct Decoder<'a> {
     coding: Coding,
@@ -36,11 +47,7 @@ pub(super) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(coding: Coding, stream: &'a [u8]) -> Self {
-        let id_bits = match coding.sample_bits {
-            ..=8 => 3,
-            9..=16 => 4,
-            _ => 5,
-        };
+        let id_bits = coding.id_bits();
         Self { coding, id_bits, bits: BitReader::new(stream) }
     }
 
