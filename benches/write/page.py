@@ -24,7 +24,7 @@ def lines(head: list[str], rows: list[list[Any]], align: str = "---|") -> str:
 def measured(kept: dict[str, Any]) -> dict[str, str]:
     """What `run.py` keeps."""
     rounds = {title: len(next(iter(times.values()))) for title, times in kept["rounds"].items()}
-    return {title: f"{rounds[title]} rounds:\n\n{lines(head, rows)}" for title, head, rows in kept["tables"]}
+    return {title: (f"{rounds[title]} rounds:\n\n" if title in rounds else "") + lines(head, rows) for title, head, rows in kept["tables"]}
 
 
 def of_metadata(kept: dict[str, Any]) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""VPIC-IO and BD-CATS-IO: Hyperslab beside parallel HDF5, its subfiling driver, a file a process, and h5py.
+"""VPIC-IO and BD-CATS-IO: Hyperslab beside parallel HDF5, its subfiling driver, a file a process, and h5py; and one
+process beside h5py (`single.py`).
 
     run.py --vpic PROGRAM --mpi FOLDER [--particles 1048576] [--repeats 10] [--json OUT]
 
@@ -25,6 +26,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import single
 
 import hyperslab as hs
 
@@ -85,8 +87,12 @@ class Bench:
             ratios = [statistics.median(a / b for a, b in zip(seconds, times[other])) for other in against]
             rows.append([name, round(middle, 4), f"{quartiles[0]:.4f} to {quartiles[2]:.4f}", *(round(ratio, 2) for ratio in ratios)])
         head = ["", "seconds", "quartiles", *(f"times {other}" for other in against)]
+        self.show(title, head, rows)
+
+    def show(self, title: str, head: list[str], rows: list[list[Any]]) -> None:
         self.tables.append((title, head, rows))
-        print(f"\n{title}, {len(next(iter(times.values())))} rounds\n\n{table(head, rows)}", flush=True)
+        rounds = f", {len(next(iter(self.rounds[title].values())))} rounds" if title in self.rounds else ""
+        print(f"\n{title}{rounds}\n\n{table(head, rows)}", flush=True)
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
@@ -180,7 +186,7 @@ def many(bench: Bench) -> None:
                ["hyperslab, one file", "h5py, one file"], bench.given.repeats)
 
 
-PARTS = {"vpic": vpic, "paper": paper, "sweep": sweep, "bdcats": bdcats, "many": many}
+PARTS = {"vpic": vpic, "paper": paper, "sweep": sweep, "bdcats": bdcats, "many": many, **single.PARTS}
 
 
 def main() -> None:

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 
 /// How long the end of the interpreter waits for calls on threads that Python does not know.
 const MAX_WAIT: Duration = Duration::from_secs(2);
-/// For a thread that has heard of its cancellation to leave the interpreter.
-const GRACE: Duration = Duration::from_millis(20);
+/// How long it waits after that for those threads to give back what they have of Python's.
+const GRACE: Duration = Duration::from_millis(250);
 const POLL: Duration = Duration::from_millis(1);
 /// A forked child may find the lock taken by a thread that it does not have.
 const MAX_TRIES: u32 = 10_000;
@@ -89,19 +89,40 @@ pub(crate) fn stop_scans(py: Python<'_>) -> PyResult<()> {
         known.extend(thread?.getattr("ident")?.extract::<Option<u64>>()?);
     }
     let here = std::process::id();
-    let open: Vec<Scan> = scans().map(|scans| scans.values().filter(|scan| scan.process == here).cloned().collect()).unwrap_or_default();
-    let foreign: Vec<Scan> = open.into_iter().filter(|scan| !known.contains(&scan.caller.load(Ordering::Acquire))).collect();
-    let is_called = |scan: &Scan| scan.caller.load(Ordering::Acquire) != 0;
-    let any_called = foreign.iter().any(is_called);
-    foreign.iter().for_each(|scan| scan.cancellation.cancel());
-    if any_called {
-        py.detach(|| {
-            let since = Instant::now();
-            while foreign.iter().any(is_called) && since.elapsed() < MAX_WAIT {
-                std::thread::sleep(POLL);
-            }
-            std::thread::sleep(GRACE);
-        });
+    let open: BTreeMap<u64, Scan> = scans().map(|scans| scans.iter().filter(|(_, scan)| scan.process == here).map(|(&number, scan)| (number, scan.clone())).collect()).unwrap_or_default();
+    let mut called = Vec::new();
+    for (number, scan) in open {
+        let caller = scan.caller.load(Ordering::Acquire);
+        if known.contains(&caller) {
+            continue;
+        }
+        scan.cancellation.cancel();
+        if caller != 0 {
+            called.push((number, caller));
+        }
+    }
+    let since = Instant::now();
+    while inside(py, &called)? && since.elapsed() < MAX_WAIT {
+        py.detach(|| std::thread::sleep(POLL));
+    }
+    // Out of the interpreter, a thread comes back to it once more, to drop the reader that it has read.
+    let since = Instant::now();
+    while called.iter().any(|(number, _)| scans().is_some_and(|scans| scans.contains_key(number))) && since.elapsed() < GRACE {
+        py.detach(|| std::thread::sleep(POLL));
     }
     Ok(())
+}
+
+/// Whether one of the threads has a frame of Python's.
+fn inside(py: Python<'_>, called: &[(u64, u64)]) -> PyResult<bool> {
+    if called.is_empty() {
+        return Ok(false);
+    }
+    let frames = py.import("sys")?.call_method0("_current_frames")?;
+    for (_, thread) in called {
+        if frames.contains(thread)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

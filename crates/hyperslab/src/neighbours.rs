@@ -36,6 +36,8 @@ pub(crate) struct Neighbours {
     files: Mutex<HashMap<PathBuf, File>>,
     external: Mutex<HashMap<usize, Arc<dyn Storage>>>,
     salted: Mutex<Vec<File>>,
+    /// The folder that the file itself lies in, if it was opened by a symbolic link.
+    real_folder: OnceLock<Option<PathBuf>>,
 }
 
 impl Neighbours {
@@ -93,19 +95,35 @@ impl File {
     pub(crate) fn neighbour_path(&self, name: &str) -> Result<PathBuf> {
         let target = Path::new(name);
         let folder = self.path().parent().unwrap_or(Path::new(""));
+        let real = self.real_folder();
         let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        let below = target.strip_prefix(folder).ok().filter(|rest| target.is_absolute() && inside(rest));
+        let below = |folder: &Path| target.is_absolute() && target.strip_prefix(folder).is_ok_and(inside);
+        // As the HDF5 library looks: where the name by which the file was opened is, then where the file is.
+        let beside = |name: &Path| {
+            let first = folder.join(name);
+            real.map(|real| real.join(name)).filter(|second| !first.exists() && second.exists()).unwrap_or(first)
+        };
         match self.session().path_policy() {
-            PathPolicy::SameFolder if inside(target) || below.is_some() => Ok(folder.join(target)),
+            PathPolicy::SameFolder if inside(target) || below(folder) || real.is_some_and(below) => Ok(beside(target)),
             PathPolicy::SameFolder => Err(Error::unsupported(format!(
                 "{name:?} leaves the folder of the file that names it; only files in the same folder and below are opened (set paths=\"anywhere\" to widen it)"
             ))),
             // As the HDF5 library looks: the path as it is, else the file's name beside this file.
             PathPolicy::Anywhere if target.is_absolute() && !target.exists() => {
-                Ok(folder.join(target.file_name().unwrap_or(target.as_os_str())))
+                Ok(beside(Path::new(target.file_name().unwrap_or(target.as_os_str()))))
             }
-            PathPolicy::Anywhere => Ok(folder.join(target)),
+            PathPolicy::Anywhere => Ok(beside(target)),
         }
+    }
+
+    /// The folder that the file itself lies in, if it was opened by a symbolic link.
+    fn real_folder(&self) -> Option<&Path> {
+        let find = || {
+            let is_link = self.path().symlink_metadata().is_ok_and(|found| found.is_symlink());
+            let real = is_link.then(|| self.path().canonicalize().ok()).flatten()?;
+            real.parent().map(Path::to_path_buf)
+        };
+        self.neighbours().real_folder.get_or_init(find).as_deref()
     }
 
     /// The raw data of a dataset that lies in files of its own, as one run of bytes (specification

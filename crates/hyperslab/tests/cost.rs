@@ -16,7 +16,7 @@ fn value(n: usize) -> [u8; 2] {
 /// Writes dataset `x` of 16-bit numbers.
 fn write(path: &Path, shape: &[u64], chunk: &[u64], filtered: bool) -> Result<Vec<u8>> {
     let session = Session::new(SessionOptions::default())?;
-    let mut file = Subfile::create(path, None, &session)?;
+    let mut file = Subfile::create(path, Existing::Replace, None, &session)?;
     let mut definition = DatasetDefinition::new(Datatype::integer(2, false, ByteOrder::Little), Dataspace::fixed(shape.to_vec()));
     definition.chunk_shape = Some(chunk.to_vec());
     if filtered {

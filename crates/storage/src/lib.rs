@@ -10,15 +10,17 @@ mod memory;
 mod output;
 mod overlay;
 mod pieces;
+mod place;
 mod shared;
 
 pub use appended::{Appended, is_marked};
 pub use coalesce::{coalesce, CoalescedRange};
 pub use local::{LocalFile, modified, most_open_files, open_regular};
 pub use memory::Memory;
-pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, unique_name};
+pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place, unique_name};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
+pub use place::{check_replaceable, real_path};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 
 use std::sync::Arc;

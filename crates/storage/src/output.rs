@@ -2,9 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
+
+use crate::place::{Passed, real_path, rename_new};
 
 /// A file that is being written, beside the place that it will have. What is not published is removed.
 #[derive(Debug)]
@@ -15,6 +18,10 @@ pub struct Output {
     target: PathBuf,
     published: bool,
     durable: bool,
+    /// Whether it passes on what the file that it replaces has, which is a user's.
+    is_users: bool,
+    /// What the file that was there at the beginning has to pass on.
+    passed: Option<Passed>,
     /// The process that writes: a forked child that ends must not remove its parent's file.
     process: u32,
 }
@@ -42,24 +49,40 @@ pub fn unique_name() -> String {
 }
 
 impl Output {
-    /// Begins a file that will be called `target`; its folder must exist. What writers left that were
-    /// killed under way is removed first.
-    pub fn create(target: impl AsRef<Path>) -> Result<Self> {
-        let target = target.as_ref().to_path_buf();
+    /// Begins a user's file that will be called `target`; its folder must exist. Symbolic links are followed. A regular file
+    /// that is replaced passes on its permissions, owner, group, and access control list as far as this process may give
+    /// them; one that this process may not write, and what is not a regular file, are errors. What writers left that were
+    /// killed is removed first. With [`Existing::Keep`] a file of this name is a `Conflict` at once, and a link is such a file.
+    pub fn create(target: impl AsRef<Path>, existing: Existing) -> Result<Self> {
+        let target = target.as_ref();
+        if existing == Existing::Keep {
+            return if target.symlink_metadata().is_ok() { Err(is_there(target)) } else { Self::aside(target.to_path_buf(), true, None) };
+        }
+        let real = real_path(target)?;
+        let passed = Passed::of(&real)?;
+        Self::aside(real, true, passed)
+    }
+
+    /// Begins a file of ours among others of ours: as [`Output::create`], but a symbolic link is replaced, and nothing is
+    /// passed on.
+    pub fn create_own(target: impl AsRef<Path>) -> Result<Self> {
+        Self::aside(target.as_ref().to_path_buf(), false, None)
+    }
+
+    fn aside(target: PathBuf, is_users: bool, passed: Option<Passed>) -> Result<Self> {
         let shown = target.display().to_string();
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
-        if target.is_dir() {
-            return Err(Error::invalid_input("this is a folder, not a file").in_file(&shown));
-        }
         let prefix = format!(".{name}.");
         remove_abandoned(&folder_of(&target), &prefix);
         let aside = target.with_file_name(format!("{prefix}{}.part", unique_name()));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&aside);
+        // Until it has the permissions of the file that it replaces, it is its owner's.
+        let mode = if passed.is_some() { 0o600 } else { 0o666 };
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&aside);
         let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
         // The lock tells later writers that this one lives; a file system without locks keeps litter.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-        Ok(Self { file, aside, target, published: false, durable: true, process: std::process::id() })
+        Ok(Self { file, aside, target, published: false, durable: true, is_users, passed, process: std::process::id() })
     }
 
     /// Begins a file under the name that it keeps, where nobody looks before they are told; there must be none. Whoever
@@ -68,7 +91,7 @@ impl Output {
         let target = target.as_ref().to_path_buf();
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&target);
         let file = file.map_err(|error| Error::from(error).in_file(target.display().to_string()))?;
-        Ok(Self { file, aside: target.clone(), target, published: false, durable: true, process: std::process::id() })
+        Ok(Self { file, aside: target.clone(), target, published: false, durable: true, is_users: false, passed: None, process: std::process::id() })
     }
 
     /// Leaves it to the operating system when the bytes get to the disk: readers still see all or nothing, but a
@@ -109,10 +132,21 @@ impl Output {
     }
 
     /// Ends the file at `length` bytes, waits until they are on the disk, gives the file its name, and waits
-    /// until that is on the disk too.
-    pub fn publish(mut self, length: u64, existing: Existing) -> Result<()> {
+    /// until that is on the disk too. If only the last step fails, the error says that the file is in place.
+    pub fn publish(self, length: u64, existing: Existing) -> Result<()> {
+        self.publish_if(length, existing, |_| Ok(()))
+    }
+
+    /// As [`Output::publish`]. When the file is complete and on the disk, `decide` gets the name that it has until then;
+    /// an error of it leaves no file. If another process has removed that name afterwards, this is a `Conflict`.
+    pub fn publish_if(mut self, length: u64, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         if self.file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len() != length {
             self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))?;
+        }
+        if self.is_users && existing == Existing::Replace {
+            // The file that is there now; it may be another one than at the beginning.
+            let passed = Passed::of(&self.target)?.or_else(|| self.passed.take());
+            passed.map_or(Ok(()), |passed| passed.give(&self.file)).map_err(|error| self.failed(error, "cannot set the permissions"))?;
         }
         if self.durable {
             self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))?;
@@ -121,24 +155,25 @@ impl Output {
             self.published = true;
             return Ok(());
         }
+        decide(&self.aside)?;
         // Readers lock what they open, shared, from the moment that it has its name; other writers must not take it for
         // abandoned until then.
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::NonBlockingLockShared);
-        match existing {
-            Existing::Replace => std::fs::rename(&self.aside, &self.target).map_err(|error| self.failed(error, "cannot rename"))?,
-            Existing::Keep => {
-                std::fs::hard_link(&self.aside, &self.target).map_err(|error| {
-                    if error.kind() == std::io::ErrorKind::AlreadyExists {
-                        return Error::new(ErrorKind::Conflict, "there is a file of this name already").in_file(self.target.display().to_string());
-                    }
-                    self.failed(error, "cannot name")
-                })?;
-                let _ = std::fs::remove_file(&self.aside);
+        let named = match existing {
+            Existing::Replace => std::fs::rename(&self.aside, &self.target),
+            Existing::Keep => rename_new(&self.aside, &self.target),
+        };
+        named.map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => is_there(&self.target),
+            std::io::ErrorKind::NotFound if !self.aside.exists() => {
+                let message = "another process has removed the file before it was in place: try again";
+                Error::new(ErrorKind::Conflict, message).in_file(self.target.display().to_string())
             }
-        }
+            _ => self.failed(error, "cannot rename"),
+        })?;
         self.published = true;
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);
-        if self.durable { sync_folder(&folder_of(&self.target)) } else { Ok(()) }
+        if self.durable { sync_place(&self.target) } else { Ok(()) }
     }
 }
 
@@ -148,6 +183,10 @@ impl Drop for Output {
             let _ = std::fs::remove_file(&self.aside);
         }
     }
+}
+
+fn is_there(target: &Path) -> Error {
+    Error::new(ErrorKind::Conflict, "there is a file of this name already").in_file(target.display().to_string())
 }
 
 /// The folder that a path is in.
@@ -162,6 +201,12 @@ pub fn folder_of(path: &Path) -> PathBuf {
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| Error::io(error, "cannot bring to the disk").in_file(folder.display().to_string()))
+}
+
+/// Waits until the name of a complete file is on the disk. The error says that the file is in place.
+pub fn sync_place(file: &Path) -> Result<()> {
+    let synced = File::open(folder_of(file)).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| Error::io(error, "the new file is in place, but it is not known to be on the disk").in_file(file.display().to_string()))
 }
 
 /// Removes files that begin with `prefix` and whose writers are gone: nobody holds their lock.
@@ -182,20 +227,21 @@ fn remove_abandoned(folder: &Path, prefix: &str) {
     }
 }
 
-/// A lock on a folder that one process holds at a time and that ends with it, however it ends.
+/// A lock on a folder that one process holds at a time and that ends with it, however it ends. File systems without locks
+/// have none, and on network file systems it may be a lock of this machine only.
 #[derive(Debug)]
 pub struct FolderLock(#[expect(dead_code, reason = "the lock lives as long as its file is open")] File);
 
 impl FolderLock {
-    /// Takes the lock without waiting; `Conflict` while somebody else has it.
+    /// Takes the lock without waiting; `Conflict` while another process has it. Where there are no locks, it is taken by
+    /// all.
     pub fn take(folder: &Path) -> Result<Self> {
+        use rustix::io::Errno;
         let shown = folder.display().to_string();
         let file = File::open(folder).map_err(|error| Error::from(error).in_file(&shown))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) => {
-                Err(Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(shown))
-            }
+            Ok(()) | Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL | Errno::BADF) => Ok(Self(file)),
+            Err(Errno::WOULDBLOCK) => Err(Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(shown)),
             Err(error) => Err(Error::io(error.into(), "cannot lock").in_file(shown)),
         }
     }
@@ -211,7 +257,7 @@ mod tests {
     fn what_has_its_name_can_be_locked_by_readers() -> Outcome {
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("x");
-        let mut first = Output::create(&target)?;
+        let mut first = Output::create(&target, Existing::Keep)?;
         first.without_sync();
         first.publish(0, Existing::Keep)?;
         let ended = std::sync::atomic::AtomicBool::new(false);
@@ -225,7 +271,7 @@ mod tests {
                 Ok(locked)
             });
             let written = (0..2000).try_for_each(|_| {
-                let mut next = Output::create(&target)?;
+                let mut next = Output::create(&target, Existing::Replace)?;
                 next.without_sync();
                 next.publish(0, Existing::Replace)
             });
@@ -240,14 +286,15 @@ mod tests {
     fn nothing_is_seen_before_it_is_published_and_nothing_is_left_of_what_is_not() -> Outcome {
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("x");
-        let output = Output::create(&target)?;
+        let output = Output::create(&target, Existing::Keep)?;
         output.write_at(2, b"ab")?;
         assert!(!target.exists());
         output.publish(4, Existing::Keep)?;
         assert_eq!(std::fs::read(&target)?, b"\0\0ab");
-        let second = Output::create(&target)?.publish(0, Existing::Keep);
-        assert!(matches!(second, Err(error) if error.kind() == ErrorKind::Conflict));
-        drop(Output::create(&target)?);
+        let late = Output::create(&target, Existing::Replace)?.publish(0, Existing::Keep);
+        let early = Output::create(&target, Existing::Keep).map(drop);
+        assert!([late, early].into_iter().all(|made| made.is_err_and(|error| error.kind() == ErrorKind::Conflict)));
+        drop(Output::create(&target, Existing::Replace)?);
         assert_eq!(std::fs::read(&target)?, b"\0\0ab");
         assert_eq!(std::fs::read_dir(folder.path())?.count(), 1);
         Ok(())

@@ -355,7 +355,7 @@ fn unload(path: &Path, manifest: Manifest, validity: Validity) -> Result<bool> {
     let (folder, file) = (own(path), File::open(path)?);
     std::fs::create_dir_all(&folder)?;
     let name = segment_name(true);
-    let (output, mut end) = (Output::create(folder.join(&name))?, 0u64);
+    let (output, mut end) = (Output::create_own(folder.join(&name))?, 0u64);
     for segment in indexed.columns.iter_mut().flat_map(|column| &mut column.segments) {
         let Some(place) = segment.place() else { continue };
         let start = end.next_multiple_of(ALIGNED);

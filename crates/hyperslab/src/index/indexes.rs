@@ -105,11 +105,10 @@ impl Indexes {
 
     /// The table of a column; why there is none, if a sidecar has one that cannot be used.
     fn table(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
-        let Some(name) = file.path().file_name().and_then(|name| name.to_str()) else { return Ok(None) };
         let mut problem = None;
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
-            match sidecar.table(file, name, dataset, column) {
+            match sidecar.table(file, &place.name, dataset, column) {
                 Ok(Some(table)) => return Ok(Some(table)),
                 Ok(None) => {}
                 Err(error) => problem = Some(error.in_file(place.path.display().to_string())),
@@ -120,12 +119,11 @@ impl Indexes {
 
     /// The datasets of a file that have an index that can be used, each once with its table.
     pub(super) fn tables(&self, file: &File) -> Result<Vec<IndexedTable>> {
-        let name = file.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let (mut found, mut known): (Vec<IndexedTable>, HashSet<(String, String)>) = Default::default();
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
             let Ok(catalog) = &sidecar.catalog else { continue };
-            for indexed in sidecar.candidates(catalog.manifest(), name).flat_map(|indexed| &indexed.columns) {
+            for indexed in sidecar.candidates(catalog.manifest(), &place.name).flat_map(|indexed| &indexed.columns) {
                 let Some((dataset, column)) = column_called(file, indexed) else { continue };
                 if !known.contains(&(indexed.path.clone(), indexed.identity.clone()))
                     && let Some(table) = self.table(file, dataset, &column).ok().flatten()
@@ -362,11 +360,10 @@ impl Pruner for Indexes {
     }
 
     fn remarks(&self, file: &File) -> Vec<String> {
-        let name = file.path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let mut remarks = Vec::new();
         for place in self.places(file) {
             match self.sidecar(&place) {
-                Some(sidecar) => remarks.extend(sidecar.remarks(self, file, name)),
+                Some(sidecar) => remarks.extend(sidecar.remarks(self, file, &place.name)),
                 None if place.kind == Kind::Embedded => remarks.extend(embedded::remark(file.path())),
                 None => {}
             }

@@ -186,7 +186,7 @@ impl Manifest {
     /// Puts it into the sidecar `folder`, at once.
     pub fn publish(self, folder: &Path) -> Result<()> {
         let bytes = self.encode()?;
-        let output = Output::create(folder.join(NAME))?;
+        let output = Output::create_own(folder.join(NAME))?;
         output.write_at(0, &bytes)?;
         output.publish(bytes.len() as u64, Existing::Replace)
     }

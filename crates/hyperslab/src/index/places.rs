@@ -23,14 +23,24 @@ pub(super) enum Kind {
 pub(super) struct Place {
     pub kind: Kind,
     pub path: PathBuf,
+    /// What the file is called there.
+    pub name: String,
 }
 
-/// The places to look at, in this order. `elsewhere` is a folder for the indexes of files in any folder.
+/// The places to look at, in this order. `elsewhere` is a folder for the indexes of files in any folder. A file that is
+/// reached by a symbolic link has places by the name of the link, and by its own.
 pub(super) fn places(file: &Path, elsewhere: Option<&Path>) -> Vec<Place> {
-    let kept = elsewhere.map(|elsewhere| mirrored(elsewhere, file));
-    let folders = kept.into_iter().chain([folder_of(file)]);
-    let sidecars = folders.flat_map(|folder| [Place { kind: Kind::Own, path: own_in(&folder, file) }, Place { kind: Kind::Together, path: folder.join(OF_FOLDER) }]);
-    sidecars.chain([Place { kind: Kind::Embedded, path: file.to_path_buf() }]).collect()
+    let is_link = file.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let real = is_link.then(|| file.canonicalize().ok()).flatten();
+    let names = || [Some(file), real.as_deref()].into_iter().flatten();
+    let kept = elsewhere.into_iter().flat_map(|elsewhere| names().map(move |file| (file, mirrored(elsewhere, file))));
+    let folders = kept.chain(names().map(|file| (file, folder_of(file))));
+    let name_of = |file: &Path| file.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let sidecars = folders.flat_map(|(file, folder)| {
+        let place = |kind, path| Place { kind, path, name: name_of(file) };
+        [place(Kind::Own, own_in(&folder, file)), place(Kind::Together, folder.join(OF_FOLDER))]
+    });
+    sidecars.chain([Place { kind: Kind::Embedded, path: file.to_path_buf(), name: name_of(file) }]).collect()
 }
 
 /// The sidecar that a build of `file` goes to.

@@ -117,6 +117,9 @@ impl IndexPlan {
         let identity = source::identity(&column);
         let fingerprint = source::fingerprint(file, dataset)?;
         let folder = places::sidecar(file.path(), request.together, file.session().index_folder());
+        if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(Error::unsupported(format!("an index in '{}': it is a symbolic link, which is not followed; give its folder as index_folder", folder.display())));
+        }
         let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is no text"))?;
         let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.together));
         let indexed = catalogs.entry(folder.clone()).or_insert_with(read).dataset(name, &object.path, &identity);

@@ -132,7 +132,7 @@ impl SegmentWriter {
     /// Begins the segment that will be at `path`, for blocks of `ndim` dimensions.
     pub fn create(path: &Path, ndim: usize) -> Result<Self> {
         let schema = schema(ndim)?;
-        let sequential = Sequential { output: Output::create(path)?, at: 0 };
+        let sequential = Sequential { output: Output::create_own(path)?, at: 0 };
         let writer = FileWriter::try_new(sequential, &schema).map_err(arrow)?;
         Ok(Self { writer })
     }

@@ -30,7 +30,7 @@ impl SharedSegments {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if file.is_none() {
             std::fs::create_dir_all(&self.folder).map_err(|error| Error::from(error).in_file(self.folder.display().to_string()))?;
-            *file = Some((Output::create(self.folder.join(&self.name))?, 0));
+            *file = Some((Output::create_own(self.folder.join(&self.name))?, 0));
         }
         let (output, end) = file.as_mut().ok_or_else(|| Error::internal("no file of segments"))?;
         let offset = end.next_multiple_of(ALIGNED);

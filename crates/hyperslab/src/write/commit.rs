@@ -124,6 +124,7 @@ impl WritePlan {
             subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
         }
         // What contradicts is found before anything is touched.
+        master.merge_plan(self)?;
         for fragment in by_task.values() {
             master.merge(fragment, &seen_from_master)?;
         }
@@ -187,7 +188,7 @@ impl WritePlan {
             _ => (None, None),
         };
         let record = Record::new(&self.id, previous, replaced, subfiles.to_vec()).encode()?;
-        let mut output = Output::create(self.folder().join(RECORD))?;
+        let mut output = Output::create_own(self.folder().join(RECORD))?;
         if !self.durable {
             output.without_sync();
         }

@@ -14,6 +14,9 @@ use crate::{Cancellation, File, ObjectId};
 
 /// Bytes of values that are read and written at a time where chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;
+/// Bytes of values of a dataset that gets another chunk shape when it goes on growing, and of a chunk that is too small then.
+const MAX_REGROWN_BYTES: u64 = 2 << 20;
+const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
 /// Copies into the dataset `path` of `out`.
 pub(super) struct Copy<'a> {
@@ -21,6 +24,8 @@ pub(super) struct Copy<'a> {
     pub path: &'a str,
     pub cancellation: &'a Cancellation,
     pub fused: &'a mut Fused,
+    /// Whether the dataset goes on growing.
+    pub grows: bool,
 }
 
 /// A dataset of another file, what is taken of it, and where that belongs.
@@ -46,17 +51,26 @@ impl Stored {
 }
 
 impl Copy<'_> {
-    /// All of a dataset of `file`.
-    pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset) -> Result<()> {
-        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+    /// All of a dataset of `file`, whose datatype may be `committed`.
+    pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
+        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
         if dataset.virtual_mappings.is_empty() {
             let never_written = dataset.stored_bytes == Some(0);
-            let definition = DatasetDefinition { chunk_shape: dataset.chunk_shape.clone(), filters: pipeline(dataset), ..definition };
+            let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));
+            let rechunked = chunk_shape != dataset.chunk_shape;
+            let definition = DatasetDefinition { chunk_shape, filters: pipeline(dataset), ..definition };
             self.out.create_dataset(self.path, definition)?;
             if never_written || matches!(dataset.dataspace, Dataspace::Null) {
                 return Ok(());
             }
-            return self.recode(file, id, dataset, &Region::all(dataset.dataspace.shape()), &Region::all(dataset.dataspace.shape()));
+            let all = Region::all(dataset.dataspace.shape());
+            if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
+                let whole = Part { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
+                if self.chunks(&whole, dataset.dataspace.shape())? {
+                    return Ok(());
+                }
+            }
+            return self.recode(file, id, dataset, &all, &all);
         }
         let mappings = &dataset.virtual_mappings;
         let mut first: Option<Stored> = None;
@@ -187,4 +201,11 @@ fn pipeline(dataset: &Dataset) -> Pipeline {
         parameters: filter.parameters.clone(),
     };
     Pipeline { filters: dataset.filters.iter().map(filter).collect() }
+}
+
+/// Whether a dataset that can grow has few values in small chunks.
+fn is_regrown(dataset: &Dataset, chunk: &[u64]) -> bool {
+    let grows = matches!(&dataset.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
+    let chunk_bytes = chunk.iter().fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent));
+    grows && chunk_bytes < MIN_GROWN_CHUNK_BYTES && dataset.value_bytes().is_some_and(|bytes| bytes <= MAX_REGROWN_BYTES)
 }

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use hyperslab_array::{Error, Result};
-use hyperslab_formats::{Content, LinkTarget};
+use hyperslab_array::Result;
+use hyperslab_formats::Content;
 use hyperslab_storage::Existing;
 
+use super::carried::{Carried, Source};
 use super::copying::Copy;
-use super::definition::AttributeValue;
 use super::state::{COMMIT_ATTRIBUTE, reading_session};
 use super::subfile::Subfile;
-use crate::{Cancellation, ObjectId};
+use crate::{Cancellation, File, ObjectId};
 
 /// What fusing did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,28 +28,41 @@ pub struct Fused {
 pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
     let session = reading_session()?;
     let file = session.open(master)?;
+    let mut fused = Fused::default();
+    let mut out = Subfile::create(target, existing, None, &session)?;
+    copy_objects(&file, &mut out, cancellation, &mut fused, false, progress)?;
+    fused.bytes = out.finish(existing)?;
+    Ok(fused)
+}
+
+/// Defines what `file` shows in `out`, with all values. If it `grows` on there, small datasets in small chunks get their
+/// chunk shape when they have more values.
+pub(super) fn copy_objects(file: &File, out: &mut Subfile, cancellation: &Cancellation, fused: &mut Fused, grows: bool, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    let source = Source::new(file);
     let total = file.tree().objects.iter().filter_map(|object| match &object.content {
         Content::Dataset(dataset) => dataset.value_bytes(),
         _ => None,
     });
     let total = total.fold(0u64, u64::saturating_add);
-    let mut out = Subfile::create(target, None, &session)?;
-    let mut fused = Fused::default();
     let mut done = 0u64;
+    let mut scales = Vec::new();
     for (number, object) in file.tree().objects.iter().enumerate() {
         let path = object.path.as_str();
         match &object.content {
             Content::Group(group) => {
-                if group.links.iter().any(|link| !matches!(link.target, LinkTarget::Hard(_))) {
-                    return Err(Error::unsupported("fusing a file with links that no task wrote").at_object(path));
-                }
                 out.create_group(path)?;
+                for (path, link) in source.links(path, group)? {
+                    out.create_link(&path, link)?;
+                }
             }
-            Content::Dataset(dataset) => {
-                let mut copy = Copy { out: &mut out, path, cancellation, fused: &mut fused };
-                copy.dataset(&file, ObjectId(number), dataset)?;
-            }
-            Content::Datatype(_) => return Err(Error::unsupported("fusing a file with a committed datatype").at_object(path)),
+            Content::Dataset(dataset) => match source.references(ObjectId(number)).map_err(|error| error.at_object(path))? {
+                Some(pointers) => out.create_pointers(path, pointers)?,
+                None => {
+                    let mut copy = Copy { out: &mut *out, path, cancellation, fused: &mut *fused, grows };
+                    copy.dataset(file, ObjectId(number), dataset, source.committed(&dataset.datatype))?;
+                }
+            },
+            Content::Datatype(datatype) => out.create_datatype(path, datatype.clone())?,
             Content::Unreadable(error) => return Err(error.clone().at_object(path)),
         }
         out.set_tracked(path, object.is_tracked())?;
@@ -57,14 +70,20 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
             return Err(error.clone().at_object(path));
         }
         for attribute in object.attributes.iter().filter(|attribute| number != 0 || attribute.name != COMMIT_ATTRIBUTE) {
-            let value = attribute.value.clone().map_err(|error| error.at_object(path))?;
-            out.set_attribute(path, &attribute.name, AttributeValue { dataspace: attribute.dataspace.clone(), value })?;
+            match source.attribute(attribute).map_err(|error| error.at_object(path))? {
+                Carried::Value(value) => out.set_attribute(path, &attribute.name, value)?,
+                Carried::References(pointers) => out.set_pointers(path, &attribute.name, pointers)?,
+                Carried::Scales(found) => scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale))),
+                Carried::Nothing => {}
+            }
         }
         if let Content::Dataset(dataset) = &object.content {
             done = done.saturating_add(dataset.value_bytes().unwrap_or(0));
             progress(done, total);
         }
     }
-    fused.bytes = out.finish(existing)?;
-    Ok(fused)
+    for (path, dimension, scale) in scales {
+        out.attach_scale(path, dimension, &scale)?;
+    }
+    Ok(())
 }

@@ -185,7 +185,7 @@ impl Gathered {
             ..DatasetDefinition::new(self.loose.definition.datatype.clone(), Dataspace::fixed(cluster.around.count.clone()))
         };
         let (cancellation, mut fused) = (Cancellation::new(), Fused::default());
-        let mut copy = Copy { out, path: &self.loose.path, cancellation: &cancellation, fused: &mut fused };
+        let mut copy = Copy { out, path: &self.loose.path, cancellation: &cancellation, fused: &mut fused, grows: false };
         copy.create(definition, &self.first, self.alike)?;
         for part in cluster.parts.iter().filter_map(|part| self.loose.parts.get(*part)) {
             let part = sources.part(&self.loose.path, part, &cluster.around.start)?;

@@ -105,7 +105,7 @@ pub(super) fn home_of(master: &Path, commit: &CommitName) -> Option<PathBuf> {
     containers.filter(|path| has(path)).min()
 }
 
-/// The folder that holds the subfiles of a master that was not renamed.
+/// The folder that holds the subfiles of a master that was not renamed; `path` is no symbolic link.
 pub(super) fn container_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".d");

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::{block_bytes_in, folder_of, is_parallel_file_system, unique_name};
+use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
 use super::definition::DatasetDefinition;
+use super::definitions::Definitions;
 use super::seal::{sealed, unsealed};
 use super::sharing::Sharing;
 use super::lineage::{container_of, home_of, is_id};
@@ -53,17 +54,25 @@ pub struct WritePlan {
     pub(super) begun: bool,
     /// Whether the file and the subfiles record the order of creation.
     pub(super) tracked: bool,
+    /// Objects that no task needs to define.
+    pub(super) definitions: Definitions,
+    /// What the program that made the plan says of it to its tasks.
+    note: String,
 }
 
 impl WritePlan {
-    /// A plan for the master file `path`, whose folder must exist.
+    /// A plan for the master file `path`, whose folder must exist; symbolic links are followed.
     pub fn new(path: &Path, mode: WriteMode, alignment: Option<u64>) -> Result<Self> {
         let shown = path.display().to_string();
+        let path = &real_path(path)?;
         let folder = std::fs::canonicalize(folder_of(path)).map_err(|error| Error::from(error).in_file(&shown))?;
         let name = path.file_name().ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
         let path = folder.join(name);
         let text = path.to_str().ok_or_else(|| Error::unsupported("a path that is no UTF-8").in_file(&shown))?.to_owned();
         let base = state_of(&path)?;
+        if mode != WriteMode::Create {
+            check_replaceable(&path)?;
+        }
         match (mode, &base) {
             (WriteMode::Create, State::Absent) | (WriteMode::Overwrite, _) => {}
             (WriteMode::Append, State::Committed { .. } | State::Absent) => {}
@@ -80,7 +89,7 @@ impl WritePlan {
             _ => None,
         };
         let container = renamed.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false })
+        Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default(), note: String::new() })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
@@ -115,6 +124,21 @@ impl WritePlan {
         self.sharing()?;
         let sharing = self.sharing.as_mut().ok_or_else(|| Error::internal("a plan that shares nothing"))?;
         sharing.add(&path, definition, regions).map_err(|error| error.at_object(format!("/{path}")))
+    }
+
+    /// What goes with the plan to its tasks, for programs to read.
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// Sets what [`WritePlan::note`] gives.
+    pub fn set_note(&mut self, note: String) {
+        self.note = note;
+    }
+
+    /// The objects that the plan has itself.
+    pub fn definitions(&mut self) -> &mut Definitions {
+        &mut self.definitions
     }
 
     /// Which part of a dataset of the plan a task writes.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
-use hyperslab_storage::{Output, SharedFile, block_bytes_in, folder_of};
+use hyperslab_storage::{Existing, Output, SharedFile, block_bytes_in, folder_of};
 
 /// A file under way and where its next bytes go.
 #[derive(Debug)]
@@ -61,9 +61,9 @@ impl Blocks {
         Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
     }
 
-    /// A file of the writer's own that will be called `target`.
-    pub fn own(target: &Path, alignment: Option<u64>) -> Result<Self> {
-        let output = Output::create(target)?;
+    /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
+    pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
+        let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
         Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0 })
     }

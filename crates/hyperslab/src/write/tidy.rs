@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::FolderLock;
+use hyperslab_storage::{FolderLock, real_path};
 
 use super::commit::remove_folder;
 use super::folder::{is_removed, write_of};
@@ -27,6 +27,7 @@ pub struct Tidied {
 /// belongs to no master stays unless `orphans` are to go. Fails if a file next to the container cannot be read and may be
 /// a master that uses what is to be removed.
 pub fn tidy(master: &Path, age: Duration, orphans: bool) -> Result<Tidied> {
+    let master = &real_path(master)?;
     let home = match state_of(master)? {
         State::Committed { commit } => home_of(master, &commit),
         _ => None,

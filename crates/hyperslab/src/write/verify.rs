@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hyperslab_array::{Axis, Dataspace, Datatype, Error, Result, Selection, StoredSelection};
 use hyperslab_formats::Content;
+use hyperslab_storage::real_path;
 
 use super::checksum;
 use super::commit::crowded;
@@ -44,6 +45,7 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let mut takes = takes(&master);
     found.remarks.extend(crowded(path, takes.len()));
     let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
+    let path = &real_path(path)?;
     let container = home_of(path, &last).unwrap_or_else(|| container_of(path));
     let folder_name = container.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     match records(&container, &last) {

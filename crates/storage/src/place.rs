@@ -1,0 +1,190 @@
+//! Where a finished file goes: the file that a path leads to, what it keeps of the file that it replaces, and how it gets
+//! its name.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::ErrorKind::{AlreadyExists, NotFound};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use hyperslab_array::{Error, Result};
+use rustix::fs::{Access, AtFlags, CWD, RenameFlags, XattrFlags};
+use rustix::io::Errno;
+
+/// Symbolic links that are followed for one path, as in the kernel.
+const MAX_LINKS: usize = 40;
+/// Access control lists, which are extended attributes of a file: POSIX and NFS version 4.
+const ACCESS_LISTS: [&str; 2] = ["system.posix_acl_access", "system.nfs4_acl"];
+const MAX_ACCESS_LIST_BYTES: usize = 64 << 10;
+
+/// The file that `path` leads to when its symbolic links are followed; it need not exist. `path` itself if it is no link.
+/// Links that the kernel does not follow for this process are an error.
+pub fn real_path(path: &Path) -> Result<PathBuf> {
+    let failed = |error: std::io::Error| Error::from(error).in_file(path.display().to_string());
+    let mut place = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        if !place.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Ok(place);
+        }
+        match place.metadata() {
+            Ok(_) => return place.canonicalize().map_err(failed),
+            Err(error) if error.kind() != NotFound => return Err(failed(error)),
+            // A dangling link: the file that it names is to be created.
+            Err(_) => place = crate::folder_of(&place).join(place.read_link().map_err(failed)?),
+        }
+    }
+    Err(failed(Errno::LOOP.into()))
+}
+
+/// Whether a file may take the place of what is at `target`: nothing, or a regular file that this process may write.
+pub fn check_replaceable(target: &Path) -> Result<()> {
+    Passed::of(target).map(drop)
+}
+
+/// What kind of thing a file is that is not regular; `None` of a regular file.
+pub(crate) fn other_kind(metadata: &Metadata) -> Option<&'static str> {
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_dir() => Some("a folder"),
+        () if kind.is_fifo() => Some("a named pipe"),
+        () if kind.is_socket() => Some("a socket"),
+        () if kind.is_char_device() || kind.is_block_device() => Some("a device"),
+        () => None,
+    }
+}
+
+/// What a file passes on to the one that replaces it: permissions, owner, group, and access control list.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    mode: u32,
+    owner: u32,
+    group: u32,
+    access_lists: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Passed {
+    /// Of the file at `target`, `None` if there is none or a symbolic link. What is not a regular file, or may not be written by this process,
+    /// is an error: it is not replaced.
+    pub fn of(target: &Path) -> Result<Option<Self>> {
+        let failed = |error: std::io::Error| Error::from(error).in_file(target.display().to_string());
+        let found = match target.symlink_metadata() {
+            Err(error) if error.kind() == NotFound => return Ok(None),
+            found => found.map_err(failed)?,
+        };
+        if let Some(kind) = other_kind(&found) {
+            return Err(Error::invalid_input(format!("this is {kind}, not a file")).in_file(target.display().to_string()));
+        }
+        if found.is_symlink() {
+            return Ok(None);
+        }
+        // Other errors say that it cannot be told.
+        if let Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) = rustix::fs::accessat(CWD, target, Access::WRITE_OK, AtFlags::EACCESS) {
+            return Err(Error::io(error.into(), "cannot replace").in_file(target.display().to_string()));
+        }
+        let access_lists = ACCESS_LISTS.into_iter().filter_map(|name| {
+            let mut list = vec![0; MAX_ACCESS_LIST_BYTES];
+            let length = rustix::fs::getxattr(target, name, &mut list).ok()?;
+            list.truncate(length);
+            Some((name, list))
+        });
+        Ok(Some(Self { mode: found.mode() & 0o777, owner: found.uid(), group: found.gid(), access_lists: access_lists.collect() }))
+    }
+
+    /// Gives them to `file`, as far as this process may. It never gets more permissions than the replaced file had.
+    pub fn give(&self, file: &File) -> std::io::Result<()> {
+        let before = file.metadata()?;
+        if before.gid() != self.group {
+            let _ = std::os::unix::fs::fchown(file, None, Some(self.group));
+        }
+        if before.uid() != self.owner {
+            let _ = std::os::unix::fs::fchown(file, Some(self.owner), None);
+        }
+        let mut is_complete = file.metadata()?.gid() == self.group;
+        for (name, list) in &self.access_lists {
+            is_complete &= rustix::fs::fsetxattr(file, *name, list, XattrFlags::empty()).is_ok();
+        }
+        if self.access_lists.is_empty() {
+            // One that the folder gives to new files.
+            let _ = rustix::fs::fremovexattr(file, ACCESS_LISTS[0]);
+        }
+        // The group's permissions are those of another group, or of the people in a list that could not be set.
+        let mode = if is_complete { self.mode } else { self.mode & !0o070 | (self.mode >> 3 & self.mode & 0o7) << 3 };
+        if file.metadata()?.mode() & 0o777 != mode {
+            // File systems without permissions of their own: the file was created with no more than its owner's.
+            let _ = file.set_permissions(std::fs::Permissions::from_mode(mode));
+        }
+        Ok(())
+    }
+}
+
+/// Renames `aside` to `target` if nothing has that name: `AlreadyExists` otherwise. Atomic where the file system can rename
+/// without replacing, or has hard links. Elsewhere an empty file reserves the name first, which readers may see for a
+/// moment.
+pub(crate) fn rename_new(aside: &Path, target: &Path) -> std::io::Result<()> {
+    match rustix::fs::renameat_with(CWD, aside, CWD, target, RenameFlags::NOREPLACE) {
+        // The file system, the kernel, or a sandbox does not have it.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => {}
+        renamed => return renamed.map_err(Into::into),
+    }
+    match std::fs::hard_link(aside, target) {
+        // A server's answer was lost, and the second call finds the link of the first.
+        Err(error) if error.kind() == AlreadyExists && !is_same_file(aside, target) => return Err(error),
+        Err(error) if error.kind() != AlreadyExists => {}
+        _ => {
+            let _ = std::fs::remove_file(aside);
+            return Ok(());
+        }
+    }
+    OpenOptions::new().write(true).create_new(true).open(target)?;
+    std::fs::rename(aside, target).inspect_err(|_| {
+        if target.symlink_metadata().is_ok_and(|found| found.len() == 0) {
+            let _ = std::fs::remove_file(target);
+        }
+    })
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let id = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
+    id(a).is_some_and(|first| id(b) == Some(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn links_are_followed_to_files_that_need_not_exist() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let place = |name: &str| folder.path().join(name);
+        std::fs::create_dir(place("far"))?;
+        for (link, target) in [("one", "far/x"), ("two", "one"), ("far/back", "../one"), ("round", "round")] {
+            std::os::unix::fs::symlink(target, place(link))?;
+        }
+        assert_eq!(real_path(&place("x"))?, place("x"));
+        assert_eq!(real_path(&place("two"))?, place("far/x"));
+        assert_eq!(real_path(&place("far/back"))?, place("far/../far/x"));
+        std::fs::write(place("far/x"), b"")?;
+        for link in ["one", "two", "far/back"] {
+            assert_eq!(real_path(&place(link))?, place("far/x").canonicalize()?);
+        }
+        assert!(real_path(&place("round")).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_gets_a_name_that_nothing_has() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let (aside, target, link) = (folder.path().join("a"), folder.path().join("b"), folder.path().join("c"));
+        std::fs::write(&aside, b"new")?;
+        rename_new(&aside, &target)?;
+        assert!(!aside.exists() && std::fs::read(&target)? == b"new");
+        std::fs::write(&aside, b"newer")?;
+        std::os::unix::fs::symlink("nothing", &link)?;
+        for taken in [&target, &link] {
+            assert!(rename_new(&aside, taken).is_err_and(|error| error.kind() == AlreadyExists));
+        }
+        assert!(aside.exists() && std::fs::read(&target)? == b"new");
+        Ok(())
+    }
+}

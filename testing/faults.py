@@ -1,0 +1,73 @@
+"""Faults for tests: system calls that are refused, and other users. They hold in a child process, which ends with them."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import pickle
+import platform
+import struct
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+#: Numbers of system calls.
+_NUMBERS = {
+    "x86_64": {"flock": 73, "fsync": 74, "fdatasync": 75, "linkat": 265, "renameat2": 316},
+    "aarch64": {"flock": 32, "linkat": 37, "fsync": 82, "fdatasync": 83, "renameat2": 276},
+}[platform.machine()]
+_PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
+_LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
+_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
+
+#: What file systems answer that have no locks, or no hard links and no renaming without replacing.
+NO_LOCKS = [{"flock": errno.ENOSYS}, {"flock": errno.ENOLCK}, {"flock": errno.EOPNOTSUPP}]
+NO_LINKS = {"linkat": errno.EPERM}
+NO_RENAME_NEW = {"renameat2": errno.EINVAL}
+
+
+def refuse(calls: dict[str, int]) -> None:
+    """From now on these system calls fail with these errors, in this thread and those that it starts. A seccomp filter: it
+    needs no rights and no tools, and cannot be taken back."""
+    program = struct.pack("HBBI", _LOAD, 0, 0, 0)
+    for name, error in calls.items():
+        program += struct.pack("HBBI", _JUMP_IF_EQUAL, 0, 1, _NUMBERS[name]) + struct.pack("HBBI", _RETURN, 0, 0, _ERRNO | error)
+    program += struct.pack("HBBI", _RETURN, 0, 0, _ALLOW)
+
+    class Program(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    code = ctypes.create_string_buffer(program, len(program))
+    given = Program(len(program) // 8, ctypes.addressof(code))
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(given), 0, 0):
+        raise OSError(ctypes.get_errno(), "cannot refuse system calls")
+
+
+def become(user: int, group: int | None = None, groups: tuple[int, ...] = ()) -> None:
+    """This process goes on as another user; only root can."""
+    os.setgroups(groups)
+    os.setgid(user if group is None else group)
+    os.setuid(user)
+
+
+def in_child(work: Callable[[], Any]) -> Any:
+    """Runs `work` in a forked process and gives what it returns; an error there fails here, with its trace."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            outcome = (True, work())
+        except BaseException:
+            outcome = (False, traceback.format_exc())
+        with os.fdopen(writer, "wb") as out:
+            pickle.dump(outcome, out)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    is_good, value = pickle.loads(said)
+    assert is_good, value
+    return value
