@@ -135,7 +135,7 @@ class NewDataset:
         """Sets the extent, of one `axis` or of all. Elements that fall outside are gone: if the dataset grows again, the fill
         value is in their place."""
         if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path)[3] is None:
-            raise InvalidTypeError(f"only datasets in chunks can be resized: create {self.name} with maxshape= or chunks=", "InvalidInput", None, self.name)
+            raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", "InvalidInput", None, self.name)
         shape = self.shape
         if axis is not None:
             if not 0 <= axis < len(shape):
