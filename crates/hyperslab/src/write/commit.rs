@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder};
+use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
 
 use rayon::prelude::*;
 
+use super::claim::{claim, release};
 use super::completion::{CLOSED, check, complete};
 use super::fragment::Fragment;
 use super::lineage::{CommitName, living, records};
@@ -53,6 +54,44 @@ impl WritePlan {
     }
 
     fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
+        let container = self.container();
+        self.folder_for_writing()?;
+        let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
+            ErrorKind::Conflict => Failure::Busy(error),
+            _ => Failure::Other(error),
+        })?;
+        match self.commit_locked(fragments) {
+            // Where locks do not reach, another process may have committed the same plan meanwhile.
+            Err(Failure::Other(error)) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
+                self.repeated(&state_of(self.path())?)?.ok_or(Failure::Other(error))
+            }
+            done => done,
+        }
+    }
+
+    /// What an earlier call has committed, on the disk; `None` if `now` is not that, nor has it followed.
+    fn repeated(&self, now: &State) -> Result<Option<Committed>> {
+        let State::Committed { commit } = now else { return Ok(None) };
+        let (container, folder) = (self.container(), self.folder());
+        let chain = match records(&container, commit) {
+            // A master that lost its records can still be taken the place of.
+            Err(_) if self.mode == WriteMode::Overwrite => return Ok(None),
+            chain => chain?,
+        };
+        let Some(mine) = chain.into_iter().find(|record| record.id == self.id) else { return Ok(None) };
+        if self.durable {
+            // That call may have been killed before it had waited for the disk.
+            for synced in [&folder.join(RECORD), &folder, &container, self.path()] {
+                sync_folder(synced)?;
+            }
+            sync_place(self.path())?;
+        }
+        release(&container, &self.base);
+        let left = self.tidy(&mine.subfiles);
+        Ok(Some(Committed { subfiles: mine.subfiles, repeated: true, left }))
+    }
+
+    fn commit_locked(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
         let mut by_task: BTreeMap<u64, &Fragment> = BTreeMap::new();
         for fragment in fragments {
             if fragment.write_id != self.id {
@@ -61,28 +100,12 @@ impl WritePlan {
             check(self.sharing.as_ref(), fragment)?;
             by_task.entry(fragment.task).or_insert(fragment);
         }
-        let (container, folder) = (self.container(), self.folder_for_writing()?);
-        let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
-            ErrorKind::Conflict => Failure::Busy(error),
-            _ => Failure::Other(error),
-        })?;
+        let (container, folder) = (self.container(), self.folder());
         let now = state_of(self.path())?;
-        let mut chain = Vec::new();
-        if let State::Committed { commit } = &now {
-            // A master that lost its records can still be taken the place of.
-            chain = match records(&container, commit) {
-                Err(_) if self.mode == WriteMode::Overwrite => Vec::new(),
-                found => found?,
-            };
+        if let Some(done) = self.repeated(&now)? {
+            return Ok(done);
         }
-        if let Some(mine) = chain.iter().find(|record| record.id == self.id) {
-            let subfiles = mine.subfiles.clone();
-            let left = self.tidy(&subfiles);
-            return Ok(Committed { subfiles, repeated: true, left });
-        }
-        if now != self.base {
-            return Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: somebody else has written it; plan again").into());
-        }
+        self.check_base(&now)?;
         let mut master = match self.mode {
             WriteMode::Append if now != State::Absent => Master::load(self.path())?,
             _ => Master::default(),
@@ -116,26 +139,54 @@ impl WritePlan {
             _ => (None, None),
         };
         let record = Record::new(&self.id, previous, replaced, subfiles.clone()).encode()?;
-        let mut output = Output::create_own(folder.join(RECORD))?;
-        if !self.durable {
-            output.without_sync();
-        }
-        output.write_at(0, &record)?;
-        output.publish(record.len() as u64, Existing::Replace)?;
-        if self.durable {
-            sync_folder(&container)?;
-            sync_folder(&folder_of(&container))?;
-        }
         let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
-        if let Err(error) = master.write(self.path(), self, existing) {
-            // What was not committed leaves no record, unless the error came after the rename.
-            if state_of(self.path()).is_ok_and(|state| state == now) {
+        let (mut is_recorded, mut is_claimed) = (false, false);
+        let written = master.write(self.path(), self, existing, |aside| {
+            claim(&container, &now, self.path(), aside)?;
+            is_claimed = true;
+            // Others that have claimed this state before have ended, or it is another one now.
+            self.check_base(&state_of(self.path())?)?;
+            is_recorded = true;
+            self.write_record(&record)
+        });
+        let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == now);
+        if is_claimed && !is_same {
+            release(&container, &now);
+        }
+        if let Err(error) = written {
+            // What was not committed leaves no record, unless the error came after the rename or another process has
+            // committed the same plan.
+            if is_recorded && is_same && error.kind() != ErrorKind::Conflict {
                 let _ = std::fs::remove_file(folder.join(RECORD));
             }
             return Err(error.into());
         }
         let left = self.tidy(&subfiles);
         Ok(Committed { subfiles, repeated: false, left })
+    }
+
+    /// `Conflict` unless the file is as it was when the plan was made.
+    fn check_base(&self, now: &State) -> Result<()> {
+        if *now == self.base {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: another process has written it; plan again"))
+    }
+
+    /// Writes the record of the commit, and waits until all of its folders are on the disk.
+    fn write_record(&self, record: &[u8]) -> Result<()> {
+        let (container, folder) = (self.container(), self.folder());
+        let mut output = Output::create_own(folder.join(RECORD))?;
+        if !self.durable {
+            output.without_sync();
+        }
+        output.write_at(0, record)?;
+        output.publish(record.len() as u64, Existing::Replace)?;
+        if self.durable {
+            sync_folder(&container)?;
+            sync_folder(&folder_of(&container))?;
+        }
+        Ok(())
     }
 
     /// Makes HDF5 files of what several tasks have written into one, side by side.

@@ -226,7 +226,7 @@ impl Master {
     }
 
     /// Writes the file, which names the plan as its last commit, and makes it visible; its length.
-    pub fn write(&self, path: &Path, plan: &WritePlan, existing: Existing) -> Result<u64> {
+    pub fn write(&self, path: &Path, plan: &WritePlan, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         let mut file = Subfile::create(path, existing, plan.alignment, &reading_session()?)?;
         if !plan.durable {
             file.without_sync();
@@ -244,7 +244,7 @@ impl Master {
             }
         }
         file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(plan.id()))?;
-        file.finish(existing)
+        file.finish_if(existing, decide)
     }
 }
 
