@@ -401,3 +401,19 @@ def test_netcdf4_reads_what_we_write(tmp_path: pathlib.Path) -> None:
     with netCDF4.Dataset(tmp_path / "plain.nc") as f:
         assert f["t"][:].tolist() == np.arange(12.0).reshape(3, 4).tolist() and f["t"].units == "K"
         assert f["group/n"][:].tolist() == list(range(5))
+
+
+def test_empty_text_before_other_text(tmp_path: pathlib.Path) -> None:
+    """The first values of a heap are empty: they take no room, and what follows does."""
+    with hs.create(tmp_path / "x.h5") as f:
+        d = f.create_dataset("text", (4,), dtype=str)
+        e = f.create_dataset("numbers", (2,), "i4")
+        d[0] = ""
+        d[1] = "one"
+        e[:] = [1, 2]
+        d[2:] = ["", "two"]
+        f.create_dataset("more", data=["", ""], dtype=str)
+        f.create_dataset("last", data=["three"], dtype=str)
+    with h5py.File(tmp_path / "x.h5") as f:
+        assert f["text"].asstr()[:].tolist() == ["", "one", "", "two"] and f["numbers"][:].tolist() == [1, 2]
+        assert f["more"].asstr()[:].tolist() == ["", ""] and f["last"].asstr()[:].tolist() == ["three"]

@@ -68,7 +68,7 @@ def test_what_was_never_written_is_netcdfs_fill_value(tmp_path: pathlib.Path) ->
             f.create_variable(f"rows_{type}", ["t", "x"], type, np.ones((2, 4), type))
             g.createVariable(f"rows_{type}", type, ("t", "x"))[:2] = 1
         for type in TYPES:
-            part = f._variables[f"part_{type}"][0]
+            part = f.variables[f"part_{type}"]
             part.resize((4, 4))
             part[3, 1:3] = 1
         f.create_variable("text", ["x"], str)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hyperslab::write::{Commit, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
+use hyperslab::write::{Commit, DatasetDefinition, Definitions, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
 use hyperslab::{Cancellation, Dataspace, Error, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::wait::{run, wait};
-use crate::writer::{PyFilter, Writer, definition};
+use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, link};
 
 /// How a container is to be written.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -21,6 +21,11 @@ pub(crate) struct WritePlan(Mutex<CorePlan>);
 const FAILED: &str = "an earlier change to the plan failed half-way";
 
 impl WritePlan {
+    fn define(&self, py: Python<'_>, work: impl FnOnce(&mut Definitions) -> hyperslab::Result<()>) -> PyResult<()> {
+        let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
+        work(plan.definitions()).map_err(|error| raise(py, &error))
+    }
+
     fn plan(&self, py: Python<'_>) -> PyResult<CorePlan> {
         Ok(self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.clone())
     }
@@ -91,6 +96,95 @@ impl WritePlan {
         let regions = regions.map(|regions| regions.into_iter().map(|(start, count)| Region { start, count }).collect());
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
         plan.create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
+    }
+
+    /// What the program that made the plan says of it to its tasks.
+    #[getter]
+    fn note(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.plan(py)?.note().to_owned())
+    }
+
+    fn set_note(&self, py: Python<'_>, note: String) -> PyResult<()> {
+        self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.set_note(note);
+        Ok(())
+    }
+
+    /// Defines a group of the plan.
+    fn define_group(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        self.define(py, |definitions| definitions.create_group(path))
+    }
+
+    /// Defines a dataset of the plan, which tasks take for writing. With `rows` each adds rows of its own; with `value`,
+    /// bytes and heap, these are all of its values.
+    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, rows=false, value=None, committed=None))]
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
+    fn define_dataset(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        datatype: &Bound<'_, PyDict>,
+        shape: Vec<u64>,
+        maxshape: Option<Vec<Option<u64>>>,
+        chunks: Option<Vec<u64>>,
+        filters: Vec<PyFilter>,
+        fill: Option<Vec<u8>>,
+        rows: bool,
+        value: Option<(Vec<u8>, Vec<Vec<u8>>)>,
+        committed: Option<String>,
+    ) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.define(py, |definitions| {
+            let value = value.map(|(bytes, heap)| attribute(Some(shape.clone()), datatype.clone(), bytes, heap)).transpose()?;
+            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill) };
+            definitions.create_dataset(path, definition, rows, value.as_ref().map(|value| &value.value))
+        })
+    }
+
+    /// Defines a link of the plan.
+    #[pyo3(signature = (path, target, file=None, hard=false))]
+    fn define_link(&self, py: Python<'_>, path: &str, target: String, file: Option<String>, hard: bool) -> PyResult<()> {
+        self.define(py, |definitions| definitions.create_link(path, link(target, file, hard)))
+    }
+
+    /// Commits a datatype of the plan.
+    fn define_datatype(&self, py: Python<'_>, path: &str, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.define(py, |definitions| definitions.create_datatype(path, &datatype))
+    }
+
+    /// Sets an attribute of an object of the plan.
+    #[expect(clippy::too_many_arguments, reason = "a value is shape, datatype, bytes and heap")]
+    fn set_attribute(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        name: &str,
+        shape: Option<Vec<u64>>,
+        datatype: &Bound<'_, PyDict>,
+        value: Vec<u8>,
+        heap: Vec<Vec<u8>>,
+    ) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.define(py, |definitions| definitions.set_attribute(path, name, &attribute(shape, datatype, value, heap)?))
+    }
+
+    /// Defines a dataset of references to the objects at these paths, or sets an attribute called `name`.
+    #[pyo3(signature = (path, name, shape, targets))]
+    fn set_references(&self, py: Python<'_>, path: &str, name: Option<&str>, shape: Vec<u64>, targets: Vec<Option<String>>) -> PyResult<()> {
+        self.define(py, |definitions| match name {
+            None => definitions.create_references(path, shape, &targets),
+            Some(name) => definitions.set_references(path, name, shape, &targets),
+        })
+    }
+
+    /// Whether the order of an object's attributes and members is recorded.
+    fn set_tracked(&self, py: Python<'_>, path: &str, tracked: bool) -> PyResult<()> {
+        self.define(py, |definitions| definitions.set_tracked(path, tracked))
+    }
+
+    /// Makes a dataset the scale of a dimension of another.
+    fn attach_scale(&self, py: Python<'_>, path: &str, dimension: u32, scale: &str) -> PyResult<()> {
+        self.define(py, |definitions| definitions.attach_scale(path, dimension, scale))
     }
 
     /// Start and count of what a task writes of a dataset of the plan.

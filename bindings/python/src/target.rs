@@ -1,7 +1,7 @@
 //! Target: what values are written into, a file of its own or a task of a parallel write.
 
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile, Task};
-use hyperslab::{Error, HeapReference, Result};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, Task};
+use hyperslab::{Datatype, Error, HeapReference, Result};
 
 /// What the end of a target gives.
 pub(crate) enum Ended {
@@ -19,11 +19,18 @@ pub(crate) trait Target: Send {
     fn create_group(&mut self, path: &str) -> Result<()>;
     /// Gives the chunk shape.
     fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>>;
-    fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()>;
-    /// A dataset of references, or an attribute where that has a name.
-    fn set_references(&mut self, path: &str, _name: Option<&str>, _shape: Vec<u64>, _targets: &[Option<String>]) -> Result<()> {
-        Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path))
+    fn create_link(&mut self, path: &str, link: Link) -> Result<()>;
+    fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()>;
+    /// Takes a dataset of the plan for writing.
+    fn open_dataset(&mut self, path: &str, _region: Option<Region>) -> Result<()> {
+        Err(Error::invalid_input("a dataset of a plan, in a file of its own").at_object(path))
     }
+    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    fn is_planned(&self, _path: &str) -> bool {
+        false
+    }
+    /// A dataset of references, or an attribute where that has a name.
+    fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()>;
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()>;
     fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()>;
     /// Whether the order of an object's attributes and members is recorded.
@@ -53,8 +60,12 @@ impl Target for Subfile {
         Ok(Subfile::definition(self, path)?.chunk_shape)
     }
 
-    fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
-        Subfile::create_link(self, path, file, target)
+    fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        Subfile::create_link(self, path, link)
+    }
+
+    fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        Subfile::create_datatype(self, path, datatype)
     }
 
     fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
@@ -104,16 +115,35 @@ impl Target for Task {
         Ok(chunk_shape)
     }
 
-    fn create_link(&mut self, path: &str, _: Option<&str>, _: &str) -> Result<()> {
-        Err(Error::unsupported("links in a parallel write").at_object(path))
+    fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        Task::create_link(self, path, link)
+    }
+
+    fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        Task::create_datatype(self, path, datatype)
+    }
+
+    fn open_dataset(&mut self, path: &str, region: Option<Region>) -> Result<()> {
+        Task::open_dataset(self, path, region)
+    }
+
+    fn is_planned(&self, path: &str) -> bool {
+        Task::is_planned(self, path)
+    }
+
+    fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        match name {
+            None => Task::create_references(self, path, shape, targets),
+            Some(name) => Task::set_references(self, path, name, shape, targets),
+        }
     }
 
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         Task::set_attribute(self, path, name, value)
     }
 
-    fn attach_scale(&mut self, path: &str, _: u32, _: &str) -> Result<()> {
-        Err(Error::unsupported("dimension scales in a parallel write").at_object(path))
+    fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        Task::attach_scale(self, path, dimension, scale)
     }
 
     fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {

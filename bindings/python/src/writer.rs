@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Region, Subfile, without_steps};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, without_steps};
 use hyperslab::{Cancellation, Dataspace, Elements, Error, HeapObjects, HeapReference, Result, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -69,7 +69,16 @@ pub(crate) fn definition(
     fill_value: Option<Vec<u8>>,
 ) -> DatasetDefinition {
     let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
-    DatasetDefinition { datatype, dataspace, chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value }
+    DatasetDefinition { datatype, committed: None, dataspace, chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value }
+}
+
+/// The link that Python says.
+pub(crate) fn link(target: String, file: Option<String>, hard: bool) -> Link {
+    match file {
+        Some(file) => Link::External { file, path: target },
+        None if hard => Link::Hard(target),
+        None => Link::Soft(target),
+    }
 }
 
 impl Writer {
@@ -91,13 +100,24 @@ fn locked<T>(shared: &Mutex<Option<Box<dyn Target>>>, work: impl FnOnce(&mut dyn
 #[pymethods]
 impl Writer {
     /// Begins the file that will be called `path`; whether it records the order of creation, whether its end waits for
-    /// the disk, and whether it may replace a file.
+    /// the disk, and whether it may replace a file. With `continued` it begins with all that the file of this path holds.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true))]
-    fn begin(py: Python<'_>, path: PathBuf, alignment: Option<u64>, threads: Option<usize>, track_order: bool, durable: bool, replace: bool) -> PyResult<Self> {
-        let begun = run(py, move || {
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false))]
+    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
+    fn begin(
+        py: Python<'_>,
+        path: PathBuf,
+        alignment: Option<u64>,
+        threads: Option<usize>,
+        track_order: bool,
+        durable: bool,
+        replace: bool,
+        continued: bool,
+    ) -> PyResult<Self> {
+        let work = move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
-            let mut file = Subfile::create(&path, if replace { Existing::Replace } else { Existing::Keep }, alignment, &session)?;
+            let existing = if replace { Existing::Replace } else { Existing::Keep };
+            let mut file = if continued { Subfile::continued(&path, alignment, &session)? } else { Subfile::create(&path, existing, alignment, &session)? };
             if track_order {
                 file.track_order();
             }
@@ -105,8 +125,9 @@ impl Writer {
                 file.without_sync();
             }
             Ok(file)
-        });
-        begun.map(Self::new)
+        };
+        let begun = if continued { wait(py, &Cancellation::new(), work)? } else { run(py, work)? };
+        Ok(Self::new(begun))
     }
 
     /// Defines a group and those above it.
@@ -115,8 +136,8 @@ impl Writer {
     }
 
     /// Defines a dataset and the groups above it; gives its chunk shape. In a task, `region` is start and count of
-    /// what it writes, and `rows` says that it adds rows of its own.
-    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false))]
+    /// what it writes, and `rows` says that it adds rows of its own. `committed` is the path of a committed datatype.
+    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false, committed=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn create_dataset(
         &self,
@@ -130,10 +151,11 @@ impl Writer {
         fill: Option<Vec<u8>>,
         region: Option<(Vec<u64>, Vec<u64>)>,
         rows: bool,
+        committed: Option<String>,
     ) -> PyResult<Option<Vec<u64>>> {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |target| {
-            let definition = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill);
+            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill) };
             let extent = match (region, rows) {
                 (None, false) => None,
                 (Some((start, count)), false) => Some(Extent::Region(Region { start, count })),
@@ -151,10 +173,28 @@ impl Writer {
         Ok((found.dataspace.shape().to_vec(), datatype, found.chunk_shape, region.map(|region| (region.start, region.count))))
     }
 
-    /// Defines a link to a path of this file, or of another.
-    #[pyo3(signature = (path, target, file=None))]
-    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>) -> PyResult<()> {
-        self.with(py, |writer| writer.create_link(&path, file.as_deref(), &target))
+    /// Defines a link to a path of this file, or of another; with `hard`, another name of the object there.
+    #[pyo3(signature = (path, target, file=None, hard=false))]
+    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>, hard: bool) -> PyResult<()> {
+        self.with(py, |writer| writer.create_link(&path, link(target, file, hard)))
+    }
+
+    /// Commits a datatype under this name.
+    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
+        let datatype = self::datatype(datatype)?;
+        self.with(py, |target| target.create_datatype(&path, datatype))
+    }
+
+    /// In a task, takes a dataset of the plan for writing: start and count of a region of it, or what the plan says.
+    #[pyo3(signature = (path, region=None))]
+    fn open_dataset(&self, py: Python<'_>, path: String, region: Option<(Vec<u64>, Vec<u64>)>) -> PyResult<()> {
+        let region = region.map(|(start, count)| Region { start, count });
+        self.with(py, |target| target.open_dataset(&path, region))
+    }
+
+    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    fn is_planned(&self, py: Python<'_>, path: String) -> PyResult<bool> {
+        self.with(py, |target| Ok(target.is_planned(&path)))
     }
 
     /// Sets an attribute.

@@ -97,6 +97,7 @@ proptest! {
         let shuffle = hyperslab_formats::filter::Filter { id: 2, name: None, optional: true, parameters: vec![4] };
         let filters = Pipeline { filters: if filtered { vec![shuffle] } else { Vec::new() } };
         let dataset = NewDataset {
+            committed: None,
             datatype: Datatype::integer(4, true, ByteOrder::Little),
             dataspace: Dataspace::Simple { shape: shape.clone(), max_shape },
             fill_value: None,

@@ -10,7 +10,9 @@ from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, ind
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
 from . import dtypes, spark
-from .netcdf_writing import NewNetcdf, create_netcdf, write_xarray
+from .netcdf_plan import NetcdfPlan, NetcdfTask
+from .netcdf_writing import NewNetcdf, create_netcdf
+from .netcdf_xarray import write_xarray
 from .parallel import Committed, Fused, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
 from .arrays import Array
 from .query import Histogram, Query, Step, query
@@ -18,10 +20,10 @@ from .sql import sql
 from .table import Split, Table
 from .unclosed import UnclosedWarning
 from .write_table import write_table
-from .writing import ExternalLink, NewDataset, NewFile, NewGroup, NewReference, SoftLink, create
+from .writing import ExternalLink, HardLink, NewDataset, NewFile, NewGroup, NewReference, SoftLink, create
 
 __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Counters", "Dataset", "Empty", "Error", "ExternalLink",
-           "File", "FileSet", "Fused", "Group", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NewDataset",
+           "File", "FileSet", "Fused", "Group", "HardLink", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NetcdfPlan", "NetcdfTask", "NewDataset",
            "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "ReadOnlyError", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
            "Tidied", "UnclosedWarning", "UnsupportedError", "Verification", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
            "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

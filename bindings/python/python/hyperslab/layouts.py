@@ -119,11 +119,11 @@ def has_fields(datatype: Datatype) -> bool:
     return datatype["class"] == "compound" and numpy_dtype(datatype).names is not None
 
 
-def _uses_heap(datatype: Datatype) -> bool:
+def uses_heap(datatype: Datatype) -> bool:
     kind = datatype["class"]
     if kind == "compound":
-        return any(_uses_heap(member) for _, _, member in datatype["members"])
-    return kind in ("variable string", "sequence") or (kind == "array" and _uses_heap(datatype["base"]))
+        return any(uses_heap(member) for _, _, member in datatype["members"])
+    return kind in ("variable string", "sequence") or (kind == "array" and uses_heap(datatype["base"]))
 
 
 def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
@@ -142,7 +142,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         if raw.dtype.itemsize != target.itemsize:
             raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes in a dataset of {target.itemsize}-byte elements", "InvalidInput")
         return contiguous(raw).view(target)
-    if not _uses_heap(datatype):
+    if not uses_heap(datatype):
         given = np.asarray(values)
         if given.dtype.kind == "U" and target.kind == "S":
             given = np.char.encode(given, "utf-8" if datatype["utf8"] else "ascii")
@@ -165,7 +165,7 @@ def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
     """Masked values as they will lie in the file, with `fill` for those that are masked. What lies under the mask need
     not be a value of the datatype."""
     mask = np.ma.getmaskarray(values)
-    if mask.dtype.names is not None or _uses_heap(datatype) or has_fields(datatype):
+    if mask.dtype.names is not None or uses_heap(datatype) or has_fields(datatype):
         raise UnsupportedError("masked values of a compound or of variable length: fill them first (`values.filled(...)`)", "Unsupported")
     given = np.ma.getdata(values)
     out = np.array(stored(np.where(mask, np.zeros((), given.dtype), given), datatype, []))
@@ -177,7 +177,7 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
     """Compound values as they will lie in the file, matched by the names of their fields, and the parts of an element that
     they have. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
     the values of a single one may be plain."""
-    if not names and isinstance(values, np.ndarray) and values.dtype == numpy_dtype(datatype) and not _uses_heap(datatype):
+    if not names and isinstance(values, np.ndarray) and values.dtype == numpy_dtype(datatype) and not uses_heap(datatype):
         return contiguous(values), None
     members = {name: (int(offset), member) for name, offset, member in datatype["members"]}
     compounds.check_names(names, list(members), complete=False)
@@ -256,6 +256,12 @@ def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """As `numpy.ascontiguousarray`, which makes a dimension for a scalar."""
     same: np.ndarray[Any, Any] = np.ascontiguousarray(values).reshape(values.shape)
     return same
+
+
+def checked(values: Any, target: np.dtype[Any]) -> Any:
+    """Numbers as `target` has them, if it can hold them; other values as they are."""
+    given = np.asarray(values)
+    return _checked_cast(given, target) if given.dtype.kind in "iufb" and target.kind in "iuf" else given
 
 
 def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -8,34 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, layouts
+from . import _native, layouts, netcdf_times, netcdf_types
 from .errors import InvalidInputError, UnsupportedError
-from .writing import NewAttributes, NewDataset, NewFile, NewGroup, unknown_mode
+from .netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
+from .writing import NewAttributes, NewDataset, NewFile, NewGroup, extents, fill_of, filters_of, unknown_mode
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
+#: What the library puts before a variable that has a dimension's name but is not its coordinates.
+_NO_COORDINATE = "_nc4_non_coord_"
 _RESERVED = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")
-#: What netCDF has where nothing was written, by numpy's name of the type.
-_DEFAULT_FILLS: dict[str, Any] = {
-    "i1": -127, "u1": 255, "i2": -32767, "u2": 65535, "i4": -2147483647, "u4": 4294967295,
-    "i8": -9223372036854775806, "u8": 18446744073709551614, "f4": 9.9692099683868690e+36, "f8": 9.9692099683868690e+36,
-}
-#: A character: netCDF's library reads no other padding of one byte.
-_CHARACTER = np.dtype("S1", metadata={"padding": "NullTerminated"})
-
-
-def _stored_type(given: Any, what: str) -> Any:
-    """The dtype of a netCDF type: `str` is text of any length, `S1` a character."""
-    if given is str:
-        return str
-    dtype = np.dtype(given)
-    if dtype.kind in "SU":
-        return _CHARACTER if dtype.str[1:] == "S1" else str
-    if dtype.kind == "O":
-        return given if dtype.metadata else str
-    if dtype.names is None and dtype.subdtype is None and dtype.metadata is None and dtype.str[1:] in _DEFAULT_FILLS:
-        return dtype
-    raise UnsupportedError(f"numpy's {dtype} in netCDF-4 ({what}): give integers, floats of 4 or 8 bytes, S1 for characters, or text", "Unsupported")
+_INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
 
 
 class NetcdfAttributes(NewAttributes):
@@ -44,6 +27,7 @@ class NetcdfAttributes(NewAttributes):
 
     def create(self, name: str, value: Any, dtype: Any = None) -> None:
         """Sets an attribute. With `dtype=str`, text becomes NC_STRING also if it is ASCII."""
+        name = checked_name(name, "attribute")
         what = f"attribute {name!r}"
         if name in _RESERVED or name == "_FillValue":
             raise InvalidInputError(f"{what} is netCDF's own" + (": give fill_value=" if name == "_FillValue" else ""), "InvalidInput")
@@ -53,26 +37,109 @@ class NetcdfAttributes(NewAttributes):
         if isinstance(value, (str, bytes)) and dtype is not str:
             text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
             if isinstance(value, bytes) or text.isascii():
-                self._writer.set_attribute(self._path, name, *_fixed_text(text, what))
+                self._writer.set_attribute(self._path, name, *fixed_text(text, what))
                 return
         given = np.asarray(value, dtype=None if dtype is str else dtype)
         if given.dtype.kind == "S":
             given = np.char.decode(given, "utf-8")
         if given.ndim > 1:
             raise UnsupportedError(f"{what} of shape {given.shape}: netCDF has attributes of one dimension", "Unsupported")
-        kind = str if given.dtype.kind == "O" else _stored_type(given.dtype, what)
+        kind = str if given.dtype.kind == "O" else stored_type(given.dtype, what)
         super().create(name, given.reshape(-1) if kind is not str else given.astype(object).reshape(-1), dtype=kind)
 
 
+class NetcdfDimension:
+    """A dimension: its `name`, and its `size`, which is `None` without limit."""
+
+    def __init__(self, path: str, size: int | None, number: int) -> None:
+        self.path, self.size, self.number = path, size, number
+
+    @property
+    def name(self) -> str:
+        """The name in its group."""
+        return self.path.rpartition("/")[2]
+
+    def isunlimited(self) -> bool:
+        """Whether it has no limit."""
+        return self.size is None
+
+    def __repr__(self) -> str:
+        return f"<dimension {self.path}: {'unlimited' if self.size is None else self.size}>"
+
+
+class Contents:
+    """What a netCDF file defines, by path without the first slash."""
+
+    def __init__(self) -> None:
+        self.dimensions: dict[str, NetcdfDimension] = {}
+        self.variables: dict[str, NetcdfVariable] = {}
+        self.types: dict[str, NetcdfType] = {}
+
+    def dimension(self, group: str, name: str) -> NetcdfDimension:
+        """The dimension that a variable of `group` calls so: the nearest, from its group upwards."""
+        above = group
+        while True:
+            path = f"{above}/{name}".strip("/")
+            if path in self.dimensions:
+                return self.dimensions[path]
+            if not above:
+                raise InvalidInputError(f"there is no dimension {name}: create it first", "InvalidInput")
+            above = above.rpartition("/")[0]
+
+
 class NetcdfVariable(NewDataset):
-    """A variable that is being written. Masked values become its fill value."""
+    """A variable that is being written. Masked values become its fill value, dates counts."""
 
     _attributes = NetcdfAttributes
+    #: Names of its dimensions.
+    dims: tuple[str, ...] = ()
+    #: The dimensions, with those of groups above.
+    found: tuple[NetcdfDimension, ...] = ()
+    #: How dates are stored.
+    times: netcdf_times.TimeEncoding | None = None
+    #: The type that the file defines.
+    type: NetcdfType | None = None
+    #: Whether readers know the fill value: by its attribute, or because it is netCDF's default.
+    _fill_is_known = True
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Names of its dimensions."""
+        return self.dims
+
+    def setncattr(self, name: str, value: Any) -> None:
+        """Sets an attribute, as in netCDF4-python."""
+        self.attrs[name] = value
+
+    def setncatts(self, values: Mapping[str, Any]) -> None:
+        """Sets attributes, as in netCDF4-python."""
+        self.attrs.update(values)
+
+    def append(self, values: Any) -> None:
+        """Adds rows along the first dimension."""
+        super().append(self._encoded(values))
 
     def __setitem__(self, key: Any, values: Any) -> None:
+        values = self._encoded(values)
         if self._fill is None:
             _refuse_masked(values, f"variable {self.name!r}")
-        super().__setitem__(key, values)
+        super().__setitem__(key, values if self.type is None else self.type.checked(values, f"variable {self.name!r}"))
+
+    def _encoded(self, values: Any) -> Any:
+        if not netcdf_times.is_time(values):
+            return values
+        if self.times is None:
+            raise UnsupportedError(f"dates or durations in variable {self.name!r}, which has none: create it with dtype=\"datetime64[s]\", or with units=", "Unsupported")
+        counts, missing = self.times.counts(values, f"variable {self.name!r}")
+        if missing:
+            self.show_fill()
+        return counts
+
+    def show_fill(self) -> None:
+        """Sets `_FillValue`, so that readers know what is missing."""
+        if not self._fill_is_known:
+            NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], layouts.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
+            self._fill_is_known = True
 
 
 def _refuse_masked(values: Any, what: str) -> None:
@@ -81,131 +148,323 @@ def _refuse_masked(values: Any, what: str) -> None:
 
 
 class NetcdfGroup(NewGroup):
-    """A group of a netCDF file that is being written."""
+    """A group of a netCDF file that is being written. It sees the dimensions and types of the groups above it."""
 
     _attributes = NetcdfAttributes
     _dataset = NetcdfVariable
-
-
-class NewNetcdf(NewFile):
-    """A netCDF-4 file that is being written: dimensions first, then variables over them."""
-
-    _attributes = NetcdfAttributes
-    _dataset = NetcdfVariable
-
-    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, durable: bool = True) -> None:
-        # The netCDF library writes only to files whose objects have an order.
-        super().__init__(path, replace, alignment, threads, track_order=True, durable=durable)
-        #: Size of each dimension by its path; `None` is without limit.
-        self.dimensions: dict[str, int | None] = {}
-        self._variables: dict[str, tuple[NewDataset, tuple[str, ...]]] = {}
-        self._writer.set_attribute("/", "_NCProperties", *_fixed_text(f"version=2,hyperslab={_native.__version__}"))
+    _contents: Contents
 
     def _member_type(self) -> type[NewGroup]:
         return NetcdfGroup
 
-    def __enter__(self) -> NewNetcdf:
-        return self
+    def _new_group(self, path: str) -> NewGroup:
+        made = super()._new_group(path)
+        assert isinstance(made, NetcdfGroup)
+        made._contents = self._contents
+        return made
 
-    def create_dimension(self, name: str, size: int | None) -> None:
+    def _place(self, path: str, what: str) -> str:
+        """The path from the root of what this group calls so."""
+        return f"{'' if path.startswith('/') else self._path}/{checked_path(path, what)}".strip("/")
+
+    def _here(self, all: Mapping[str, Any]) -> dict[str, Any]:
+        own = self._path.strip("/")
+        return {path.rpartition("/")[2]: value for path, value in all.items() if path.rpartition("/")[0] == own}
+
+    @property
+    def dimensions(self) -> dict[str, NetcdfDimension]:
+        """The dimensions of this group by name."""
+        return self._here(self._contents.dimensions)
+
+    @property
+    def variables(self) -> dict[str, NetcdfVariable]:
+        """The variables of this group by name."""
+        return self._here(self._contents.variables)
+
+    @property
+    def groups(self) -> dict[str, NetcdfGroup]:
+        """The groups in this group by name."""
+        return {name: self[name] for name in self.keys() if isinstance(self[name], NetcdfGroup)}
+
+    def create_group(self, name: str, track_order: bool | None = None) -> NewGroup:
+        """A group, and those above it."""
+        return super().create_group("/" + self._place(name, "group"), track_order)
+
+    def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
         """A dimension, of a group where the name has slashes; `None` is without limit."""
-        path = name.strip("/")
-        if path in self.dimensions:
+        path = self._place(name, "dimension")
+        if path in self._contents.dimensions:
             raise InvalidInputError(f"there is a dimension {path} already", "InvalidInput")
-        if size is not None and size < 0:
-            raise InvalidInputError(f"a dimension of {size}", "InvalidInput")
-        self.dimensions[path] = size
+        if path in self._contents.variables:
+            raise InvalidInputError(f"there is a variable {path} already: create a dimension before the variable of its name", "InvalidInput")
+        if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0):
+            raise InvalidInputError(f"dimension {path} of size {size!r}: give a whole number, 0 or more, or None without a limit", "InvalidInput")
+        if "/" in path:
+            super().create_group("/" + path.rpartition("/")[0])
+        made = self._contents.dimensions[path] = NetcdfDimension(path, None if size is None else int(size), self._number(path))
+        return made
 
-    def _dimension(self, group: str, name: str) -> str:
-        """The path of the dimension that a variable of `group` calls so: the nearest, from its group upwards."""
-        while True:
-            path = f"{group}/{name}".strip("/")
-            if path in self.dimensions:
-                return path
-            if not group:
-                raise InvalidInputError(f"there is no dimension {name}: create it first", "InvalidInput")
-            group = group.rpartition("/")[0]
+    def _number(self, path: str) -> int:
+        """The number of a new dimension."""
+        return len(self._contents.dimensions)
+
+    def _define(self, made: NetcdfType) -> NetcdfType:
+        if made.path in self._contents.types:
+            raise InvalidInputError(f"there is a type {made.path} already", "InvalidInput")
+        self._writer.create_datatype("/" + made.path, made.datatype)
+        self._contents.types[made.path] = made
+        return made
+
+    def create_compound_type(self, name: str, dtype: Any) -> NetcdfType:
+        """A type of named fields: a structured dtype of numbers, `S` text of a length, and arrays of these."""
+        return self._define(netcdf_types.compound(self._place(name, "type"), dtype, self._contents.types))
+
+    def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
+        """A type of named whole numbers: `f.create_enum_type("cloud", "u1", {"clear": 0, "cloudy": 1})`."""
+        return self._define(netcdf_types.enumeration(self._place(name, "type"), dtype, members))
+
+    def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType:
+        """A type of one-dimensional arrays of any length."""
+        return self._define(netcdf_types.variable_length(self._place(name, "type"), dtype, self._contents.types))
+
+    def create_opaque_type(self, name: str, size: int) -> NetcdfType:
+        """A type of `size` bytes without meaning (`ncdump` reads it, netCDF4-python does not)."""
+        return self._define(netcdf_types.opaque(self._place(name, "type"), size))
 
     def create_variable(self, name: str, dims: Sequence[str] = (), dtype: Any = None, data: Any = None, *, fill_value: Any = None,
-                        attrs: Mapping[str, Any] | None = None, **options: Any) -> NewDataset:
+                        attrs: Mapping[str, Any] | None = None, units: str | None = None, calendar: str | None = None, **options: Any) -> NetcdfVariable:
         """A variable over dimensions that are there. Along those without limit it has as many rows as `data`, and
         grows. `fill_value` becomes `_FillValue`: masked values are stored as that, else as the attribute `missing_value`, else
-        as netCDF's default, which is also what was never written. The other options are those of `create_dataset`."""
-        path = name.strip("/")
-        group, _, own = path.rpartition("/")
-        found = tuple(self._dimension(group, dim) for dim in dims)
-        if len(set(found)) != len(found) and path in found:
+        as netCDF's default, which is also what was never written; with `fill_value=False` that is 0.
+
+        `dtype` is a type of numbers, `str`, `S1` for characters, or a type that the file defines. Booleans are stored as
+        xarray does it, as `i1` with the attribute `dtype`. Dates and durations (of numpy, Python, cftime) become counts of
+        whole numbers, `i8`, with CF's `units` and `calendar`; the units are chosen so that nothing is lost, or given.
+        The other options are those of `create_dataset`."""
+        path = self._place(name, "variable")
+        if path in self._contents.variables:
+            raise InvalidInputError(f"there is a variable {path} already", "InvalidInput")
+        group = path.rpartition("/")[0]
+        dims = (dims,) if isinstance(dims, str) else tuple(dims)
+        found = tuple(self._contents.dimension(group, checked_name(dim, "dimension")) for dim in dims)
+        if path in (dim.path for dim in found) and len({dim.path for dim in found}) != len(found):
             raise InvalidInputError(f"coordinate variable {name} with a dimension twice", "InvalidInput")
-        data = None if data is None else np.asanyarray(data)
-        given = _stored_type(("f8" if data is None else data.dtype) if dtype is None else dtype, f"variable {name!r}")
-        if data is not None and given is str:
-            data = data.astype(str).astype(object) if data.dtype.kind in "SU" else data
-        code = "" if given is str else np.dtype(given).str[1:]
-        fill = missing = fill_value
+        shown = {**(attrs or {})}
+        sizes = [dim.size for dim in found]
+        times, later, has_missing = None, None, False
+        is_time = netcdf_times.is_time(data) if data is not None else not (dtype is None or isinstance(dtype, NetcdfType)) and dtype is not str and np.dtype(dtype).kind in "mM"
+        if is_time:
+            if np.ndim(fill_value) == 0 and isinstance(fill_value, (np.datetime64, np.timedelta64)) and np.isnat(fill_value):
+                fill_value = DEFAULT_FILLS["i8"]
+            kind = "i8" if dtype is None or np.dtype(dtype).kind in "mM" else np.dtype(dtype).str[1:]
+            units, calendar = shown.pop("units", units), shown.pop("calendar", calendar)
+            times = netcdf_times.chosen(data, dtype, units, calendar, None in sizes, DEFAULT_FILLS.get(kind) if fill_value is None or fill_value is False else fill_value)
+            shown = {**times.attributes, **shown}
+            if data is not None:
+                data, has_missing = times.counts(data, f"variable {name!r}")
+            dtype = times.dtype
+        else:
+            shown.update({key: value for key, value in (("units", units), ("calendar", calendar)) if value is not None})
+            later = netcdf_times.of_units(shown.get("units"), shown.get("calendar"))
+        if data is not None and times is None:
+            if isinstance(dtype, NetcdfType):
+                data = _sequences(data, len(dims)) if dtype.dtype.kind == "O" else dtype.checked(data, f"variable {name!r}")
+            data = np.asanyarray(data)
+        own_type = dtype if isinstance(dtype, NetcdfType) else None
+        if own_type is not None and self._contents.types.get(own_type.path) is not own_type:
+            raise InvalidInputError(f"variable {name!r} of type {own_type.path!r}, which is another file's", "InvalidInput")
+        given = ("f8" if data is None else np.asarray(data).dtype) if dtype is None else dtype
+        if own_type is None and given is not str and np.dtype(given).kind == "b":
+            given, shown = "i1", {**shown, "dtype": "bool"}
+            data = None if data is None else data.astype("i1")
+        if own_type is None:
+            given = stored_type(given, f"variable {name!r}")
+            if data is not None and given is str:
+                data = data.astype(str).astype(object) if data.dtype.kind in "SU" else data
+        code = "" if given is str or own_type is not None else np.dtype(given).str[1:]
+        fill = missing = None if fill_value is False else fill_value
         if fill_value is None:
             # Readers take the default for missing, but not of bytes.
-            fill = _DEFAULT_FILLS.get(code)
-            missing = (attrs or {}).get("missing_value", fill if code not in ("i1", "u1") else None)
-            missing = missing if np.size(missing) == 1 else None
-        sizes = [self.dimensions[dim] for dim in found]
-        shape = tuple((0 if data is None else np.shape(data)[axis]) if size is None else size for axis, size in enumerate(sizes))
-        if data is not None and np.shape(data) != shape:
-            raise InvalidInputError(f"data of shape {np.shape(data)} for variable {name} of shape {shape}", "InvalidInput")
-        if None in sizes:
-            options["maxshape"] = tuple(sizes)
-        if missing is None:
+            fill = DEFAULT_FILLS.get(code)
+            missing = shown.get("missing_value", fill if code not in ("i1", "u1") else None)
+            missing = missing if missing is not None and np.size(missing) == 1 else None
+        if own_type is None and data is None and fill_value is None and times is not None:
+            missing = fill
+        length = (None,) * len(sizes) if data is None else tuple(np.shape(data))
+        if len(length) != len(sizes):
+            raise InvalidInputError(f"data of shape {length} for variable {name} over {len(sizes)} dimensions", "InvalidInput")
+        shape = tuple((extent or 0) if size is None else size for size, extent in zip(sizes, length))
+        if data is not None and length != shape:
+            raise InvalidInputError(f"data of shape {length} for variable {name} of shape {shape}", "InvalidInput")
+        if missing is None and times is None:
             _refuse_masked(data, f"variable {name!r}")
-        made = self.create_dataset(path, shape, given, None, fillvalue=fill, **options)
-        made._fill = missing
-        self._variables[path] = made, found
+        own = self._contents.dimensions.get(path)
+        stored = path if own is None or found[:1] == (own,) else f"{group}/{_NO_COORDINATE}{path.rpartition('/')[2]}".strip("/")
+        made = self._new_variable(stored, shape, tuple(sizes), given if own_type is None else own_type, fill, options, data, missing)
+        made._fill, made.dims, made.found, made.times, made.type = (missing if times is None else times.fill), tuple(dims), found, times, own_type
+        made._fill_is_known = times is None or fill_value not in (None, False)
+        if later is not None and code in ("i4", "i8", "f4", "f8"):
+            # Dates may be written later.
+            made.times = netcdf_times.TimeEncoding(*later, np.dtype(given), fill if missing is None else missing)
+            made._fill_is_known = fill_value not in (None, False)
+        self._contents.variables[path] = made
         if data is not None:
-            made[()] = data
-        if fill_value is not None:
-            checked = fill_value if given is str or code == "S1" else layouts.stored([fill_value], layouts.of_dtype(given), [])
-            NetcdfAttributes(self._writer, path)._put("_FillValue", checked, None, "attribute '_FillValue'")
-        for key, value in (attrs or {}).items():
+            self._fill_variable(made, data)
+        if fill_value is not None and fill_value is not False:
+            self._set_fill(made, fill_value, code)
+        elif has_missing:
+            made.show_fill()
+        for key, value in shown.items():
             made.attrs[key] = value
         return made
+
+    def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
+                      data: Any, missing: Any) -> NetcdfVariable:
+        """Defines the dataset of a variable, whose `data` will be written."""
+        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (layouts.of_dtype(given), None)
+        chunks, filters = storage_of(options, sizes)
+        maxshape = list(sizes) if None in sizes else None
+        chosen = self._writer.create_dataset("/" + path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), committed=committed)
+        made = self._dataset(self._writer, "/" + path, shape, datatype, None if chosen is None else tuple(chosen))
+        self._register(made)
+        assert isinstance(made, NetcdfVariable)
+        return made
+
+    def _fill_variable(self, made: NetcdfVariable, data: Any) -> None:
+        made[()] = data
+
+    def _set_fill(self, made: NetcdfVariable, fill_value: Any, code: str) -> None:
+        attributes = NetcdfAttributes(self._writer, made._path)
+        if made.type is not None:
+            heap: list[bytes] = []
+            value = layouts.stored(made.type.checked(fill_value, "fill_value"), made._datatype, heap)
+            self._writer.set_attribute(made._path, "_FillValue", [1], made._datatype, value.tobytes(), heap)
+            return
+        checked = fill_value if code in ("", "S1") else layouts.stored([fill_value], made._datatype, [])
+        attributes._put("_FillValue", checked, None, "attribute '_FillValue'")
+
+    # The names of netCDF4-python.
+
+    def createDimension(self, dimname: str, size: int | None = None) -> NetcdfDimension:
+        """`create_dimension` by netCDF4-python's name; there, 0 is without limit, too."""
+        return self.create_dimension(dimname, size or None)
+
+    def createGroup(self, groupname: str) -> NewGroup:
+        """`create_group` by netCDF4-python's name."""
+        return self.create_group(groupname)
+
+    def createVariable(self, varname: str, datatype: Any, dimensions: Any = (), compression: Any = None, zlib: bool = False, complevel: int = 4, shuffle: bool = True,
+                       fletcher32: bool = False, contiguous: bool = False, chunksizes: Any = None, endian: str = "native", fill_value: Any = None,
+                       **unsupported: Any) -> NetcdfVariable:
+        """`create_variable` with netCDF4-python's names and defaults. Lossy options and szip, bzip2, blosc are refused."""
+        for option, value in unsupported.items():
+            if value is not None and option not in ("chunk_cache", "szip_coding", "szip_pixels_per_block", "blosc_shuffle", "quantize_mode"):
+                raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out", "Unsupported")
+        if endian != "native" and not isinstance(datatype, NetcdfType) and datatype is not str:
+            datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
+        compression = "gzip" if zlib or compression == "zlib" else compression
+        dims = (dimensions,) if isinstance(dimensions, (str, NetcdfDimension)) else dimensions
+        packed = {} if compression is None or not len(dims) else {"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle}
+        return self.create_variable(varname, [dim.name if isinstance(dim, NetcdfDimension) else dim for dim in dims], datatype, fill_value=fill_value,
+                                    chunks=None if contiguous else chunksizes, fletcher32=fletcher32, **packed)
+
+    def createCompoundType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+        """`create_compound_type` by netCDF4-python's name."""
+        return self.create_compound_type(datatype_name, datatype)
+
+    def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
+        """`create_enum_type` by netCDF4-python's name."""
+        return self.create_enum_type(datatype_name, datatype, enum_dict)
+
+    def createVLType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+        """`create_vlen_type` by netCDF4-python's name."""
+        return self.create_vlen_type(datatype_name, datatype)
+
+    def setncattr(self, name: str, value: Any) -> None:
+        """Sets an attribute, as in netCDF4-python."""
+        self.attrs[name] = value
+
+    def setncatts(self, values: Mapping[str, Any]) -> None:
+        """Sets attributes, as in netCDF4-python."""
+        self.attrs.update(values)
+
+    def _join(self) -> None:
+        """Joins all variables of the file and their dimensions."""
+        for dimension in self._contents.dimensions.values():
+            self._scale(dimension)
+        for path, variable in self._contents.variables.items():
+            # A coordinate variable of one dimension is that dimension's scale itself.
+            if self._contents.dimensions.get(path) not in variable.found[:1] or not variable.found:
+                for axis, dim in enumerate(variable.found):
+                    self._writer.attach_scale(variable._path, axis, "/" + dim.path)
+            elif len(variable.found) > 1:
+                numbers = np.array([dim.number for dim in variable.found], "<i4")
+                self._writer.set_attribute(variable._path, "_Netcdf4Coordinates", [len(numbers)], _INT, numbers.tobytes(), [])
+
+    def _scale(self, dimension: NetcdfDimension) -> None:
+        variables, path = self._contents.variables, "/" + dimension.path
+        variable = variables.get(dimension.path)
+        label = dimension.name
+        if variable is None or variable.found[:1] != (dimension,):
+            # As many as the longest variable has, which the library keeps in a dataset without values.
+            lengths = [made.shape[axis] for made in variables.values() for axis, dim in enumerate(made.found) if dim is dimension]
+            extent = max(lengths, default=0) if dimension.size is None else dimension.size
+            maxshape = [None] if dimension.size is None else None
+            self._writer.create_dataset(path, layouts.of_dtype(">f4"), [extent], maxshape, None, [], None)
+            label = _NO_VARIABLE.format(extent)
+        self._writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
+        self._writer.set_attribute(path, "NAME", *fixed_text(label))
+        self._writer.set_attribute(path, "_Netcdf4Dimid", [], _INT, np.array(dimension.number, "<i4").tobytes(), [])
+
+
+def _sequences(data: Any, ndim: int) -> Any:
+    """Arrays of any length as elements of an array of `ndim` dimensions."""
+    if isinstance(data, np.ndarray) and data.dtype.kind == "O" and data.ndim == ndim:
+        return data
+    shape, level = [], data
+    for _ in range(ndim):
+        shape.append(len(level))
+        level = level[0] if len(level) else ()
+    out = np.empty(shape, dtype=object)
+    for place in np.ndindex(*shape):
+        value = data
+        for index in place:
+            value = value[index]
+        out[place] = value
+    return out
+
+
+def storage_of(options: dict[str, Any], sizes: Sequence[int | None]) -> tuple[list[Any] | None, list[Any]]:
+    """Chunk shape and filters of the options of `create_dataset`."""
+    options = dict(options)
+    filters = filters_of(options.pop("compression", None), options.pop("compression_opts", None), options.pop("shuffle", False), options.pop("fletcher32", False))
+    chunks = options.pop("chunks", None)
+    if options:
+        raise TypeError(f"create_variable() got an unexpected keyword argument {next(iter(options))!r}")
+    if chunks is None or chunks is False or (chunks is True and (filters or None in sizes)):
+        return None, filters
+    if chunks is True:
+        return [min(size or 1, 1024) for size in sizes], filters
+    return extents("chunks", chunks), filters
+
+
+class NewNetcdf(NetcdfGroup, NewFile):
+    """A netCDF-4 file that is being written: dimensions first, then variables over them."""
+
+    def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, durable: bool = True) -> None:
+        self._contents = Contents()
+        # The netCDF library writes only to files whose objects have an order.
+        NewFile.__init__(self, path, replace, alignment, threads, track_order=True, durable=durable)
+        self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
+
+    def __enter__(self) -> NewNetcdf:
+        return self
 
     def close(self) -> None:
         """Joins variables and dimensions, and makes the file visible."""
         if self._open:
-            for number, (path, size) in enumerate(self.dimensions.items()):
-                self._scale(number, path, size)
-            for path, (_, dims) in self._variables.items():
-                # A coordinate variable of one dimension is that dimension's scale itself.
-                if path not in dims:
-                    for axis, dim in enumerate(dims):
-                        self._writer.attach_scale(path, axis, dim)
-                elif len(dims) > 1:
-                    self._writer.set_attribute(path, "_Netcdf4Coordinates", [len(dims)], _INT, np.array([list(self.dimensions).index(dim) for dim in dims], "<i4").tobytes(), [])
+            self._join()
         super().close()
-
-    def _scale(self, number: int, path: str, size: int | None) -> None:
-        variable = self._variables.get(path)
-        label = path.rpartition("/")[2]
-        if variable is None:
-            # As many as the longest variable has, which the library keeps in a dataset without values.
-            lengths = [made.shape[dims.index(path)] for made, dims in self._variables.values() if path in dims]
-            extent = max(lengths, default=0) if size is None else size
-            self.create_dataset(path, (extent,), ">f4", maxshape=(None,) if size is None else None)
-            label = _NO_VARIABLE.format(extent)
-        elif variable[1][:1] != (path,):
-            raise InvalidInputError(f"variable {path} has the name of a dimension that is not its first", "InvalidInput")
-        self._writer.set_attribute(path, "CLASS", *_fixed_text("DIMENSION_SCALE"))
-        self._writer.set_attribute(path, "NAME", *_fixed_text(label))
-        self._writer.set_attribute(path, "_Netcdf4Dimid", [], _INT, np.array(number, "<i4").tobytes(), [])
-
-
-_INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
-
-
-def _fixed_text(text: str | bytes, what: str = "text") -> tuple[list[int], dict[str, Any], bytes, list[bytes]]:
-    """A scalar of fixed length. The library's own names (`str`) end with NUL, its attributes of characters do not."""
-    data = text.encode() + b"\0" if isinstance(text, str) else text or b"\0"
-    if b"\0" in data[:-1]:
-        raise InvalidInputError(f"{what}: text with a NUL, where readers would end it", "InvalidInput")
-    return [], {"class": "string", "size": len(data), "padding": "NullTerminated", "utf8": False}, data, []
 
 
 def create_netcdf(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, durable: bool = True) -> NewNetcdf:
@@ -214,29 +473,3 @@ def create_netcdf(path: Any, mode: str = "w", *, alignment: int | None = None, t
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
     return NewNetcdf(os.fsdecode(path), mode == "w", alignment, threads, durable)
-
-
-def write_xarray(dataset: Any, path: Any, mode: str = "w", *, unlimited: Sequence[str] = (), compression: Any = None, compression_opts: Any = None,
-                 shuffle: bool = False, threads: int | None = None, durable: bool = True) -> None:
-    """Writes an xarray `Dataset` (or `DataArray`) as netCDF-4, encoded by CF's conventions as xarray itself encodes it:
-    times as counts, missing values as `_FillValue`."""
-    from xarray import DataArray
-    from xarray.conventions import cf_encoder, encode_dataset_coordinates
-
-    if isinstance(dataset, DataArray):
-        dataset = dataset.to_dataset(name=dataset.name or "data")
-    variables, attributes = cf_encoder(*encode_dataset_coordinates(dataset))
-    unlimited = (*unlimited, *dataset.encoding.get("unlimited_dims", ()))
-    with create_netcdf(path, mode, threads=threads, durable=durable) as f:
-        for name, size in dataset.sizes.items():
-            f.create_dimension(str(name), None if name in unlimited else int(size))
-        for name, variable in variables.items():
-            values = np.asarray(variable.values)
-            attrs = dict(variable.attrs)
-            fill = attrs.pop("_FillValue", None)
-            packed = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle} if values.ndim and values.dtype.kind in "iuf" else {}
-            dtype = None if values.dtype.kind != "O" else str
-            if values.dtype.kind == "b":
-                values, attrs["dtype"] = values.astype("i1"), "bool"
-            f.create_variable(str(name), [str(dim) for dim in variable.dims], dtype, values, fill_value=fill, attrs=attrs, **packed)
-        f.attrs.update(attributes)

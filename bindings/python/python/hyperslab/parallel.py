@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _native, layouts, selecting, unclosed
 from .errors import InvalidInputError, UnsupportedError
-from .writing import NewDataset, NewGroup, extents, fill_of, filters_of
+from .writing import NewAttributes, NewDataset, NewGroup, _targets, extents, fill_of, filters_of
 
 
 class Subfile(NamedTuple):
@@ -99,7 +99,7 @@ class TaskGroup(NewGroup):
             raise TypeError(f"create_dataset() got an unexpected keyword argument {unknown.pop()!r}")
         options: dict[str, Any] = {"rows": bool(given.get("rows"))}
         if given.get("region") is not None:
-            options["region"] = _box(given["region"], tuple(shape or ()))
+            options["region"] = box(given["region"], tuple(shape or ()))
         return options
 
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
@@ -121,7 +121,7 @@ class TaskGroup(NewGroup):
         return super().create_dataset(name, shape, dtype, data, **options)
 
 
-def _box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
+def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Start and count of what a key selects without steps."""
     selected = selecting.select(key, shape)
     if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
@@ -142,6 +142,44 @@ def _shape(data: Any) -> tuple[int, ...]:
     return np.shape(data)
 
 
+#: Classes of plans that leave a note for their tasks.
+_kinds: dict[str, type[WritePlan]] = {}
+
+
+class PlanWriter:
+    """A plan as what groups and attributes are written to: it defines them, until it goes to its tasks."""
+
+    _NAMES = {"create_group": "define_group", "create_link": "define_link", "create_datatype": "define_datatype"}
+
+    def __init__(self, native: _native.WritePlan) -> None:
+        self._native, self.sealed = native, False
+
+    def __getattr__(self, name: str) -> Any:
+        self.check()
+        return getattr(self._native, self._NAMES.get(name, name))
+
+    def check(self) -> None:
+        """Refuses definitions that come too late."""
+        if self.sealed:
+            raise InvalidInputError("this plan has gone to its tasks: it defines no more", "InvalidInput")
+
+    def create_dataset(self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: list[Any] | None, chunks: Any, filters: Any, fill: bytes | None) -> None:
+        self._native.define_dataset(path, datatype, shape, maxshape, chunks, filters, fill)
+
+
+class PlanGroup(NewGroup):
+    """The root of the file of a plan, or a group in it: what all tasks have in common."""
+
+    def create_dataset(self, name: str, *_: Any, **options: Any) -> NewDataset:
+        """Refused but for references to objects: datasets are a matter of tasks, or of `WritePlan.create_dataset`."""
+        data = options.get("data")
+        references = _targets(data, options.get("dtype"))
+        if references is None:
+            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them", "Unsupported")
+        self._writer.set_references(self._below(name), None, *references)
+        return NewDataset(self._writer, self._below(name), tuple(references[0]), {"class": "reference", "shape": []}, None)
+
+
 class Task(TaskGroup):
     """One writer's part. `finish()` gives the fragment to hand to `WritePlan.commit`; a task that is not finished
     leaves nothing."""
@@ -153,6 +191,8 @@ class Task(TaskGroup):
 
     def dataset(self, path: str) -> NewDataset:
         """A dataset of the plan, or one that this task has defined."""
+        if self._writer.is_planned(path):
+            self._writer.open_dataset(path)
         shape, datatype, chunks, _ = self._writer.definition(path)
         return NewDataset(self._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
 
@@ -217,8 +257,19 @@ class WritePlan:
         if chunks is True and not compression and not shuffle and not fletcher32:
             raise InvalidInputError("chunks=True without a filter: give their shape", "InvalidInput")
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
-        boxes = None if regions is None else [_box(region, tuple(extent)) for region in regions]
+        boxes = None if regions is None else [box(region, tuple(extent)) for region in regions]
         self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes)
+
+    @property
+    def root(self) -> PlanGroup:
+        """The root group of the file, for what the plan itself defines: groups, attributes, links and references
+        (`plan.root["latest"] = hs.SoftLink("/run")`). Tasks may define the same, and add to it."""
+        return PlanGroup(PlanWriter(self._native), "/")
+
+    @property
+    def attrs(self) -> NewAttributes:
+        """Attributes of the root group that the plan itself sets."""
+        return self.root.attrs
 
     def region(self, path: str, task: int) -> tuple[slice, ...]:
         """What a task writes of a dataset of the plan."""
@@ -232,9 +283,16 @@ class WritePlan:
     @classmethod
     def from_bytes(cls, data: bytes) -> WritePlan:
         """The plan of `bytes(plan)`."""
+        native = _native.WritePlan.decode(data)
+        if native.note and not issubclass(cls, _kinds["netcdf"]):
+            cls = _kinds["netcdf"]
         plan = cls.__new__(cls)
-        plan._native, plan._uncommitted, plan._is_mine = _native.WritePlan.decode(data), None, False
+        plan._native, plan._uncommitted, plan._is_mine = native, None, False
+        plan._decoded()
         return plan
+
+    def _decoded(self) -> None:
+        """Reads the note that goes with the plan."""
 
     def _wrote(self) -> None:
         """A task has finished: the plan is to be committed, here unless other processes know the plan."""

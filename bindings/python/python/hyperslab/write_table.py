@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .errors import InvalidInputError, UnsupportedError
+from . import dtypes, layouts
+from .errors import InvalidInputError, NotFoundError, UnsupportedError
+from .file import open as open_file
 from .writing import NewDataset, NewFile, NewGroup, create
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
@@ -164,7 +166,10 @@ def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -
         made = group.create_dataset(column.name, (0,), column.element, maxshape=(None,), **options)
         made.attrs.update(column.attributes)
         datasets.append(made)
+    return _writer_of(columns, datasets)
 
+
+def _writer_of(columns: list[_Column], datasets: list[NewDataset]) -> Any:
     def write(batch: pa.RecordBatch) -> None:
         for column, dataset, array in zip(columns, datasets, batch.columns):
             if column.dtype is str:
@@ -176,15 +181,21 @@ def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -
 
 
 def _records(file: NewFile, path: str, columns: list[_Column], options: dict[str, Any]) -> Any:
-    fields = []
+    dtype = _record_dtype(columns)
+    return _records_writer(columns, dtype, file.create_dataset(path, (0,), dtype, maxshape=(None,), **options))
+
+
+def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
+    fields: list[Any] = []
     for column in columns:
         dtype = np.dtype(object, metadata={"vlen": str}) if column.dtype is str else column.dtype
         if column.attributes:
             raise UnsupportedError(f"column {column.name!r} of {column.type} as a member of a compound, which has no attributes: give layout=\"columns\"", "Unsupported")
         fields.append((column.name, dtype, column.inner) if column.inner else (column.name, dtype))
-    dtype = np.dtype(fields)
-    dataset = file.create_dataset(path, (0,), dtype, maxshape=(None,), **options)
+    return np.dtype(fields)
 
+
+def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: NewDataset) -> Any:
     def write(batch: pa.RecordBatch) -> None:
         out = np.empty(batch.num_rows, dtype=dtype)
         for column, array in zip(columns, batch.columns):
@@ -192,6 +203,72 @@ def _records(file: NewFile, path: str, columns: list[_Column], options: dict[str
         dataset.append(out)
 
     return write
+
+
+def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
+    """Adds rows to the datasets of columns that a file has."""
+    path = "/" + group.strip("/")
+    there = _column_names(file, path)
+    names = {column.name for column in columns}
+    for name in [*(column.name for column in columns if column.name not in there), *(name for name in there if name not in names)]:
+        where = "the table, but not in the file" if name in names else "the file, but not in the table"
+        raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns", "InvalidInput")
+    datasets = [_existing(file, f"{path.rstrip('/')}/{column.name}") for column in columns]
+    for column, dataset in zip(columns, datasets):
+        _check_column(column, dataset._datatype, _meanings(file, dataset.name))
+        if dataset._shape is None or len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
+            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset._shape}, column {columns[0].name!r} {datasets[0]._shape}: this is no table", "InvalidInput")
+    return _writer_of(columns, datasets)
+
+
+def _appended_records(file: NewFile, path: str, columns: list[_Column]) -> Any:
+    """Adds rows to the compound dataset that a file has."""
+    dataset = _existing(file, path)
+    members = {name: member for name, _, member in dataset._datatype.get("members", ())}
+    for name in [*(column.name for column in columns if column.name not in members), *(name for name in members if name not in {column.name for column in columns})]:
+        where = "the file, but not in the table" if name in members else "the table, but not in the file"
+        raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns", "InvalidInput")
+    dtype = _record_dtype(columns)
+    for column in columns:
+        _check_column(column, members[column.name], {}, layouts.of_dtype(dtype[column.name]))
+    return _records_writer(columns, dtype, dataset)
+
+
+def _existing(file: NewFile, path: str) -> NewDataset:
+    try:
+        shape, datatype, chunks, _ = file._writer.definition(path)
+    except NotFoundError:
+        raise InvalidInputError(f"there is no dataset '{path}' in the file to append to", "InvalidInput", file.filename) from None
+    return NewDataset(file._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
+
+
+def _column_names(file: NewFile, path: str) -> list[str]:
+    with open_file(file.filename, format="hdf5") as old:
+        if path not in old or not hasattr(old[path], "keys"):
+            raise InvalidInputError(f"there is no group '{path}' in the file to append to", "InvalidInput", file.filename)
+        return [name for name in old[path].keys() if hasattr(old[path][name], "shape")]
+
+
+def _meanings(file: NewFile, path: str) -> dict[str, Any]:
+    with open_file(file.filename, format="hdf5") as old:
+        attributes = old[path].attrs
+        return {name: attributes[name] for name in ("units", "calendar", "time_zone", "arrow_type") if name in attributes}
+
+
+def _check_column(column: _Column, datatype: dict[str, Any], meaning: dict[str, Any], own: dict[str, Any] | None = None) -> None:
+    """Refuses values that mean something else than those in the file."""
+    if not _same(own or layouts.of_dtype(column.element), datatype) or {**column.attributes} != meaning:
+        found = meaning.get("arrow_type", dtypes.describe(datatype)) + (f" in the zone {meaning['time_zone']}" if "time_zone" in meaning else "")
+        raise InvalidInputError(f"column {column.name!r} of Arrow type {column.type} does not fit the file, where it is {found}: cast it first", "InvalidInput")
+
+
+def _same(mine: Any, found: Any) -> bool:
+    """Whether a datatype that is described in a file is this one."""
+    if isinstance(mine, dict):
+        return isinstance(found, dict) and all(key in found and _same(value, found[key]) for key, value in mine.items() if key not in ("tag", "padding"))
+    if isinstance(mine, (list, tuple)):
+        return isinstance(found, (list, tuple)) and len(mine) == len(found) and all(map(_same, mine, found))
+    return bool(mine == found)
 
 
 def _joined(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
@@ -214,7 +291,10 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
     """Writes Arrow data as HDF5 and gives the number of rows. `source` is a table, a record batch, a list of them, or
     whatever has an Arrow stream (Polars, DuckDB, `hs.open(…).table(…)`); batches are written as they come.
 
-    `mode="w"` takes the place of a file of this name with all that it holds, `mode="x"` conflicts with it.
+    `mode="w"` takes the place of a file of this name with all that it holds, `mode="x"` conflicts with it. `mode="a"` adds
+    rows to the table in it, which must have the same columns, with their filters and chunks: the file is copied (chunks as
+    they are stored) and takes the place of the old one when it is complete, so that a process that is killed changes nothing;
+    without a file it makes one.
     `layout="columns"` makes a dataset of each column in `group`; `"records"` one compound dataset called `group`.
     Dates, times and durations become counts with CF's `units`, decimals floats of 8 bytes; the attribute `arrow_type` has
     their type, `time_zone` the zone of times, whose counts are in UTC. Types that HDF5 cannot hold are refused by name. Nulls
@@ -232,13 +312,21 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
         raise InvalidInputError(f"columns called {names}: a dataset has no / in its name", "InvalidInput")
     options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
     count = 0
-    with create(os.fspath(path), mode, threads=threads, track_order=True, durable=durable) as file:
-        if layout == "columns":
+    if layout not in ("columns", "records"):
+        raise InvalidInputError(f"layout {layout!r} is not known: give columns or records", "InvalidInput")
+    place = os.fsdecode(path)
+    appends = mode == "a" and os.path.exists(place)
+    if appends and any((compression, shuffle, fletcher32)):
+        raise InvalidInputError("filters of a table that is appended to: leave compression, shuffle and fletcher32 out, they are the file's", "InvalidInput")
+    records = group if group.strip("/") else "table"
+    with NewFile(place, True, None, threads, durable=durable, continued=True) if appends else create(
+            place, "x" if mode == "a" else mode, threads=threads, track_order=True, durable=durable) as file:
+        if appends:
+            write = _appended_columns(file, group, columns) if layout == "columns" else _appended_records(file, records, columns)
+        elif layout == "columns":
             write = _columns(file.create_group(group), columns, options)
-        elif layout == "records":
-            write = _records(file, group if group.strip("/") else "table", columns, options)
         else:
-            raise InvalidInputError(f"layout {layout!r} is not known: give columns or records", "InvalidInput")
+            write = _records(file, records, columns, options)
         for batch in _joined(reader):
             write(batch)
             count += batch.num_rows

@@ -412,8 +412,17 @@ class NewGroup:
             self._writer.create_link(self._below(path), value.path)
         elif isinstance(value, ExternalLink):
             self._writer.create_link(self._below(path), value.path, value.file)
+        elif isinstance(value, (NewGroup, NewDataset, HardLink)):
+            self._writer.create_link(self._below(path), value.path if isinstance(value, HardLink) else value.name, None, True)
         else:
             self.create_dataset(path, data=value)
+
+
+class HardLink:
+    """Another name of the object at a path of the same file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
 
 
 class SoftLink:
@@ -458,9 +467,9 @@ class NewFile(NewGroup):
     `with`; an error there, or `abort()`, leaves nothing."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
-                 durable: bool = True) -> None:
+                 durable: bool = True, continued: bool = False) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, replace)
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):

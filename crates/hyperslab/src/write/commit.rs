@@ -123,6 +123,7 @@ impl WritePlan {
             subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
         }
         // What contradicts is found before anything is touched.
+        master.merge_plan(self)?;
         for fragment in by_task.values() {
             master.merge(fragment, &seen_from_master)?;
         }

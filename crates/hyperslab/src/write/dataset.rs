@@ -420,6 +420,7 @@ impl DatasetWriter {
         };
         let definition = &self.definition;
         NewDataset {
+            committed: None,
             datatype: definition.datatype.clone(),
             dataspace: definition.dataspace.clone(),
             fill_value: definition.fill_value.clone(),

@@ -14,6 +14,8 @@ const FLETCHER32: u16 = 3;
 pub struct DatasetDefinition {
     /// Datatype of an element.
     pub datatype: Datatype,
+    /// Absolute path of the committed datatype that this is.
+    pub committed: Option<String>,
     /// Extent, and how far it may grow.
     pub dataspace: Dataspace,
     /// Extent of a chunk; `None` without filters and growth is one run of bytes, else chosen.
@@ -36,7 +38,7 @@ pub struct AttributeValue {
 impl DatasetDefinition {
     /// A dataset of fixed extent without chunks.
     pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
-        Self { datatype, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None }
+        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None }
     }
 
     /// The same in chunks, chosen where it has none.

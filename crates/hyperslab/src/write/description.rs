@@ -6,6 +6,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewContent, NewFile, NewLink, NewObject};
 
 use super::dataset::DatasetWriter;
+use super::links::Link;
 use super::scales::dimension_scales;
 use super::subfile::{Attribute, Object};
 
@@ -28,10 +29,14 @@ pub(super) fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&Dataset
     created.sort_by_key(|(_, object)| object.created);
     for (path, object) in created {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let link = match (&object.link, numbers.get(path.as_str())) {
-            (Some(link), _) => link.clone(),
-            (None, Some(number)) => NewLink::Hard(*number),
-            (None, None) => return Err(Error::internal("an object without a number")),
+        let number_of = |path: &str| numbers.get(path).map(|number| NewLink::Hard(*number));
+        let link = match &object.link {
+            Some(Link::Soft(path)) => NewLink::Soft(path.clone()),
+            Some(Link::External { file, path }) => NewLink::External { file: file.clone(), path: path.clone() },
+            Some(Link::Hard(target)) => {
+                number_of(target).ok_or_else(|| Error::not_found(format!("the link /{path} leads to /{target}, which is no object of this file")))?
+            }
+            None => number_of(path).ok_or_else(|| Error::internal("an object without a number"))?,
         };
         members.entry(above).or_default().push((name.to_owned(), link));
     }
@@ -43,10 +48,18 @@ pub(super) fn describe(objects: &BTreeMap<String, Object>, own: impl Fn(&Dataset
             Attribute::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
             Attribute::References(pointers) => pointers.attribute(name, &numbers),
         };
-        let content = match (&object.dataset, &object.pointers) {
-            (Some(dataset), _) => NewContent::Dataset(Box::new(dataset.description())),
-            (None, Some(pointers)) => NewContent::Dataset(Box::new(pointers.description())),
-            (None, None) => NewContent::Group(members.remove(path).unwrap_or_default()),
+        let content = match (&object.dataset, &object.pointers, &object.datatype) {
+            (Some(dataset), ..) => {
+                let mut description = dataset.description();
+                if let Some(committed) = &dataset.definition().committed {
+                    let number = numbers.get(committed.trim_start_matches('/')).copied();
+                    description.committed = Some(number.ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))?);
+                }
+                NewContent::Dataset(Box::new(description))
+            }
+            (None, Some(pointers), _) => NewContent::Dataset(Box::new(pointers.description())),
+            (None, None, Some(datatype)) => NewContent::Datatype(datatype.clone()),
+            (None, None, None) => NewContent::Group(members.remove(path).unwrap_or_default()),
         };
         let mut attributes = object.attributes.in_order().map(attribute).collect::<Result<Vec<_>>>()?;
         attributes.extend(scales.remove(path).unwrap_or_default());

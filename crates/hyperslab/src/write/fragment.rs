@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
-use hyperslab_formats::filter::Pipeline;
+use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, store_values, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,23 @@ use serde::{Deserialize, Serialize};
 use super::boxes::Region;
 use super::bytes::Hex;
 use super::definition::{AttributeValue, DatasetDefinition};
+use super::links::Link;
+use super::pointers::Pointers;
 use super::seal::{sealed, unsealed};
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
-/// A group or a dataset.
+/// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Kind {
     Group,
     Dataset,
+    /// A dataset of references to objects.
+    References,
+    /// A committed datatype.
+    Datatype,
+    Link,
 }
 
 impl std::fmt::Display for Kind {
@@ -29,6 +36,9 @@ impl std::fmt::Display for Kind {
         f.write_str(match self {
             Self::Group => "group",
             Self::Dataset => "dataset",
+            Self::References => "dataset of references",
+            Self::Datatype => "datatype",
+            Self::Link => "link",
         })
     }
 }
@@ -88,8 +98,40 @@ pub(super) struct ObjectFragment {
     /// Whether the order of its attributes and members is recorded.
     pub tracked: bool,
     /// In the order of their creation.
-    pub attributes: Vec<(String, StoredValue)>,
+    pub attributes: Vec<(String, AttributeFragment)>,
     pub dataset: Option<DatasetFragment>,
+    /// What the object is if it is no group and no dataset of values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<OtherFragment>,
+    /// Paths of the dimension scales of a dataset, by dimension.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scales: BTreeMap<u32, String>,
+}
+
+/// An object that is no group and no dataset of values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum OtherFragment {
+    Link(Link),
+    References(Pointers),
+    /// As HDF5's message.
+    Datatype(Hex),
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum AttributeFragment {
+    Value(StoredValue),
+    References(Pointers),
+}
+
+impl AttributeFragment {
+    /// Whether both are the same value.
+    pub fn same(&self, other: &Self) -> Result<bool> {
+        match (self, other) {
+            (Self::Value(a), Self::Value(b)) => a.same(b),
+            (a, b) => Ok(a == b),
+        }
+    }
 }
 
 /// Datatype, dataspace and value, the first two as HDF5's messages.
@@ -115,8 +157,19 @@ pub(super) struct DatasetFragment {
     pub shape: Vec<u64>,
     /// What was written, in the dataset's coordinates.
     pub written: Vec<Region>,
-    /// The value of a scalar.
+    /// All of its values, where these are not in a subfile.
     pub scalar: Option<StoredValue>,
+    /// Whether readers see that it can grow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub growable: bool,
+    /// Path of the committed datatype that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed: Option<String>,
+    /// Chunks and filters of tasks that write a dataset of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_shape: Option<Vec<u64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<(u16, Option<String>, bool, Vec<u32>)>,
     /// Whether the values are in the shared subfile.
     pub shared: bool,
     /// Chunks there that have no place known before.
@@ -179,6 +232,10 @@ impl DatasetFragment {
             scalar: scalar.transpose()?,
             shared: false,
             chunks: Vec::new(),
+            growable: false,
+            committed: global.committed.clone(),
+            chunk_shape: None,
+            filters: Vec::new(),
         })
     }
 
@@ -198,11 +255,21 @@ impl DatasetFragment {
     pub fn definition(&self) -> Result<DatasetDefinition> {
         Ok(DatasetDefinition {
             datatype: parse_datatype(&self.datatype.0)?,
+            committed: self.committed.clone(),
             dataspace: parse_dataspace(&self.dataspace.0)?,
             chunk_shape: None,
             filters: Pipeline::default(),
             fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
         })
+    }
+}
+
+impl DatasetFragment {
+    /// The definition with the chunks and filters of a dataset of the plan.
+    pub fn whole_definition(&self) -> Result<DatasetDefinition> {
+        let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter { id: *id, name: name.clone(), optional: *optional, parameters: parameters.clone() };
+        let filters = Pipeline { filters: self.filters.iter().map(filter).collect() };
+        Ok(DatasetDefinition { chunk_shape: self.chunk_shape.clone(), filters, ..self.definition()? })
     }
 }
 

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use hyperslab_array::{Axis, ChunkGrid, Dataspace, Error, HeapReference, Result, Selection, StoredSelection};
 use hyperslab_formats::filter::{Filter, Pipeline};
-use hyperslab_formats::{ChunkSource, Content, Dataset, LinkTarget, VirtualMapping};
+use hyperslab_formats::{ChunkSource, Content, Dataset, VirtualMapping};
 use hyperslab_storage::Existing;
 
 use super::boxes::Region;
-use super::definition::{AttributeValue, DatasetDefinition};
+use super::carried::{Carried, Source};
+use super::definition::DatasetDefinition;
 use super::state::{COMMIT_ATTRIBUTE, reading_session};
 use super::subfile::Subfile;
 use crate::{Cancellation, File, ObjectId};
@@ -33,28 +34,45 @@ pub struct Fused {
 pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
     let session = reading_session()?;
     let file = session.open(master)?;
+    let mut fused = Fused::default();
+    let mut out = Subfile::create(target, existing, None, &session)?;
+    copy_objects(&file, &mut out, cancellation, &mut fused, false, progress)?;
+    fused.bytes = out.finish(existing)?;
+    Ok(fused)
+}
+
+/// Bytes of values of a dataset that gets another chunk shape when it goes on growing, and of a chunk that is too small then.
+const MAX_REGROWN_BYTES: u64 = 2 << 20;
+const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
+
+/// Defines what `file` shows in `out`, with all values. If it `grows` on there, small datasets in small chunks get their
+/// chunk shape when they have more values.
+pub(super) fn copy_objects(file: &File, out: &mut Subfile, cancellation: &Cancellation, fused: &mut Fused, grows: bool, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    let source = Source::new(file);
     let total = file.tree().objects.iter().filter_map(|object| match &object.content {
         Content::Dataset(dataset) => dataset.value_bytes(),
         _ => None,
     });
     let total = total.fold(0u64, u64::saturating_add);
-    let mut out = Subfile::create(target, existing, None, &session)?;
-    let mut fused = Fused::default();
     let mut done = 0u64;
+    let mut scales = Vec::new();
     for (number, object) in file.tree().objects.iter().enumerate() {
         let path = object.path.as_str();
         match &object.content {
             Content::Group(group) => {
-                if group.links.iter().any(|link| !matches!(link.target, LinkTarget::Hard(_))) {
-                    return Err(Error::unsupported("fusing a file with links that no task wrote").at_object(path));
-                }
                 out.create_group(path)?;
+                for (path, link) in source.links(path, group)? {
+                    out.create_link(&path, link)?;
+                }
             }
-            Content::Dataset(dataset) => {
-                let mut copy = Copy { file: &file, out: &mut out, path, cancellation, fused: &mut fused };
-                copy.dataset(ObjectId(number), dataset)?;
-            }
-            Content::Datatype(_) => return Err(Error::unsupported("fusing a file with a committed datatype").at_object(path)),
+            Content::Dataset(dataset) => match source.references(ObjectId(number)).map_err(|error| error.at_object(path))? {
+                Some(pointers) => out.create_pointers(path, pointers)?,
+                None => {
+                    let mut copy = Copy { file, out: &mut *out, path, cancellation, fused: &mut *fused, grows };
+                    copy.dataset(ObjectId(number), dataset, source.committed(&dataset.datatype))?;
+                }
+            },
+            Content::Datatype(datatype) => out.create_datatype(path, datatype.clone())?,
             Content::Unreadable(error) => return Err(error.clone().at_object(path)),
         }
         out.set_tracked(path, object.is_tracked())?;
@@ -62,16 +80,22 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
             return Err(error.clone().at_object(path));
         }
         for attribute in object.attributes.iter().filter(|attribute| number != 0 || attribute.name != COMMIT_ATTRIBUTE) {
-            let value = attribute.value.clone().map_err(|error| error.at_object(path))?;
-            out.set_attribute(path, &attribute.name, AttributeValue { dataspace: attribute.dataspace.clone(), value })?;
+            match source.attribute(attribute).map_err(|error| error.at_object(path))? {
+                Carried::Value(value) => out.set_attribute(path, &attribute.name, value)?,
+                Carried::References(pointers) => out.set_pointers(path, &attribute.name, pointers)?,
+                Carried::Scales(found) => scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale))),
+                Carried::Nothing => {}
+            }
         }
         if let Content::Dataset(dataset) = &object.content {
             done = done.saturating_add(dataset.value_bytes().unwrap_or(0));
             progress(done, total);
         }
     }
-    fused.bytes = out.finish(existing)?;
-    Ok(fused)
+    for (path, dimension, scale) in scales {
+        out.attach_scale(path, dimension, &scale)?;
+    }
+    Ok(())
 }
 
 struct Copy<'a> {
@@ -80,6 +104,7 @@ struct Copy<'a> {
     path: &'a str,
     cancellation: &'a Cancellation,
     fused: &'a mut Fused,
+    grows: bool,
 }
 
 /// A source of a virtual dataset and what is taken of it.
@@ -92,16 +117,25 @@ struct Part {
 }
 
 impl Copy<'_> {
-    fn dataset(&mut self, id: ObjectId, dataset: &Dataset) -> Result<()> {
-        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+    fn dataset(&mut self, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
+        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
         if dataset.virtual_mappings.is_empty() {
             let never_written = dataset.stored_bytes == Some(0);
-            let definition = DatasetDefinition { chunk_shape: dataset.chunk_shape.clone(), filters: pipeline(dataset), ..definition };
+            let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));
+            let rechunked = chunk_shape != dataset.chunk_shape;
+            let definition = DatasetDefinition { chunk_shape, filters: pipeline(dataset), ..definition };
             self.out.create_dataset(self.path, definition)?;
             if never_written || matches!(dataset.dataspace, Dataspace::Null) {
                 return Ok(());
             }
-            return self.recode(self.file, id, dataset, &Region::all(dataset.dataspace.shape()), &Region::all(dataset.dataspace.shape()));
+            let all = Region::all(dataset.dataspace.shape());
+            if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
+                let whole = Part { file: self.file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
+                if self.chunks(&whole, dataset.dataspace.shape())? {
+                    return Ok(());
+                }
+            }
+            return self.recode(self.file, id, dataset, &all, &all);
         }
         let parts = dataset.virtual_mappings.iter().map(|mapping| self.part(mapping)).collect::<Result<Vec<_>>>()?;
         let first = parts.first().ok_or_else(|| Error::internal("a virtual dataset of nothing"))?;
@@ -209,6 +243,13 @@ impl Copy<'_> {
             }
         }
     }
+}
+
+/// Whether a dataset that can grow has few values in small chunks.
+fn is_regrown(dataset: &Dataset, chunk: &[u64]) -> bool {
+    let grows = matches!(&dataset.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
+    let chunk_bytes = chunk.iter().fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent));
+    grows && chunk_bytes < MIN_GROWN_CHUNK_BYTES && dataset.value_bytes().is_some_and(|bytes| bytes <= MAX_REGROWN_BYTES)
 }
 
 /// The filters of a dataset that was read, for one that is written.

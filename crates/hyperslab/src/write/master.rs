@@ -5,45 +5,59 @@ use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, HyperslabAxis, Result, Selection, StoredSelection};
-use hyperslab_formats::{Content, VirtualMapping};
+use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
+use hyperslab_formats::{ChunkSource, Content, VirtualMapping};
 use hyperslab_storage::Existing;
 
 use super::boxes::Region;
+use super::bytes::Hex;
+use super::carried::{Carried, Source};
 use super::definition::{AttributeValue, DatasetDefinition};
-use super::fragment::{DatasetFragment, Fragment, Kind, StoredValue};
+use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, OtherFragment, StoredValue};
+use super::links::Link;
 use super::ordered::Ordered;
 use super::plan::WritePlan;
 use super::sharing::name_of;
 use super::state::{COMMIT_ATTRIBUTE, reading_session};
 use super::subfile::Subfile;
 use super::task::text_attribute;
-use crate::{Cancellation, ObjectId};
+use crate::{Cancellation, File, ObjectId};
+
+/// Bytes of values of a dataset that is in the master itself.
+const MAX_VALUE_BYTES: u64 = 64 << 20;
 
 /// All objects by path, with who defined them.
 #[derive(Debug, Default)]
 pub(super) struct Master {
-    objects: BTreeMap<String, Object>,
+    pub(super) objects: BTreeMap<String, Object>,
 }
 
 #[derive(Debug)]
-struct Object {
-    by: String,
+pub(super) struct Object {
+    pub(super) by: String,
     kind: Kind,
     /// How many objects came before it.
     created: usize,
     /// Whether the order of its attributes and members is recorded.
     tracked: bool,
-    attributes: Ordered<(String, StoredValue)>,
-    dataset: Option<Dataset>,
+    pub(super) attributes: Ordered<(String, AttributeFragment)>,
+    pub(super) dataset: Option<Dataset>,
+    /// What it is if it is no group and no dataset of values.
+    other: Option<OtherFragment>,
+    /// Paths of the dimension scales of a dataset, by dimension.
+    pub(super) scales: BTreeMap<u32, String>,
 }
 
 #[derive(Debug)]
-struct Dataset {
-    definition: DatasetDefinition,
+pub(super) struct Dataset {
+    pub(super) definition: DatasetDefinition,
     /// Whether it is written by rows; `None` of one that was in the file already.
     rows: Option<bool>,
     parts: Vec<Part>,
+    /// All of its values, where these are not in subfiles.
     scalar: Option<(String, StoredValue)>,
+    /// Whether readers see that it can grow.
+    growable: bool,
 }
 
 /// A box of a dataset and where it is.
@@ -92,12 +106,49 @@ fn selection(start: &[u64], count: &[u64]) -> StoredSelection {
 impl Master {
     /// Takes in what a task did; `folder` is where its subfile is, seen from the master.
     pub fn merge(&mut self, fragment: &Fragment, folder: &str) -> Result<()> {
-        let by = format!("task {}", fragment.task);
+        self.merge_by(fragment, folder, &format!("task {}", fragment.task))
+    }
+
+    /// Takes in what the plan itself defines.
+    pub fn merge_plan(&mut self, plan: &WritePlan) -> Result<()> {
+        let mut fragment = plan.definitions.fragment(plan.id());
+        if plan.tracked {
+            fragment.objects.values_mut().for_each(|object| object.tracked = true);
+        }
+        self.merge_by(&fragment, "", "the plan")
+    }
+
+    fn merge_by(&mut self, fragment: &Fragment, folder: &str, by: &str) -> Result<()> {
         for (path, new) in fragment.in_order() {
             let created = self.objects.len();
+            let mut other = new.other.clone();
+            match &mut other {
+                Some(OtherFragment::Link(Link::Hard(target))) => *target = self.resolved(target),
+                Some(OtherFragment::References(pointers)) => pointers.each_path(|path| *path = path.take().map(|path| self.resolved(&path))),
+                _ => {}
+            }
+            let (above, name) = path.rsplit_once('/').map_or((None, path.as_str()), |(above, name)| (Some(above), name));
+            let own = path;
+            let path = &match (new.kind, above) {
+                (Kind::Link, Some(above)) => format!("{}/{name}", self.resolved(above)),
+                (Kind::Link, None) => path.clone(),
+                _ => self.resolved(path),
+            };
+            if matches!(&other, Some(OtherFragment::Link(Link::Hard(target))) if target == path) {
+                // Another name of the object has become its first.
+                continue;
+            }
+            let attributes: Vec<(String, AttributeFragment)> = new.attributes.iter().map(|(name, value)| {
+                let mut value = value.clone();
+                if let AttributeFragment::References(pointers) = &mut value {
+                    pointers.each_path(|path| *path = path.take().map(|path| self.resolved(&path)));
+                }
+                (name.clone(), value)
+            }).collect();
+            let scales: Vec<(u32, String)> = new.scales.iter().map(|(dimension, scale)| (*dimension, self.resolved(scale))).collect();
             let object = match self.objects.entry(path.clone()) {
                 Entry::Vacant(place) => {
-                    place.insert(Object { by: by.clone(), kind: new.kind, created, tracked: false, attributes: Ordered::default(), dataset: None })
+                    place.insert(Object::new(by, new.kind, created, other.clone()))
                 }
                 Entry::Occupied(place) => place.into_mut(),
             };
@@ -105,9 +156,24 @@ impl Master {
             if object.kind != new.kind {
                 return Err(conflict(path, format!("{} defined a {}, {by} a {}", object.by, object.kind, new.kind)));
             }
-            for (name, value) in &new.attributes {
+            if object.other != other {
+                let differing = match (&object.other, &other) {
+                    (Some(OtherFragment::Link(a)), Some(OtherFragment::Link(b))) => format!("{a} and {b}"),
+                    _ => format!("two objects that differ, each a {}", new.kind),
+                };
+                return Err(conflict(path, format!("{} and {by} define it differently: {differing}", object.by)));
+            }
+            for (dimension, scale) in &scales {
+                match object.scales.get(dimension) {
+                    Some(known) if known != scale => {
+                        return Err(conflict(path, format!("{} and {by} give dimension {dimension} different scales: /{known} and /{scale}", object.by)));
+                    }
+                    _ => object.scales.insert(*dimension, scale.clone()),
+                };
+            }
+            for (name, value) in &attributes {
                 match object.attributes.get(name) {
-                    None => object.attributes.insert(name, (by.clone(), value.clone())),
+                    None => object.attributes.insert(name, (by.to_owned(), value.clone())),
                     Some((_, known)) if known.same(value)? => {}
                     Some((before, _)) => {
                         return Err(conflict(path, format!("{before} and {by} set attribute {name:?} to different values")));
@@ -119,10 +185,30 @@ impl Master {
                     Some(shared) if dataset.shared => name_of(shared.group),
                     _ => fragment.name.clone(),
                 };
-                object.merge_dataset(path, dataset, &by, &format!("{folder}/{name}"))?;
+                object.merge_dataset(path, dataset, by, (&format!("{folder}/{name}"), own))?;
             }
         }
         Ok(())
+    }
+
+    /// The path of an object by its first name.
+    fn resolved(&self, path: &str) -> String {
+        /// Links that lead to links.
+        const MAX_LINKS: usize = 64;
+        let mut resolved = String::new();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            if !resolved.is_empty() {
+                resolved.push('/');
+            }
+            resolved.push_str(part);
+            for _ in 0..MAX_LINKS {
+                match self.objects.get(&resolved).and_then(|object| object.other.as_ref()) {
+                    Some(OtherFragment::Link(Link::Hard(target))) => resolved.clone_from(target),
+                    _ => break,
+                }
+            }
+        }
+        resolved
     }
 
     /// Takes a subfile under another name.
@@ -174,59 +260,82 @@ impl Master {
     /// What a master that was committed before holds.
     pub fn load(path: &Path) -> Result<Self> {
         let file = reading_session()?.open(path)?;
+        let source = Source::new(&file);
         let mut master = Self::default();
         let by = "the file";
         for (number, object) in file.tree().objects.iter().enumerate() {
             let place = object.path.trim_start_matches('/').to_owned();
             let refused = |what: &str| Error::unsupported(format!("appending to a file that holds {what}")).at_object(&object.path);
-            let (kind, dataset) = match &object.content {
+            let located = |error: Error| error.at_object(&object.path);
+            let mut links = Vec::new();
+            let (kind, dataset, other) = match &object.content {
                 Content::Group(group) => {
-                    if group.links.iter().any(|link| !matches!(link.target, hyperslab_formats::LinkTarget::Hard(_))) {
-                        return Err(refused("links that no task wrote"));
-                    }
-                    (Kind::Group, None)
+                    links = source.links(&object.path, group).map_err(located)?;
+                    (Kind::Group, None, None)
                 }
                 Content::Dataset(found) => {
-                    let definition = DatasetDefinition { fill_value: found.fill_value.clone(), ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone()) };
+                    let committed = source.committed(&found.datatype);
+                    let definition = DatasetDefinition { fill_value: found.fill_value.clone(), committed, ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone()) };
                     let parts = found.virtual_mappings.iter().map(|mapping| {
                         let region = region_of(&mapping.selection).ok_or_else(|| refused("a virtual dataset that no task wrote"))?;
                         Ok(Part { by: by.to_owned(), region, mapping: mapping.clone() })
                     });
                     let parts = parts.collect::<Result<Vec<_>>>()?;
+                    let growable = matches!(&found.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
                     let mut scalar = None;
-                    match found.dataspace {
-                        Dataspace::Scalar => {
-                            let value = file.read(ObjectId(number), &Selection::all(&[]), &Cancellation::new())?;
-                            let value = StoredValue::new(&AttributeValue { dataspace: Dataspace::Scalar, value })?;
+                    let is_whole = match found.dataspace {
+                        Dataspace::Scalar => true,
+                        Dataspace::Simple { .. } => found.virtual_mappings.is_empty() && found.stored_bytes != Some(0) && found.value_bytes() != Some(0),
+                        Dataspace::Null => false,
+                    };
+                    if let (true, Some(pointers)) = (is_whole, source.references(ObjectId(number)).map_err(located)?) {
+                        (Kind::References, None, Some(OtherFragment::References(pointers)))
+                    } else {
+                        // Of a dataset that grows and that nobody wrote to, no chunk is there.
+                        if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, ObjectId(number), found.dataspace.shape()).map_err(located)?) {
+                            if found.value_bytes().is_none_or(|bytes| bytes > MAX_VALUE_BYTES) {
+                                return Err(refused("a dataset that no task wrote"));
+                            }
+                            let value = file.read(ObjectId(number), &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(located)?;
+                            let value = StoredValue::new(&AttributeValue { dataspace: found.dataspace.clone(), value })?;
                             scalar = Some((by.to_owned(), value));
                         }
-                        Dataspace::Simple { .. } if found.virtual_mappings.is_empty() && found.stored_bytes != Some(0) => {
-                            return Err(refused("a dataset that no task wrote"));
-                        }
-                        _ => {}
+                        (Kind::Dataset, Some(Dataset { definition, rows: None, parts, scalar, growable }), None)
                     }
-                    (Kind::Dataset, Some(Dataset { definition, rows: None, parts, scalar }))
                 }
-                Content::Datatype(_) => return Err(refused("a committed datatype")),
+                Content::Datatype(datatype) => (Kind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
                 Content::Unreadable(error) => return Err(error.clone().at_object(&object.path)),
             };
             if let Some(error) = &object.attributes_error {
                 return Err(error.clone().at_object(&object.path));
             }
-            let mut attributes = Ordered::default();
+            let (mut attributes, mut scales) = (Ordered::default(), BTreeMap::new());
             for attribute in object.attributes.iter().filter(|attribute| number != 0 || attribute.name != COMMIT_ATTRIBUTE) {
-                let value = attribute.value.clone().map_err(|error| error.at_object(&object.path))?;
-                let value = StoredValue::new(&AttributeValue { dataspace: attribute.dataspace.clone(), value })?;
+                let value = match source.attribute(attribute).map_err(located)? {
+                    Carried::Value(value) => AttributeFragment::Value(StoredValue::new(&value)?),
+                    Carried::References(pointers) => AttributeFragment::References(pointers),
+                    Carried::Scales(found) => {
+                        scales = found;
+                        continue;
+                    }
+                    Carried::Nothing => continue,
+                };
                 attributes.insert(&attribute.name, (by.to_owned(), value));
             }
-            let (created, tracked) = (master.objects.len(), object.is_tracked());
-            master.objects.insert(place, Object { by: by.to_owned(), kind, created, tracked, attributes, dataset });
+            let object = Object { tracked: object.is_tracked(), attributes, dataset, scales, ..Object::new(by, kind, master.objects.len(), other) };
+            master.objects.insert(place, object);
+            for (path, link) in links {
+                let object = Object::new(by, Kind::Link, master.objects.len(), Some(OtherFragment::Link(link)));
+                master.objects.insert(path.trim_start_matches('/').to_owned(), object);
+            }
         }
+        master.reset_dimensions()?;
         Ok(master)
     }
 
     /// Writes the file, which names the plan as its last commit, and makes it visible; its length.
-    pub fn write(&self, path: &Path, plan: &WritePlan, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
+    pub fn write(&mut self, path: &Path, plan: &WritePlan, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
+        self.grow_dimensions()?;
         let mut file = Subfile::create(path, existing, plan.alignment, &reading_session()?)?;
         if !plan.durable {
             file.without_sync();
@@ -234,18 +343,38 @@ impl Master {
         let mut objects: Vec<(&String, &Object)> = self.objects.iter().collect();
         objects.sort_by_key(|(_, object)| object.created);
         for (path, object) in objects {
-            match &object.dataset {
-                None => file.create_group(path)?,
-                Some(dataset) => dataset.write(path, &mut file)?,
+            match (&object.dataset, &object.other) {
+                (Some(dataset), _) => dataset.write(path, &mut file)?,
+                (None, None) => file.create_group(path)?,
+                (None, Some(OtherFragment::Link(link))) => {
+                    file.create_link(path, link.clone())?;
+                    continue;
+                }
+                (None, Some(OtherFragment::References(pointers))) => file.create_pointers(path, pointers.clone())?,
+                (None, Some(OtherFragment::Datatype(datatype))) => file.create_datatype(path, parse_datatype(&datatype.0)?)?,
             }
             file.set_tracked(path, object.tracked)?;
             for (name, (_, value)) in object.attributes.in_order() {
-                file.set_attribute(path, name, value.value()?)?;
+                match value {
+                    AttributeFragment::Value(value) => file.set_attribute(path, name, value.value()?)?,
+                    AttributeFragment::References(pointers) => file.set_pointers(path, name, pointers.clone())?,
+                }
+            }
+        }
+        for (path, object) in &self.objects {
+            for (dimension, scale) in &object.scales {
+                file.attach_scale(path, *dimension, scale)?;
             }
         }
         file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(plan.id()))?;
         file.finish_if(existing, decide)
     }
+}
+
+/// Whether some chunk of a dataset was written.
+fn has_chunks(file: &File, id: ObjectId, shape: &[u64]) -> Result<bool> {
+    let locations = file.array_file().locate(id, &Selection::all(shape))?;
+    Ok(locations.chunks.iter().any(|location| matches!(location.source, ChunkSource::Stored { .. })))
 }
 
 /// A datatype in a word or two, for errors.
@@ -260,10 +389,14 @@ fn described(datatype: &Datatype) -> String {
 }
 
 impl Object {
-    fn merge_dataset(&mut self, path: &str, new: &DatasetFragment, by: &str, source: &str) -> Result<()> {
+    fn new(by: &str, kind: Kind, created: usize, other: Option<OtherFragment>) -> Self {
+        Self { by: by.to_owned(), kind, created, tracked: false, attributes: Ordered::default(), dataset: None, other, scales: BTreeMap::new() }
+    }
+
+    fn merge_dataset(&mut self, path: &str, new: &DatasetFragment, by: &str, (file, own): (&str, &str)) -> Result<()> {
         let definition = new.definition()?;
         let dataset = self.dataset.get_or_insert_with(|| {
-            Dataset { definition: definition.clone(), rows: Some(new.rows), parts: Vec::new(), scalar: None }
+            Dataset { definition: definition.clone(), rows: Some(new.rows), parts: Vec::new(), scalar: None, growable: new.growable }
         });
         let differs = |what: String| Err(conflict(path, format!("{} and {by} define it differently: {what}", self.by)));
         let known = &mut dataset.definition;
@@ -285,9 +418,13 @@ impl Object {
                     return Err(conflict(path, format!("{before} and {by} wrote different values")));
                 }
                 Some(_) => {}
+                None if !dataset.parts.is_empty() => return differs("one has all of its values".to_owned()),
                 None => dataset.scalar = Some((by.to_owned(), value.clone())),
             }
             return Ok(());
+        }
+        if dataset.scalar.is_some() && !new.written.is_empty() {
+            return differs("one has all of its values".to_owned());
         }
         let mut first_row = 0;
         if let Dataspace::Simple { shape, max_shape } = &mut known.dataspace {
@@ -295,7 +432,12 @@ impl Object {
                 first_row = *rows;
                 *rows = rows.checked_add(*more).ok_or_else(|| Error::unsupported("more than 2⁶⁴ rows").at_object(format!("/{path}")))?;
             }
-            *max_shape = shape.iter().copied().map(Some).collect();
+            let growable = dataset.growable;
+            for (extent, most) in shape.iter().zip(max_shape) {
+                if most.is_some() || !growable {
+                    *most = Some(*extent);
+                }
+            }
         }
         let local = new.local_regions();
         let local = local.ok_or_else(|| Error::invalid_input(format!("the fragment of {by} says it wrote outside of its array")).at_object(format!("/{path}")))?;
@@ -308,8 +450,8 @@ impl Object {
                 return Err(Error::invalid_input(format!("the fragment of {by} says it wrote outside of the dataset")).at_object(format!("/{path}")));
             }
             let mapping = VirtualMapping {
-                file: escaped(source),
-                dataset: escaped(&format!("/{path}")),
+                file: escaped(file),
+                dataset: escaped(&format!("/{own}")),
                 source_selection: selection(&local.start, &local.count),
                 selection: selection(&region.start, &region.count),
             };
@@ -326,11 +468,11 @@ impl Dataset {
                 let mappings = self.parts.iter().map(|part| part.mapping.clone()).collect();
                 file.create_virtual(path, self.definition.clone(), mappings)
             }
-            (Dataspace::Scalar, Some((_, value))) => {
+            (Dataspace::Scalar | Dataspace::Simple { .. }, Some((_, value))) => {
                 let value = value.value()?;
                 file.create_dataset(path, self.definition.clone())?;
                 let resolve = |reference| value.value.heap.object(reference);
-                file.write(path, &Region::all(&[]), &value.value.bytes, &resolve)
+                file.write(path, &Region::all(self.definition.dataspace.shape()), &value.value.bytes, &resolve)
             }
             // Nothing was written: all is the fill value.
             _ => file.create_dataset(path, self.definition.clone()),

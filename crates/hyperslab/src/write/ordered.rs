@@ -27,6 +27,11 @@ impl<T> Ordered<T> {
         }
     }
 
+    /// Keeps the values that `keep` chooses.
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        self.values.retain(|_, (_, value)| keep(value));
+    }
+
     pub fn get(&self, name: &str) -> Option<&T> {
         self.values.get(name).map(|(_, value)| value)
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::boxes::Region;
 use super::definition::DatasetDefinition;
+use super::definitions::Definitions;
 use super::seal::{sealed, unsealed};
 use super::sharing::Sharing;
 use super::lineage::{container_of, home_of, is_id};
@@ -53,6 +54,10 @@ pub struct WritePlan {
     pub(super) begun: bool,
     /// Whether the file and the subfiles record the order of creation.
     pub(super) tracked: bool,
+    /// Objects that no task needs to define.
+    pub(super) definitions: Definitions,
+    /// What the program that made the plan says of it to its tasks.
+    note: String,
 }
 
 impl WritePlan {
@@ -84,7 +89,7 @@ impl WritePlan {
             _ => None,
         };
         let container = renamed.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false })
+        Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default(), note: String::new() })
     }
 
     /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
@@ -119,6 +124,21 @@ impl WritePlan {
         self.sharing()?;
         let sharing = self.sharing.as_mut().ok_or_else(|| Error::internal("a plan that shares nothing"))?;
         sharing.add(&path, definition, regions).map_err(|error| error.at_object(format!("/{path}")))
+    }
+
+    /// What goes with the plan to its tasks, for programs to read.
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// Sets what [`WritePlan::note`] gives.
+    pub fn set_note(&mut self, note: String) {
+        self.note = note;
+    }
+
+    /// The objects that the plan has itself.
+    pub fn definitions(&mut self) -> &mut Definitions {
+        &mut self.definitions
     }
 
     /// Which part of a dataset of the plan a task writes.

@@ -6,6 +6,8 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, Referen
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewDataset, NewStorage};
 
+use serde::{Deserialize, Serialize};
+
 use super::subfile::normal;
 
 /// Bytes of a reference to an object.
@@ -17,11 +19,12 @@ pub(super) fn reference(number: usize) -> [u8; 8] {
 }
 
 /// References of an extent, row-major; `None` points at nothing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pointers {
     shape: Vec<u64>,
     targets: Vec<Option<String>>,
     /// Where they are in the file, once they have a place.
+    #[serde(skip)]
     pub address: Option<u64>,
 }
 
@@ -32,6 +35,11 @@ impl Pointers {
             return Err(Error::invalid_input(format!("{} references for shape {shape:?}", targets.len())));
         }
         Ok(Self { shape, targets, address: None })
+    }
+
+    /// Calls `each` with the path of each target, which it may change.
+    pub fn each_path(&mut self, each: impl FnMut(&mut Option<String>)) {
+        self.targets.iter_mut().for_each(each);
     }
 
     /// Bytes that they take.
@@ -62,7 +70,7 @@ impl Pointers {
     /// The dataset of these.
     pub fn description(&self) -> NewDataset {
         let storage = NewStorage::Contiguous(self.address);
-        NewDataset { datatype: datatype(), dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, filters: Pipeline::default(), storage }
+        NewDataset { datatype: datatype(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, filters: Pipeline::default(), storage }
     }
 
     /// The dataset's values, where the object with number `n` is at `addresses[n]`.

@@ -84,6 +84,7 @@ impl SharedDataset {
     fn definition(&self) -> Result<DatasetDefinition> {
         let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter { id: *id, name: name.clone(), optional: *optional, parameters: parameters.clone() };
         Ok(DatasetDefinition {
+            committed: None,
             datatype: parse_datatype(&self.datatype.0)?,
             dataspace: parse_dataspace(&self.dataspace.0)?,
             chunk_shape: self.chunk_shape.clone(),

@@ -7,12 +7,14 @@ use std::path::Path;
 
 use hyperslab_array::{Datatype, Error, ErrorKind, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewLink, SUPERBLOCK_BYTES, encode_metadata, encode_superblock, store_values};
+use hyperslab_formats::hdf5::writer::{HeapWriter, SUPERBLOCK_BYTES, encode_datatype, encode_metadata, encode_superblock, store_values};
 use hyperslab_storage::{Existing, SharedFile};
 
 use super::boxes::Region;
+use super::continued::Base;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
+use super::links::Link;
 use super::description::{chosen, describe, numbers};
 use super::ordered::Ordered;
 use super::pointers::Pointers;
@@ -40,6 +42,8 @@ pub struct Subfile {
     created: u64,
     /// A collection of variable-length values with room for more, and where it is.
     small_heap: Option<(u64, HeapWriter)>,
+    /// The file whose place it takes, if it began with that.
+    pub(super) base: Option<Base>,
 }
 
 /// Bytes of elements whose values may go into a collection together with others.
@@ -65,10 +69,19 @@ pub(super) struct Object {
     pub(super) dataset: Option<DatasetWriter>,
     /// References to objects instead of values.
     pub(super) pointers: Option<Pointers>,
-    /// A symbolic link instead of an object.
-    pub(super) link: Option<NewLink>,
+    /// A link instead of an object.
+    pub(super) link: Option<Link>,
+    /// A committed datatype instead of a group.
+    pub(super) datatype: Option<Datatype>,
     /// Paths of the dimension scales of a dataset, by dimension.
     pub(super) scales: BTreeMap<u32, String>,
+}
+
+impl Object {
+    /// Whether it is a group.
+    pub(super) fn is_group(&self) -> bool {
+        self.dataset.is_none() && self.link.is_none() && self.pointers.is_none() && self.datatype.is_none()
+    }
 }
 
 impl Subfile {
@@ -96,7 +109,7 @@ impl Subfile {
 
     pub(super) fn over(blocks: Blocks, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None }
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, base: None }
     }
 
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
@@ -153,7 +166,7 @@ impl Subfile {
                 self.objects.insert(above.clone(), group);
             }
             if let Some(object) = self.objects.get(&above)
-                && (object.dataset.is_some() || object.link.is_some() || object.pointers.is_some())
+                && !object.is_group()
             {
                 return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
             }
@@ -195,12 +208,22 @@ impl Subfile {
     /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.create_pointers(path, pointers)
+    }
+
+    /// As [`Subfile::create_references`].
+    pub(super) fn create_pointers(&mut self, path: &str, pointers: Pointers) -> Result<()> {
         self.define(path, Object { pointers: Some(pointers), ..Object::default() })
     }
 
     /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.set_pointers(path, name, pointers)
+    }
+
+    /// As [`Subfile::set_references`].
+    pub(super) fn set_pointers(&mut self, path: &str, name: &str, pointers: Pointers) -> Result<()> {
         let object = self.object(path)?;
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
@@ -209,13 +232,16 @@ impl Subfile {
         Ok(())
     }
 
-    /// Defines a link to a path of this file, or of another.
-    pub fn create_link(&mut self, path: &str, file: Option<&str>, target: &str) -> Result<()> {
-        let link = match file {
-            None => NewLink::Soft(target.to_owned()),
-            Some(file) => NewLink::External { file: file.to_owned(), path: target.to_owned() },
-        };
+    /// Defines a link.
+    pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        let link = link.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         self.define(path, Object { link: Some(link), ..Object::default() })
+    }
+
+    /// Commits a datatype under this name, for datasets whose definition names it.
+    pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        encode_datatype(&datatype).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.define(path, Object { datatype: Some(datatype), ..Object::default() })
     }
 
     fn object(&mut self, path: &str) -> Result<&mut Object> {
@@ -248,6 +274,23 @@ impl Subfile {
         }
         self.object(path)?.scales.insert(dimension, scale);
         Ok(())
+    }
+
+    /// Notes a scale of a dimension that is not in this file, but in the whole of which it is a part.
+    pub(super) fn note_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normal(scale)?;
+        self.object(path)?.scales.insert(dimension, scale);
+        Ok(())
+    }
+
+    /// Takes out what leads to objects that may be in other files of the same whole: links, references, dimension scales and
+    /// committed datatypes.
+    pub(super) fn forget_others(&mut self) {
+        self.objects.retain(|_, object| object.link.is_none() && object.pointers.is_none() && object.datatype.is_none());
+        for object in self.objects.values_mut() {
+            object.scales.clear();
+            object.attributes.retain(|attribute| matches!(attribute, Attribute::Value(_)));
+        }
     }
 
     /// The definition of a dataset as it is now; `NotFound` or `InvalidInput` where there is none.
@@ -347,9 +390,9 @@ impl Subfile {
         self.objects.iter().filter_map(|(path, object)| Some((path.as_str(), object.dataset.as_ref()?)))
     }
 
-    /// All objects but links by path.
+    /// All objects and links by path.
     pub(super) fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
-        self.objects.iter().filter(|(_, object)| object.link.is_none()).map(|(path, object)| (path.as_str(), object))
+        self.objects.iter().map(|(path, object)| (path.as_str(), object))
     }
 
     /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
@@ -365,6 +408,9 @@ impl Subfile {
         let mut output = self.blocks.into_output()?;
         if !self.durable {
             output.without_sync();
+        }
+        if let Some(base) = &self.base {
+            base.check()?;
         }
         output.publish_if(end, existing, decide)?;
         Ok(end)
@@ -468,8 +514,10 @@ fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: &'a dyn Fn(He
     let at = blocks.open_end()?;
     let mut heap = HeapWriter::new(at);
     store_values(datatype, bytes, resolve, &mut heap)?;
-    blocks.write_open(at, &heap.clone().finish())?;
-    if heap.is_small(SMALL_VALUE_BYTES) {
+    let collection = heap.clone().finish();
+    blocks.write_open(at, &collection)?;
+    // Empty values make no collection, so that there is no place to keep.
+    if !collection.is_empty() && heap.is_small(SMALL_VALUE_BYTES) {
         *small = Some((at, heap));
     }
     Ok(())
@@ -498,7 +546,7 @@ pub(super) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
     }
 }
 
-fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
+pub(super) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
     let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
     if bytes != Some(value.value.bytes.len() as u64) {
         return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
+use hyperslab_formats::hdf5::writer::encode_datatype;
 use hyperslab_storage::{SharedFile, unique_name};
 
 use super::boxes::Region;
@@ -11,7 +12,10 @@ use super::checksum;
 use super::completion::claimed;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
-use super::fragment::{ChunkFragment, DatasetFragment, Fragment, Kind, ObjectFragment, SharedPart, StoredValue};
+use super::definitions::Definitions;
+use super::links::Link;
+use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, SharedPart, StoredValue};
+use super::bytes::Hex;
 use super::plan::WritePlan;
 use super::room::Blocks;
 use super::sharing::name_of;
@@ -44,6 +48,8 @@ pub struct Task {
     /// The number of the subfile that other tasks write too.
     group: Option<u64>,
     checksums: bool,
+    /// What the plan defines.
+    definitions: Definitions,
 }
 
 /// A dataset as the whole container has it, and what of it is here.
@@ -80,6 +86,7 @@ impl Task {
             datasets: BTreeMap::new(),
             group: None,
             checksums: plan.checksums,
+            definitions: plan.definitions.clone(),
         };
         if !plan.durable {
             task.subfile.without_sync();
@@ -124,6 +131,69 @@ impl Task {
         self.number
     }
 
+    /// Defines a link.
+    pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        self.subfile.create_link(path, link)
+    }
+
+    /// Commits a datatype under this name.
+    pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        self.subfile.create_datatype(path, datatype)
+    }
+
+    /// Defines a dataset of references to objects of the whole container.
+    pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        self.subfile.create_references(path, shape, targets)
+    }
+
+    /// Sets an attribute that is references to objects of the whole container.
+    pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        self.refuse_reserved(path, name)?;
+        self.subfile.set_references(path, name, shape, targets)
+    }
+
+    /// Makes a dataset of the whole container the scale of a dimension of another.
+    pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let ndim = self.definition(path)?.dataspace.ndim();
+        if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
+            return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
+        }
+        self.subfile.note_scale(path, dimension, scale)
+    }
+
+    /// Takes a dataset of the plan for writing: a region of it, else rows of the task's own if it is written by rows, else any
+    /// part of it.
+    pub fn open_dataset(&mut self, path: &str, region: Option<Region>) -> Result<()> {
+        let path = normal(path)?;
+        let at = |error: Error| error.at_object(format!("/{path}"));
+        let Some(planned) = self.definitions.dataset(&path) else {
+            return Err(at(Error::not_found("there is no such dataset in the plan")));
+        };
+        if planned.scalar.is_some() {
+            return Err(at(Error::invalid_input("the plan has the values of this dataset")));
+        }
+        let extent = match region {
+            Some(_) if planned.rows => return Err(at(Error::invalid_input("a region of a dataset that is written by rows"))),
+            Some(region) => Extent::Region(region),
+            None if planned.rows => Extent::Rows,
+            None => Extent::Any,
+        };
+        let definition = planned.whole_definition()?;
+        self.create_dataset(&path, definition, extent)
+    }
+
+    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    pub fn is_planned(&self, path: &str) -> bool {
+        normal(path).is_ok_and(|path| !self.datasets.contains_key(&path) && self.definitions.dataset(&path).is_some())
+    }
+
+    fn refuse_reserved(&self, path: &str, name: &str) -> Result<()> {
+        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
+            return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
+        }
+        Ok(())
+    }
+
     /// Defines a group and those above it.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         self.subfile.create_group(path)
@@ -137,9 +207,7 @@ impl Task {
 
     /// Sets an attribute, which all tasks that set it must set alike.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
-        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
-            return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
-        }
+        self.refuse_reserved(path, name)?;
         self.subfile.set_attribute(path, name, value)
     }
 
@@ -150,7 +218,7 @@ impl Task {
         let is_chosen = definition.chunk_shape.is_none();
         let global = definition.checked().map_err(|error| error.at_object(format!("/{path}")))?;
         let bad = |message: String| Err(Error::invalid_input(message).at_object(format!("/{path}")));
-        let mut local = global.clone();
+        let mut local = DatasetDefinition { committed: None, ..global.clone() };
         match (&extent, &mut local.dataspace) {
             (Extent::Any, Dataspace::Scalar | Dataspace::Null) => {}
             (_, Dataspace::Scalar | Dataspace::Null) => return bad("a scalar or empty dataset has no regions and no rows".to_owned()),
@@ -238,14 +306,21 @@ impl Task {
         self.subfile.flush()?;
         let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
         for (path, object) in self.subfile.objects() {
-            let kind = if object.dataset.is_none() { Kind::Group } else { Kind::Dataset };
+            let (kind, other) = match (&object.link, &object.pointers, &object.datatype) {
+                (Some(link), ..) => (Kind::Link, Some(OtherFragment::Link(link.clone()))),
+                (_, Some(pointers), _) => (Kind::References, Some(OtherFragment::References(pointers.clone()))),
+                (_, _, Some(datatype)) => (Kind::Datatype, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
+                _ if object.dataset.is_some() => (Kind::Dataset, None),
+                _ => (Kind::Group, None),
+            };
             let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
             let stored = |(name, attribute): (&str, &Attribute)| match attribute {
-                Attribute::Value(value) => Ok((name.to_owned(), StoredValue::new(value)?)),
-                Attribute::References(_) => Err(Error::unsupported("references in a parallel write").at_object(format!("/{path}"))),
+                Attribute::Value(value) => Ok((name.to_owned(), AttributeFragment::Value(StoredValue::new(value)?))),
+                Attribute::References(pointers) => Ok((name.to_owned(), AttributeFragment::References(pointers.clone()))),
             };
             let attributes = own.map(stored).collect::<Result<_>>()?;
-            fragment.add_object(path, ObjectFragment { kind, created: object.created, tracked: object.tracked, attributes, dataset: None });
+            let (created, tracked, scales) = (object.created, object.tracked, object.scales.clone());
+            fragment.add_object(path, ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales });
         }
         for (path, writer) in self.subfile.datasets() {
             let (local, written) = (writer.definition(), writer.written());
@@ -272,12 +347,14 @@ impl Task {
                 known.scalar.as_ref(),
             )?;
             dataset.shared = known.shared.is_some();
+            dataset.growable = self.definitions.dataset(path).is_some_and(|planned| planned.growable);
             if dataset.shared {
                 dataset.chunks = writer.stored().map(ChunkFragment::from).collect();
             }
             fragment.add_dataset(path, dataset);
         }
         fragment.shared = self.group.map(|group| SharedPart { group, end: self.subfile.shared_top() });
+        self.subfile.forget_others();
         let place = self.subfile.target().to_path_buf();
         fragment.bytes = self.subfile.finish_part()?;
         if self.checksums && fragment.bytes.is_some() {

@@ -30,6 +30,7 @@ pub(crate) mod kind {
     pub const SYMBOL_TABLE: u16 = 0x11;
     pub const DRIVER_INFO: u16 = 0x14;
     pub const ATTRIBUTE_INFO: u16 = 0x15;
+    pub const REFERENCE_COUNT: u16 = 0x16;
     pub const METADATA_CACHE_IMAGE: u16 = 0x18;
     /// Highest number that this reader knows, whether it uses it or not.
     pub const LAST: u16 = 0x18;

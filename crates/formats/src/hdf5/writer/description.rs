@@ -30,6 +30,8 @@ pub enum NewContent {
     Group(Vec<(String, NewLink)>),
     /// A dataset.
     Dataset(Box<NewDataset>),
+    /// A committed (named) datatype.
+    Datatype(Datatype),
 }
 
 /// Where a link leads.
@@ -65,6 +67,8 @@ pub struct NewAttribute {
 pub struct NewDataset {
     /// Datatype of an element.
     pub datatype: Datatype,
+    /// Number of the committed datatype that this is.
+    pub committed: Option<usize>,
     /// Extent.
     pub dataspace: Dataspace,
     /// One element's bytes for what was never written; `None` is zeros.

@@ -18,6 +18,13 @@ use crate::hdf5::{chunk_locator, group, superblock, virtual_dataset};
 /// Bytes that the superblock takes at the beginning of the file.
 pub const SUPERBLOCK_BYTES: u64 = superblock::ENCODED_BYTES;
 
+/// Flag: the message never changes.
+const CONSTANT: u8 = 1;
+/// Flag: the message's body is where to find it.
+const SHARED: u8 = 1 << 1;
+/// Flag: the message stays where it is.
+const NOT_TO_SHARE: u8 = 1 << 2;
+
 /// Bytes of an attribute that stands in its object's header: a message has less than 64 KiB.
 const MOST_IN_HEADER: usize = 65_000;
 
@@ -54,6 +61,7 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
     // What an object leads to comes before it.
     let mut pending = vec![(0, false)];
     let mut begun = vec![false; file.objects.len()];
+    let references = reference_counts(file);
     while let Some((number, members_done)) = pending.pop() {
         let object = file.objects.get(number).ok_or_else(|| Error::internal(format!("a link to object {number}, which there is not")))?;
         if !members_done {
@@ -64,10 +72,7 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
                 *begun = true;
             }
             pending.push((number, true));
-            if let NewContent::Group(links) = &object.content {
-                let members = links.iter().filter_map(|(_, link)| if let NewLink::Hard(member) = link { Some((*member, false)) } else { None });
-                pending.extend(members);
-            }
+            pending.extend(led_to(&object.content).map(|member| (member, false)));
             continue;
         }
         let mut messages = match &object.content {
@@ -75,8 +80,14 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
                 let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses)?)));
                 group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.tracked)?
             }
-            NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset)?,
+            NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses)?,
+            NewContent::Datatype(datatype) => vec![(kind::DATATYPE, CONSTANT | NOT_TO_SHARE, datatype::encode(datatype)?)],
         };
+        if let Some(count) = references.get(number).copied().filter(|count| *count > 1) {
+            let mut message = vec![0];
+            message.extend_from_slice(&count.to_le_bytes());
+            messages.push((kind::REFERENCE_COUNT, 0, message));
+        }
         let mut attributes = Vec::with_capacity(object.attributes.len());
         for new in &object.attributes {
             attributes.push((new.name.clone(), attribute_message(&mut space, new, pointed_at)?));
@@ -99,6 +110,44 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
         }
     }
     Ok((space, addresses.into_iter().map(|address| address.unwrap_or(0)).collect()))
+}
+
+/// Numbers of the objects that an object leads to: members of a group, the committed datatype of a dataset.
+fn led_to(content: &NewContent) -> impl Iterator<Item = usize> {
+    let (links, committed) = match content {
+        NewContent::Group(links) => (links.as_slice(), None),
+        NewContent::Dataset(dataset) => (&[][..], dataset.committed),
+        NewContent::Datatype(_) => (&[][..], None),
+    };
+    links.iter().filter_map(|(_, link)| if let NewLink::Hard(member) = link { Some(*member) } else { None }).chain(committed)
+}
+
+/// How often each object is led to, by number. Readers that delete one of several links or datasets keep the object.
+fn reference_counts(file: &NewFile) -> Vec<u32> {
+    let mut counts = vec![0u32; file.objects.len()];
+    for member in file.objects.iter().flat_map(|object| led_to(&object.content)) {
+        if let Some(count) = counts.get_mut(member) {
+            *count = count.saturating_add(1);
+        }
+    }
+    counts
+}
+
+/// The datatype message of a dataset, with its flags.
+fn datatype_message(dataset: &NewDataset, file: &NewFile, addresses: &[Option<u64>]) -> Result<(u16, u8, Vec<u8>)> {
+    /// Version of the reference, and that it leads to a committed datatype.
+    const COMMITTED: [u8; 2] = [2, 2];
+    let Some(number) = dataset.committed else {
+        return Ok((kind::DATATYPE, CONSTANT, datatype::encode(&dataset.datatype)?));
+    };
+    match file.objects.get(number).map(|object| &object.content) {
+        Some(NewContent::Datatype(committed)) if *committed == dataset.datatype => {}
+        _ => return Err(Error::invalid_input("a dataset whose committed datatype is another one")),
+    }
+    let address = addresses.get(number).copied().flatten().ok_or_else(|| Error::internal("a committed datatype without an address"))?;
+    let mut body = COMMITTED.to_vec();
+    body.extend_from_slice(&address.to_le_bytes());
+    Ok((kind::DATATYPE, CONSTANT | SHARED, body))
 }
 
 fn target(link: &NewLink, addresses: &[Option<u64>]) -> Result<RawTarget> {
@@ -130,9 +179,7 @@ fn attribute_message(space: &mut Space, new: &NewAttribute, pointed_at: &[u64]) 
     attribute::encode(&new.name, &value.datatype, &new.dataspace, &bytes).map_err(named)
 }
 
-fn dataset_messages(space: &mut Space, dataset: &NewDataset) -> Result<Vec<(u16, u8, Vec<u8>)>> {
-    /// The message never changes.
-    const CONSTANT: u8 = 1;
+fn dataset_messages(space: &mut Space, dataset: &NewDataset, file: &NewFile, addresses: &[Option<u64>]) -> Result<Vec<(u16, u8, Vec<u8>)>> {
     let element_size = dataset.datatype.size();
     if dataset.fill_value.as_ref().is_some_and(|value| value.len() as u64 != element_size) {
         return Err(Error::invalid_input(format!("a fill value that is no element of {element_size} bytes")));
@@ -140,7 +187,7 @@ fn dataset_messages(space: &mut Space, dataset: &NewDataset) -> Result<Vec<(u16,
     let (message, allocation) = storage(space, dataset, element_size)?;
     let mut messages = vec![
         (kind::DATASPACE, 0, dataspace::encode(&dataset.dataspace)?),
-        (kind::DATATYPE, CONSTANT, datatype::encode(&dataset.datatype)?),
+        datatype_message(dataset, file, addresses)?,
         (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), allocation)?),
         (kind::LAYOUT, 0, layout::encode(&message)?),
     ];
