@@ -121,7 +121,7 @@ def test_a_commit_is_appended_to_and_overwritten(tmp_path: pathlib.Path) -> None
         write("append", 20, range(3))
         assert reader["x"][:].tolist() == list(range(20))
     equal(path, {"x": np.arange(50), "scalar 0": np.array(0), "scalar 20": np.array(20)})
-    assert hs.open(path).attrs["title"] == "rows" and hs.verify(path).commits == 2 and hs.verify(path).subfiles == 5
+    assert hs.open(path).attrs["title"] == "rows" and hs.verify(path).commits == 2 and hs.verify(path).subfiles == 3
     with pytest.raises(hs.ConflictError, match="already"):
         hs.WritePlan(path, "create")
     write("overwrite", 7, range(1))
@@ -279,7 +279,7 @@ def test_verify_finds_what_is_missing_cut_or_of_another_write(tmp_path: pathlib.
     for mode in ("create", "append"):
         plan = hs.WritePlan(path, mode)
         with plan.task(0) as task:
-            task.create_dataset("x", data=np.arange(1000.0), rows=True)
+            task.create_dataset("x" if mode == "create" else "y", data=np.arange(1000.0), rows=True)
             plan.commit([task.finish()])
     assert hs.verify(path) == hs.Verification([], 2, 2, sum(p.stat().st_size for p in tmp_path.rglob("0000-*.h5")))
     first, second = sorted(tmp_path.rglob("0000-*.h5"))

@@ -332,7 +332,8 @@ def test_sharers_and_committers_that_are_killed_leave_the_last_committed_state(t
         seen += now == generation
         before = now
     assert seen > 0
-    hs.tidy(path, hours=0)
+    # A commit that was killed just before it was visible looks like one whose master is elsewhere.
+    hs.tidy(path, hours=0, orphans=True)
     assert len([p for p in (tmp_path / "out.h5.d").iterdir()]) == 1
 
 

@@ -45,6 +45,21 @@ if case == "write":
     with hyperslab.mpi.write(comm, path, define=define, factor=2) as task:
         body(task)
     assert path.exists() or comm.Get_rank() != 0
+elif case == "netcdf":
+    def define_netcdf(plan: hs.NetcdfPlan) -> None:
+        plan.create_dimension("time", None)
+        plan.create_dimension("x", ROWS * size)
+        plan.create_variable("x", ["x"], data=np.arange(ROWS * size), attrs={"units": "m"})
+        plan.create_variable("time", ["time"], "M8[h]")
+        plan.create_variable("field", ["x"], "f4", attrs={"units": "K"})
+        plan.create_variable("series", ["time"], "i4")
+
+    for mode in ("create", "append"):
+        with hyperslab.mpi.write(comm, path, mode, define=define_netcdf, netcdf=True, **({"factor": 2} if mode == "create" else {})) as task:
+            if mode == "create":
+                task.write("field", rank)
+            task.write("time", np.array([f"2000-01-01T{rank:02d}"], "M8[h]"))
+            task.write("series", [rank])
 elif case == "append":
     with hyperslab.mpi.write(comm, path, "append") as task:
         task.create_dataset("rows", data=np.full(2, 100 + rank), rows=True)

@@ -81,3 +81,15 @@ def test_the_example_runs(tmp_path: pathlib.Path) -> None:
     example = PROGRAM.parent.parent.parent / "examples" / "write_mpi.py"
     run = subprocess.run([bin / "mpiexec", "-n", "2", sys.executable, example, tmp_path / "out.h5"], capture_output=True, text=True, timeout=120)
     assert run.stdout.strip() == "(20000,) True", run.stderr
+
+
+def test_processes_write_one_netcdf_file(tmp_path: pathlib.Path) -> None:
+    done = mpiexec(3, "netcdf", tmp_path)
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "out.h5"
+    with h5py.File(path) as f:
+        assert f["field"][:].tolist() == np.repeat(np.arange(3.0), ROWS).tolist() and f["series"][:].tolist() == [0, 1, 2] * 2 and f["series"].maxshape == (None,)
+        assert f["field"].dims[0][0] == f["x"] and f["series"].dims[0][0] == f["time"] and f["x"][:].tolist() == list(range(3 * ROWS))
+        assert f["time"].attrs["units"] == b"hours since 1970-01-01 00:00:00" and (f["time"][:] - f["time"][0]).tolist() == [0, 1, 2] * 2
+    with hs.open(path) as f:
+        assert f["series"].dims == ("time",) and f["field"].dims == ("x",) and f.table("time").to_arrow().num_rows == 6

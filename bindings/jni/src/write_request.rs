@@ -16,6 +16,9 @@ use crate::written_type::{compound, datatype, units};
 /// Bytes that a chunk holds where nothing else is said.
 const CHUNK_BYTES: u64 = 1 << 20;
 
+/// The zone of counts of instants, as `write_table` of Python says it.
+const TIME_ZONE: &str = "time_zone";
+
 /// Attributes of columns that say the same of the written values.
 const KEPT: [&str; 4] = ["long_name", "standard_name", "units", "description"];
 
@@ -90,6 +93,9 @@ impl WriteRequest {
         if let Some(name @ ("date" | "timestamp")) = spark_type.as_str() {
             // Counts with units are times without a zone to every reader; to Spark they are this type again.
             attributes.push((SPARK_TYPE.to_owned(), name.to_owned()));
+            if name == "timestamp" {
+                attributes.push((TIME_ZONE.to_owned(), "UTC".to_owned()));
+            }
         }
         for name in KEPT {
             let text = field.get("metadata").and_then(|metadata| metadata.get(name)).and_then(Value::as_str);

@@ -31,8 +31,8 @@ impl WritePlan {
     }
 }
 
-/// What a commit did: name, bytes and task of each subfile; whether it was done before; what is left.
-type PyCommitted = (Vec<(String, u64, u64)>, bool, Vec<String>);
+/// What a commit did: name, bytes and task of each subfile; whether it was done before; what is left; remarks.
+type PyCommitted = (Vec<(String, u64, u64)>, bool, Vec<String>, Vec<String>);
 
 #[pymethods]
 impl WritePlan {
@@ -243,7 +243,7 @@ impl WritePlan {
         match outcome {
             Commit::Committed(done) => {
                 let subfiles = done.subfiles.into_iter().map(|subfile| (subfile.name, subfile.bytes, subfile.task)).collect();
-                Ok((subfiles, done.repeated, done.left))
+                Ok((subfiles, done.repeated, done.left, done.remarks))
             }
             Commit::Conflicted(error) | Commit::Retryable(error) => Err(raise(py, &error)),
         }

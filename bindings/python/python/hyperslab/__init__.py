@@ -13,7 +13,7 @@ from . import dtypes, spark
 from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
-from .parallel import Committed, Fused, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
+from .parallel import Committed, Fused, ManySubfilesWarning, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
 from .arrays import Array
 from .query import Histogram, Query, Step, query
 from .sql import sql
@@ -23,7 +23,7 @@ from .write_table import write_table
 from .writing import ExternalLink, HardLink, NewDataset, NewFile, NewGroup, NewReference, SoftLink, create
 
 __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Counters", "Dataset", "Empty", "Error", "ExternalLink",
-           "File", "FileSet", "Fused", "Group", "HardLink", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "NetcdfPlan", "NetcdfTask", "NewDataset",
+           "File", "FileSet", "Fused", "Group", "HardLink", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "ManySubfilesWarning", "NetcdfPlan", "NetcdfTask", "NewDataset",
            "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "ReadOnlyError", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
            "Tidied", "UnclosedWarning", "UnsupportedError", "Verification", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
            "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

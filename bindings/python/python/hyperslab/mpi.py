@@ -10,6 +10,7 @@ from typing import Any
 
 from .errors import Error
 from .indexing import Indexed, index_commit, index_task, plan_index
+from .netcdf_plan import NetcdfPlan
 from .parallel import Committed, Task, WritePlan
 
 
@@ -27,14 +28,15 @@ def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
     return made
 
 
-def plan(comm: Any, path: Any, mode: str = "create", *, define: Callable[[WritePlan], object] | None = None, root: int = 0,
-         **options: Any) -> WritePlan:
-    """A plan for all processes of `comm`, as `WritePlan(path, mode, writers=comm.size, **options)`. `define` is called
-    with it on process `root`, and creates the datasets that all write together. Every process calls this."""
+def plan(comm: Any, path: Any, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
+         netcdf: bool = False, **options: Any) -> WritePlan:
+    """A plan for all processes of `comm`, as `WritePlan(path, mode, writers=comm.size, **options)`, or with `netcdf=True`
+    as `NetcdfPlan`. `define` is called with it on process `root`, and creates what all write together. Every process calls
+    this."""
     options.setdefault("writers", comm.Get_size())
 
     def make() -> bytes:
-        made = WritePlan(path, mode, **options)
+        made = (NetcdfPlan if netcdf else WritePlan)(path, mode, **options)
         if define is not None:
             define(made)
         return bytes(made)
@@ -59,11 +61,11 @@ def commit(comm: Any, plan: WritePlan, fragment: bytes | None, *, root: int = 0)
 
 
 @contextmanager
-def write(comm: Any, path: Any, mode: str = "create", *, define: Callable[[WritePlan], object] | None = None, root: int = 0,
-          threads: int | None = None, **options: Any) -> Iterator[Task]:
+def write(comm: Any, path: Any, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
+          threads: int | None = None, **options: Any) -> Iterator[Any]:
     """Plan, write, commit: `with hyperslab.mpi.write(comm, "out.h5", define=...) as task: task.write("x", values)`.
 
-    The file becomes visible when every process has left the `with`; an exception in one of them gives the whole write
+    With `netcdf=True` the plan and the task are those of netCDF. The file becomes visible when every process has left the `with`; an exception in one of them gives the whole write
     up. Every process enters."""
     made = plan(comm, path, mode, define=define, root=root, **options)
     task = fragment = None

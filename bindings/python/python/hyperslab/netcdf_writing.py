@@ -285,8 +285,9 @@ class NetcdfGroup(NewGroup):
         fill = missing = None if fill_value is False else fill_value
         if fill_value is None:
             # Readers take the default for missing, but not of bytes.
-            fill = DEFAULT_FILLS.get(code)
-            missing = shown.get("missing_value", fill if code not in ("i1", "u1") else None)
+            base = code if own_type is None or not own_type.enum_dict else own_type.dtype.str[1:]
+            fill = DEFAULT_FILLS.get(base)
+            missing = shown.get("missing_value", fill if base not in ("i1", "u1") else None)
             missing = missing if missing is not None and np.size(missing) == 1 else None
         if own_type is None and data is None and fill_value is None and times is not None:
             missing = fill

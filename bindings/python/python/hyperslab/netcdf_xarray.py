@@ -55,14 +55,17 @@ def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str],
     target: Any = file.create_group(path) if path.strip("/") else file
     without_limit = {*unlimited, *dataset.encoding.get("unlimited_dims", ())}
     variables, attributes = encode_dataset_coordinates(dataset)
+    variables = {name: variable.copy(deep=False) for name, variable in variables.items()}
     for name, given in encoding.items():
-        variables[name] = variables[name].copy(deep=False)
         variables[name].encoding = {**given}
     storage = {name: _storage_of(name, variable, default, without_limit, name in encoding) for name, variable in variables.items()}
     variables, attributes = cf_encoder(variables, attributes)
     coders: list[Any] = [partial(EncodedStringCoder, allows_unicode=True)(), CharacterArrayCoder()]
     for coder in coders:
         variables = {name: coder.encode(variable, name=name) for name, variable in variables.items()}
+    for name in encoding:
+        if unknown := [key for key in variables[name].encoding if key not in ("dtype", "_FillValue")]:
+            raise InvalidInputError(f"encoding of {name!r} with {unknown[0]}, which is not known: leave it out", "InvalidInput")
     sizes: dict[Any, int] = {}
     for variable in variables.values():
         sizes.update(variable.sizes)
@@ -102,13 +105,14 @@ def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) 
 
 def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: set[str], strict: bool) -> dict[str, Any]:
     """Filters and chunks that a variable's encoding asks for; takes them out of the encoding."""
-    variable.encoding = encoding = dict(variable.encoding)
+    encoding = dict(variable.encoding)
     shape = dict(zip(variable.dims, variable.shape))
     given = {key: encoding.pop(key) for key in _STORAGE if key in encoding}
     for key in _LOSSY:
         if encoding.pop(key, None) is not None and strict:
             raise UnsupportedError(f"encoding of {name!r} with {key}, which loses digits: round the values first", "Unsupported")
     dropped = {key: encoding.pop(key) for key in _OF_THE_SOURCE if key in encoding}
+    variable.encoding = encoding
     if strict and any(dropped.get(key) for key in ("szip", "bzip2", "blosc")):
         raise UnsupportedError(f"encoding of {name!r} with szip, bzip2 or blosc: give zlib or zstd", "Unsupported")
     compression, level = given.get("compression"), given.get("compression_opts", given.get("complevel"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from types import TracebackType
@@ -23,13 +24,18 @@ class Subfile(NamedTuple):
     task: int
 
 
+class ManySubfilesWarning(UserWarning):
+    """A file has about as many subfiles as programs can have open: they would show fill values in place of the rest."""
+
+
 class Committed(NamedTuple):
-    """What a commit did: its subfiles, whether an earlier call had done it already, and what could not be
-    tidied up."""
+    """What a commit did: its subfiles, whether an earlier call had done it already, what could not be tidied up, and
+    what makes the file hard to read for other programs."""
 
     subfiles: list[Subfile]
     repeated: bool
     left: list[str]
+    remarks: list[str] = []
 
 
 class Verification(NamedTuple):
@@ -332,8 +338,10 @@ class WritePlan:
         changed since the plan was made, are a `ConflictError`, and nothing has changed. A commit that was done
         already, by a call that was killed say, recognises itself."""
         self._ends()
-        subfiles, repeated, left = self._native.commit([bytes(fragment) for fragment in fragments])
-        return Committed([Subfile(*subfile) for subfile in subfiles], repeated, left)
+        subfiles, repeated, left, remarks = self._native.commit([bytes(fragment) for fragment in fragments])
+        for remark in remarks:
+            warnings.warn(remark, ManySubfilesWarning, stacklevel=2)
+        return Committed([Subfile(*subfile) for subfile in subfiles], repeated, left, remarks)
 
     def begin(self) -> None:
         """Makes the folder of the subfiles now, before the plan goes to tasks: none of them makes it from then on, so

@@ -158,7 +158,7 @@ fn grow(dataset: &mut Dataset, shape: Vec<u64>) {
         Dataspace::Simple { shape: own, max_shape } => own.iter().zip(&shape).zip(max_shape).all(|((own, new), most)| own == new || most.is_none()),
         _ => false,
     };
-    if !growing || dataset.chunk_shape.is_none() {
+    if !growing || (dataset.chunk_shape.is_none() && dataset.virtual_mappings.is_empty()) {
         return;
     }
     let written = dataset.dataspace.shape().to_vec();

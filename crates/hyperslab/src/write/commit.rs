@@ -11,11 +11,13 @@ use rayon::prelude::*;
 use super::claim::{claim, release};
 use super::completion::{CLOSED, check, complete};
 use super::fragment::Fragment;
+use super::gather::gather;
 use super::lineage::{CommitName, living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
 use super::sharing::name_of;
-use super::state::{RECORD, Record, State, SubfileRecord, reading_session, state_of};
+use super::state::{RECORD, Record, State, SubfileRecord, read_record, reading_session, state_of};
+use super::tail::{self, Appended, TAIL, commits_in};
 
 /// How a commit ended.
 #[derive(Debug, Clone)]
@@ -37,6 +39,32 @@ pub struct Committed {
     pub repeated: bool,
     /// What could not be tidied up; the file is whole all the same.
     pub left: Vec<String>,
+    /// What makes the file hard to read for others.
+    pub remarks: Vec<String>,
+}
+
+/// Files that programs can usually have open at a time.
+const USUAL_OPEN_FILES: usize = 1024;
+
+/// Says so if a master has more subfiles than programs that use the HDF5 library can be expected to open.
+pub(super) fn crowded(master: &Path, subfiles: usize) -> Option<String> {
+    (subfiles > USUAL_OPEN_FILES / 4 * 3).then(|| {
+        format!(
+            "{}: {subfiles} subfiles; programs that use the HDF5 library keep all of them open, and where the limit is reached (usually {USUAL_OPEN_FILES} files, `ulimit -n`) \
+             they show fill values without an error: make one file with fuse, or let tasks share subfiles",
+            master.display()
+        )
+    })
+}
+
+/// The subfiles of a commit whose tail took in more rows.
+fn tail_of(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
+    let subfiles = read_record(container, folder)?.subfiles;
+    Ok(subfiles.into_iter().filter(|subfile| subfile.name == TAIL).collect())
+}
+
+fn told(removed: Result<()>) -> Vec<String> {
+    removed.err().iter().map(Error::to_string).collect()
 }
 
 impl WritePlan {
@@ -55,6 +83,11 @@ impl WritePlan {
 
     fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
         let container = self.container();
+        if self.begun && !self.folder().is_dir()
+            && let Some(done) = self.done_before(&state_of(self.path())?)?
+        {
+            return Ok(done);
+        }
         self.folder_for_writing()?;
         let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
             ErrorKind::Conflict => Failure::Busy(error),
@@ -63,32 +96,10 @@ impl WritePlan {
         match self.commit_locked(fragments) {
             // Where locks do not reach, another process may have committed the same plan meanwhile.
             Err(Failure::Other(error)) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                self.repeated(&state_of(self.path())?)?.ok_or(Failure::Other(error))
+                self.done_before(&state_of(self.path())?)?.ok_or(Failure::Other(error))
             }
             done => done,
         }
-    }
-
-    /// What an earlier call has committed, on the disk; `None` if `now` is not that, nor has it followed.
-    fn repeated(&self, now: &State) -> Result<Option<Committed>> {
-        let State::Committed { commit } = now else { return Ok(None) };
-        let (container, folder) = (self.container(), self.folder());
-        let chain = match records(&container, commit) {
-            // A master that lost its records can still be taken the place of.
-            Err(_) if self.mode == WriteMode::Overwrite => return Ok(None),
-            chain => chain?,
-        };
-        let Some(mine) = chain.into_iter().find(|record| record.id == self.id) else { return Ok(None) };
-        if self.durable {
-            // That call may have been killed before it had waited for the disk.
-            for synced in [&folder.join(RECORD), &folder, &container, self.path()] {
-                sync_folder(synced)?;
-            }
-            sync_place(self.path())?;
-        }
-        release(&container, &self.base);
-        let left = self.tidy(&mine.subfiles);
-        Ok(Some(Committed { subfiles: mine.subfiles, repeated: true, left }))
     }
 
     fn commit_locked(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
@@ -102,7 +113,9 @@ impl WritePlan {
         }
         let (container, folder) = (self.container(), self.folder());
         let now = state_of(self.path())?;
-        if let Some(done) = self.repeated(&now)? {
+        if now != self.base
+            && let Some(done) = self.done_before(&now)?
+        {
             return Ok(done);
         }
         self.check_base(&now)?;
@@ -132,23 +145,33 @@ impl WritePlan {
         for (group, record) in &shared {
             master.place_shared(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
         }
+        let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
+        let appended = match (&now, self.mode) {
+            (State::Committed { commit }, WriteMode::Append) if shared.is_empty() => tail::append(self, &mut master, commit, &seen_from_master, &subfiles)?,
+            _ => Appended::No,
+        };
+        match appended {
+            Appended::No => subfiles = gather(self, &mut master, &seen_from_master, subfiles)?,
+            Appended::New(tail) => subfiles = vec![tail],
+            Appended::Behind(folder) => {
+                subfiles = tail_of(&container, &folder)?;
+                name.folder = folder;
+            }
+        }
         subfiles.extend(shared.into_values());
         master.join_parts();
-        let (previous, replaced) = match (&now, self.mode) {
-            (State::Committed { commit }, WriteMode::Append) => (Some(commit.clone()), None),
-            (State::Committed { commit }, _) => (None, Some(commit.clone())),
-            _ => (None, None),
-        };
-        let record = Record::new(&self.id, previous, replaced, subfiles.clone()).encode()?;
         let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
         let (mut is_recorded, mut is_claimed) = (false, false);
-        let written = master.write(self.path(), self, existing, |aside| {
+        let written = master.write(self.path(), self, &name, existing, |aside| {
             claim(&container, &now, self.path(), aside)?;
             is_claimed = true;
             // Others that have claimed this state before have ended, or it is another one now.
             self.check_base(&state_of(self.path())?)?;
-            is_recorded = true;
-            self.write_record(&record)
+            if name.folder == self.id {
+                is_recorded = true;
+                self.write_record(&now, &subfiles)?;
+            }
+            Ok(())
         });
         let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == now);
         if is_claimed && !is_same {
@@ -162,8 +185,55 @@ impl WritePlan {
             }
             return Err(error.into());
         }
-        let left = self.tidy(&subfiles);
-        Ok(Committed { subfiles, repeated: false, left })
+        let left = if name.folder == self.id { self.tidy(&subfiles) } else { told(remove_folder(&folder)) };
+        Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
+    }
+
+    /// What an earlier call did, on the disk, if one has committed this write.
+    fn done_before(&self, now: &State) -> Result<Option<Committed>> {
+        let State::Committed { commit } = now else { return Ok(None) };
+        let container = self.container();
+        let chain = match records(&container, commit) {
+            // A master that lost its records can still be taken the place of.
+            Err(_) if self.mode == WriteMode::Overwrite => return Ok(None),
+            found => found?,
+        };
+        let mut names = std::iter::once(commit.clone()).chain(chain.iter().filter_map(|record| record.previous.clone()));
+        let Some(name) = names.find(|name| name.folder == self.id || commits_in(&container, name).contains(&self.id)) else { return Ok(None) };
+        let Some(record) = chain.iter().find(|record| record.id == name.folder) else { return Ok(None) };
+        let subfiles = record.subfiles.clone();
+        if self.durable {
+            // That call may have been killed before it had waited for the disk.
+            let folder = container.join(&name.folder);
+            for synced in [&folder.join(RECORD), &folder, &container, self.path()] {
+                sync_folder(synced)?;
+            }
+            sync_place(self.path())?;
+        }
+        release(&container, &self.base);
+        let left = if name.folder == self.id { self.tidy(&subfiles) } else { told(remove_folder(&self.folder())) };
+        Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
+    }
+
+    /// Writes what this commit consists of into its folder, and waits until all of its folders are on the disk.
+    fn write_record(&self, now: &State, subfiles: &[SubfileRecord]) -> Result<()> {
+        let (previous, replaced) = match (now, self.mode) {
+            (State::Committed { commit }, WriteMode::Append) => (Some(commit.clone()), None),
+            (State::Committed { commit }, _) => (None, Some(commit.clone())),
+            _ => (None, None),
+        };
+        let record = Record::new(&self.id, previous, replaced, subfiles.to_vec()).encode()?;
+        let mut output = Output::create_own(self.folder().join(RECORD))?;
+        if !self.durable {
+            output.without_sync();
+        }
+        output.write_at(0, &record)?;
+        output.publish(record.len() as u64, Existing::Replace)?;
+        if self.durable {
+            sync_folder(&self.container())?;
+            sync_folder(&folder_of(&self.container()))?;
+        }
+        Ok(())
     }
 
     /// `Conflict` unless the file is as it was when the plan was made.
@@ -172,22 +242,6 @@ impl WritePlan {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: another process has written it; plan again"))
-    }
-
-    /// Writes the record of the commit, and waits until all of its folders are on the disk.
-    fn write_record(&self, record: &[u8]) -> Result<()> {
-        let (container, folder) = (self.container(), self.folder());
-        let mut output = Output::create_own(folder.join(RECORD))?;
-        if !self.durable {
-            output.without_sync();
-        }
-        output.write_at(0, record)?;
-        output.publish(record.len() as u64, Existing::Replace)?;
-        if self.durable {
-            sync_folder(&container)?;
-            sync_folder(&folder_of(&container))?;
-        }
-        Ok(())
     }
 
     /// Makes HDF5 files of what several tasks have written into one, side by side.

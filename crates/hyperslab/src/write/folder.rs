@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use super::lineage::{is_id, living};
+use super::lineage::{is_id, living, records};
 use super::plan::WritePlan;
-use super::state::RECORD;
+use super::state::{RECORD, State, state_of};
+use super::tail::commits_in;
 
 /// Behind the name of a folder that is being removed: no task knows it by that name.
 const REMOVED: &str = ".removed";
@@ -55,7 +56,8 @@ impl WritePlan {
     pub fn abort(&self) -> Result<()> {
         let container = self.container();
         // A master that was renamed or copied since may use what was committed.
-        if self.folder().join(RECORD).exists() && living(&container)?.folders.contains(&self.id) {
+        let is_living = self.folder().join(RECORD).exists() && living(&container)?.folders.contains(&self.id);
+        if is_living || self.is_appended()? {
             return Err(Error::invalid_input("this write was committed: it cannot be given up").in_file(self.path().display().to_string()));
         }
         let aside = container.join(format!("{}{REMOVED}", self.id));
@@ -70,6 +72,15 @@ impl WritePlan {
             Err(error) if ![NotFound, DirectoryNotEmpty].contains(&error.kind()) => Err(Error::from(error).in_file(container.display().to_string())),
             _ => Ok(()),
         }
+    }
+}
+
+impl WritePlan {
+    /// Whether an earlier commit's subfile has taken in the rows of this write, so that no folder is left of it.
+    fn is_appended(&self) -> Result<bool> {
+        let State::Committed { commit } = state_of(self.path())? else { return Ok(false) };
+        let earlier = records(&self.container(), &commit).unwrap_or_default().into_iter().filter_map(|record| record.previous);
+        Ok(std::iter::once(commit).chain(earlier).any(|name| commits_in(&self.container(), &name).contains(&self.id)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Master: fragments merged into one tree, and the file that says it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::collections::btree_map::Entry;
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use super::bytes::Hex;
 use super::carried::{Carried, Source};
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, OtherFragment, StoredValue};
+use super::lineage::CommitName;
 use super::links::Link;
 use super::ordered::Ordered;
 use super::plan::WritePlan;
@@ -58,6 +59,31 @@ pub(super) struct Dataset {
     scalar: Option<(String, StoredValue)>,
     /// Whether readers see that it can grow.
     growable: bool,
+}
+
+/// Who defined and wrote what earlier commits have left.
+const BEFORE: &str = "the file";
+
+/// Parts of a dataset that may be moved to another subfile.
+#[derive(Debug)]
+pub(super) struct Loose {
+    pub path: String,
+    pub definition: DatasetDefinition,
+    /// Whether an earlier commit has written some of the dataset.
+    pub has_earlier_parts: bool,
+    pub parts: Vec<LoosePart>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct LoosePart {
+    /// Among the parts of the dataset.
+    pub number: usize,
+    /// The subfile, as seen from the master.
+    pub file: String,
+    pub region: Region,
+    /// The same elements in the dataset of the subfile.
+    pub local: Region,
 }
 
 /// A box of a dataset and where it is.
@@ -220,6 +246,52 @@ impl Master {
         }
     }
 
+    /// Parts of this commit's tasks that lie in the files that `wanted` names, by dataset and in the order of their regions.
+    pub fn loose(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<Loose>> {
+        let mut all = Vec::new();
+        for (path, object) in &self.objects {
+            let Some(dataset) = &object.dataset else { continue };
+            let mut parts = Vec::new();
+            for (number, part) in dataset.parts.iter().enumerate() {
+                let file = part.mapping.file.replace("%%", "%");
+                if !wanted(&file) {
+                    continue;
+                }
+                let local = region_of(&part.mapping.source_selection).ok_or_else(|| Error::internal("a part that is not a box"))?;
+                parts.push(LoosePart { number, file, region: part.region.clone(), local });
+            }
+            if !parts.is_empty() {
+                parts.sort_by(|a, b| a.region.start.cmp(&b.region.start));
+                let has_earlier_parts = dataset.parts.iter().any(|part| part.by == BEFORE);
+                all.push(Loose { path: path.clone(), definition: dataset.definition.clone(), has_earlier_parts, parts });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Says where a part of [`Master::loose`] lies now: from `start` on in the dataset of the same path in `file`.
+    pub fn move_part(&mut self, path: &str, number: usize, file: &str, start: &[u64]) -> Result<()> {
+        let dataset = self.objects.get_mut(path).and_then(|object| object.dataset.as_mut());
+        let part = dataset.and_then(|dataset| dataset.parts.get_mut(number)).ok_or_else(|| Error::internal("a part that is not there"))?;
+        part.mapping.file = escaped(file);
+        part.mapping.source_selection = selection(start, &part.region.count);
+        Ok(())
+    }
+
+    /// How many rows of the dataset of the same path in `file` are taken by this one.
+    pub fn rows_in(&self, path: &str, file: &str) -> u64 {
+        let file = escaped(file);
+        let parts = self.objects.get(path).and_then(|object| object.dataset.as_ref()).map_or(&[][..], |dataset| &dataset.parts);
+        let taken = parts.iter().filter(|part| part.mapping.file == file).filter_map(|part| region_of(&part.mapping.source_selection));
+        taken.filter_map(|region| region.start.first()?.checked_add(*region.count.first()?)).max().unwrap_or(0)
+    }
+
+    /// How many files the datasets take their values from.
+    pub fn sources(&self) -> usize {
+        let parts = self.objects.values().filter_map(|object| object.dataset.as_ref()).flat_map(|dataset| &dataset.parts);
+        parts.map(|part| part.mapping.file.as_str()).collect::<BTreeSet<_>>().len()
+    }
+
     /// Makes one of parts that lie side by side in the dataset and in a subfile, so that readers have fewer to look
     /// through. To be called when parts have been checked: it forgets whose they were.
     pub fn join_parts(&mut self) {
@@ -262,7 +334,7 @@ impl Master {
         let file = reading_session()?.open(path)?;
         let source = Source::new(&file);
         let mut master = Self::default();
-        let by = "the file";
+        let by = BEFORE;
         for (number, object) in file.tree().objects.iter().enumerate() {
             let place = object.path.trim_start_matches('/').to_owned();
             let refused = |what: &str| Error::unsupported(format!("appending to a file that holds {what}")).at_object(&object.path);
@@ -333,8 +405,8 @@ impl Master {
         Ok(master)
     }
 
-    /// Writes the file, which names the plan as its last commit, and makes it visible; its length.
-    pub fn write(&mut self, path: &Path, plan: &WritePlan, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
+    /// Writes the file, which names `commit` as its last one, and makes it visible; its length.
+    pub fn write(&mut self, path: &Path, plan: &WritePlan, commit: &CommitName, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         self.grow_dimensions()?;
         let mut file = Subfile::create(path, existing, plan.alignment, &reading_session()?)?;
         if !plan.durable {
@@ -366,7 +438,7 @@ impl Master {
                 file.attach_scale(path, *dimension, scale)?;
             }
         }
-        file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(plan.id()))?;
+        file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(&commit.to_string()))?;
         file.finish_if(existing, decide)
     }
 }
@@ -481,7 +553,7 @@ impl Dataset {
 }
 
 /// The box that a selection of ours says.
-fn region_of(selection: &StoredSelection) -> Option<Region> {
+pub(super) fn region_of(selection: &StoredSelection) -> Option<Region> {
     let StoredSelection::Hyperslab(axes) = selection else { return None };
     let mut region = Region { start: Vec::new(), count: Vec::new() };
     for axis in axes {

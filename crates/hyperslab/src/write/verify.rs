@@ -9,8 +9,10 @@ use hyperslab_formats::Content;
 use hyperslab_storage::{real_path, remove_leftovers};
 
 use super::checksum;
+use super::commit::crowded;
 use super::lineage::{container_of, home_of, living, named_by, records};
 use super::folder::write_of;
+use super::tail::commits_in;
 use super::state::{RECORD, SUBFILE_ATTRIBUTE, reading_session, root_text};
 use crate::{Cancellation, File, ObjectId};
 
@@ -40,16 +42,18 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let last = named_by(&root.attributes)
         .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
     let mut found = Verification::default();
-    let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
     // Each subfile is open while it is looked at: there may be more than files can be open.
     let mut takes = takes(&master);
+    found.remarks.extend(crowded(path, takes.len()));
+    let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
     let path = &real_path(path)?;
     let container = home_of(path, &last).unwrap_or_else(|| container_of(path));
     let folder_name = container.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     match records(&container, &last) {
         Err(error) => problem(&shown, &format!("its commits cannot be told: {error}")),
         Ok(records) => {
-            found.commits = records.len() as u64;
+            let names = std::iter::once(&last).chain(records.iter().filter_map(|record| record.previous.as_ref()));
+            found.commits = (records.len() + names.map(|name| commits_in(&container, name).len()).sum::<usize>()) as u64;
             for (record, subfile) in records.iter().flat_map(|record| record.subfiles.iter().map(move |subfile| (record, subfile))) {
                 let name = format!("{folder_name}/{}/{}", record.id, subfile.name);
                 found.subfiles += 1;
