@@ -13,7 +13,8 @@ from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
 from .netcdf_times import TimeEncoding
 from .netcdf_types import NetcdfType, fixed_text
-from .netcdf_writing import Contents, NetcdfAttributes, NetcdfDimension, NetcdfGroup, NetcdfVariable, storage_of
+from .netcdf_variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable
+from .netcdf_writing import NetcdfGroup, storage_of
 from .parallel import PlanWriter, Task, WritePlan
 from .writing import NewDataset, NewGroup, extents, fill_of
 

@@ -11,140 +11,14 @@ import numpy as np
 from . import _native, layouts, netcdf_times, netcdf_types
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
-from .writing import NewAttributes, NewDataset, NewFile, NewGroup, extents, fill_of, filters_of, unknown_mode
+from .netcdf_variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
+from .writing import NewFile, NewGroup, extents, fill_of, filters_of, unknown_mode
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
 #: What the library puts before a variable that has a dimension's name but is not its coordinates.
 _NO_COORDINATE = "_nc4_non_coord_"
-_RESERVED = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")
 _INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
-
-
-class NetcdfAttributes(NewAttributes):
-    """The attributes of a netCDF group or variable, as netCDF4-python stores them: ASCII text and bytes are characters
-    (NC_CHAR), other text and lists of text are strings (NC_STRING), numbers have one dimension."""
-
-    def create(self, name: str, value: Any, dtype: Any = None) -> None:
-        """Sets an attribute. With `dtype=str`, text becomes NC_STRING also if it is ASCII."""
-        name = checked_name(name, "attribute")
-        what = f"attribute {name!r}"
-        if name in _RESERVED or name == "_FillValue":
-            raise InvalidInputError(f"{what} is netCDF's own" + (": give fill_value=" if name == "_FillValue" else ""), "InvalidInput")
-        self._put(name, value, dtype, what)
-
-    def _put(self, name: str, value: Any, dtype: Any, what: str) -> None:
-        if isinstance(value, (str, bytes)) and dtype is not str:
-            text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
-            if isinstance(value, bytes) or text.isascii():
-                self._writer.set_attribute(self._path, name, *fixed_text(text, what))
-                return
-        given = np.asarray(value, dtype=None if dtype is str else dtype)
-        if given.dtype.kind == "S":
-            given = np.char.decode(given, "utf-8")
-        if given.ndim > 1:
-            raise UnsupportedError(f"{what} of shape {given.shape}: netCDF has attributes of one dimension", "Unsupported")
-        kind = str if given.dtype.kind == "O" else stored_type(given.dtype, what)
-        super().create(name, given.reshape(-1) if kind is not str else given.astype(object).reshape(-1), dtype=kind)
-
-
-class NetcdfDimension:
-    """A dimension: its `name`, and its `size`, which is `None` without limit."""
-
-    def __init__(self, path: str, size: int | None, number: int) -> None:
-        self.path, self.size, self.number = path, size, number
-
-    @property
-    def name(self) -> str:
-        """The name in its group."""
-        return self.path.rpartition("/")[2]
-
-    def isunlimited(self) -> bool:
-        """Whether it has no limit."""
-        return self.size is None
-
-    def __repr__(self) -> str:
-        return f"<dimension {self.path}: {'unlimited' if self.size is None else self.size}>"
-
-
-class Contents:
-    """What a netCDF file defines, by path without the first slash."""
-
-    def __init__(self) -> None:
-        self.dimensions: dict[str, NetcdfDimension] = {}
-        self.variables: dict[str, NetcdfVariable] = {}
-        self.types: dict[str, NetcdfType] = {}
-
-    def dimension(self, group: str, name: str) -> NetcdfDimension:
-        """The dimension that a variable of `group` calls so: the nearest, from its group upwards."""
-        above = group
-        while True:
-            path = f"{above}/{name}".strip("/")
-            if path in self.dimensions:
-                return self.dimensions[path]
-            if not above:
-                raise InvalidInputError(f"there is no dimension {name}: create it first", "InvalidInput")
-            above = above.rpartition("/")[0]
-
-
-class NetcdfVariable(NewDataset):
-    """A variable that is being written. Masked values become its fill value, dates counts."""
-
-    _attributes = NetcdfAttributes
-    #: Names of its dimensions.
-    dims: tuple[str, ...] = ()
-    #: The dimensions, with those of groups above.
-    found: tuple[NetcdfDimension, ...] = ()
-    #: How dates are stored.
-    times: netcdf_times.TimeEncoding | None = None
-    #: The type that the file defines.
-    type: NetcdfType | None = None
-    #: Whether readers know the fill value: by its attribute, or because it is netCDF's default.
-    _fill_is_known = True
-
-    @property
-    def dimensions(self) -> tuple[str, ...]:
-        """Names of its dimensions."""
-        return self.dims
-
-    def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute, as in netCDF4-python."""
-        self.attrs[name] = value
-
-    def setncatts(self, values: Mapping[str, Any]) -> None:
-        """Sets attributes, as in netCDF4-python."""
-        self.attrs.update(values)
-
-    def append(self, values: Any) -> None:
-        """Adds rows along the first dimension."""
-        super().append(self._encoded(values))
-
-    def __setitem__(self, key: Any, values: Any) -> None:
-        values = self._encoded(values)
-        if self._fill is None:
-            _refuse_masked(values, f"variable {self.name!r}")
-        super().__setitem__(key, values if self.type is None else self.type.checked(values, f"variable {self.name!r}"))
-
-    def _encoded(self, values: Any) -> Any:
-        if not netcdf_times.is_time(values):
-            return values
-        if self.times is None:
-            raise UnsupportedError(f"dates or durations in variable {self.name!r}, which has none: create it with dtype=\"datetime64[s]\", or with units=", "Unsupported")
-        counts, missing = self.times.counts(values, f"variable {self.name!r}")
-        if missing:
-            self.show_fill()
-        return counts
-
-    def show_fill(self) -> None:
-        """Sets `_FillValue`, so that readers know what is missing."""
-        if not self._fill_is_known:
-            NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], layouts.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
-            self._fill_is_known = True
-
-
-def _refuse_masked(values: Any, what: str) -> None:
-    if np.ma.is_masked(values):
-        raise InvalidInputError(f"masked values in {what}, which has no fill value that readers know: give fill_value=", "InvalidInput")
 
 
 class NetcdfGroup(NewGroup):
@@ -298,7 +172,7 @@ class NetcdfGroup(NewGroup):
         if data is not None and length != shape:
             raise InvalidInputError(f"data of shape {length} for variable {name} of shape {shape}", "InvalidInput")
         if missing is None and times is None:
-            _refuse_masked(data, f"variable {name!r}")
+            refuse_masked(data, f"variable {name!r}")
         own = self._contents.dimensions.get(path)
         stored = path if own is None or found[:1] == (own,) else f"{group}/{_NO_COORDINATE}{path.rpartition('/')[2]}".strip("/")
         made = self._new_variable(stored, shape, tuple(sizes), given if own_type is None else own_type, fill, options, data, missing)
