@@ -397,7 +397,13 @@ impl Subfile {
 
     /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
     /// one that a write met before, whoever caught it.
-    pub fn finish(mut self, existing: Existing) -> Result<u64> {
+    pub fn finish(self, existing: Existing) -> Result<u64> {
+        self.finish_if(existing, |_| Ok(()))
+    }
+
+    /// As [`Subfile::finish`]; `decide` is called with the name of the complete file before it gets its own, and an error of
+    /// it leaves no file.
+    pub(super) fn finish_if(mut self, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         let end = self.complete(|_| true)?;
         let mut output = self.blocks.into_output()?;
         if !self.durable {
@@ -406,7 +412,7 @@ impl Subfile {
         if let Some(base) = &self.base {
             base.check()?;
         }
-        output.publish(end, existing)?;
+        output.publish_if(end, existing, decide)?;
         Ok(end)
     }
 
