@@ -67,7 +67,7 @@ test-mpi: setup ## hyperslab.mpi with 2 to 4 real processes
 
 # Many more moments than `make test` has; minutes.
 crash: setup ## writers and committers killed COUNT=300 times each
-	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py
+	HYPERSLAB_KILLS=$(if $(filter file,$(origin COUNT)),300,$(COUNT)) $(BIN)/python -m pytest -q -p no:cacheprovider -k killed testing/test_write_parallel.py testing/test_write_shared.py testing/test_write_containers.py
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark

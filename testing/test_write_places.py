@@ -9,6 +9,8 @@ import shutil
 import socket
 import stat
 import struct
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -200,6 +202,23 @@ def test_what_is_not_a_file_is_not_replaced(tmp_path: pathlib.Path, write: Calla
                 write(tmp_path / name)
     assert stat.S_ISFIFO((tmp_path / "pipe").lstat().st_mode) and (tmp_path / "folder").is_dir()
     assert sorted(os.listdir(tmp_path)) == ["folder", "link", "pipe", "socket"]
+
+
+def test_exports_follow_links_and_keep_permissions(tmp_path: pathlib.Path) -> None:
+    by_table(tmp_path / "x.h5")
+    (tmp_path / "far").mkdir()
+    (tmp_path / "x.csv").symlink_to("far/x.csv")
+    command = [os.path.join(os.path.dirname(sys.executable), "hyperslab"), "export", str(tmp_path / "x.h5"), "/"]
+    for mode in [0o664, 0o600]:
+        (tmp_path / "far/x.csv").write_text("old")
+        (tmp_path / "far/x.csv").chmod(mode)
+        subprocess.run([*command, str(tmp_path / "x.csv")], check=True, capture_output=True)
+        assert (tmp_path / "x.csv").is_symlink() and (tmp_path / "far/x.csv").read_text().split() == ['"x"', "0", "1", "2"]
+        assert stat.S_IMODE((tmp_path / "far/x.csv").stat().st_mode) == mode
+    os.mkfifo(tmp_path / "pipe.csv")
+    failed = subprocess.run([*command, str(tmp_path / "pipe.csv")], capture_output=True, text=True)
+    assert failed.returncode == 1 and "is not a regular file" in failed.stderr and stat.S_ISFIFO((tmp_path / "pipe.csv").stat().st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["far", "pipe.csv", "x.csv", "x.h5"] and os.listdir(tmp_path / "far") == ["x.csv"]
 
 
 def test_other_names_of_a_replaced_file_keep_the_old_one(tmp_path: pathlib.Path) -> None:

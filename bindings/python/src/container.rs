@@ -272,13 +272,16 @@ pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<Py
     Ok((found.problems, found.commits, found.subfiles, found.subfile_bytes, found.remarks))
 }
 
+/// Writes that were removed, younger ones, commits of no master, and files that were removed.
+type PyTidied = (Vec<String>, Vec<String>, Vec<String>, Vec<String>);
+
 /// Removes what plans have left that nobody committed, or that was overwritten, and nobody touched for so many seconds;
 /// names of these writes, of younger ones, and of commits without a master, which go only with `orphans`.
 #[pyfunction]
-pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool) -> PyResult<(Vec<String>, Vec<String>, Vec<String>)> {
+pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyTidied> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    let tidied = run(py, move || hyperslab::write::tidy(&path, age, orphans))?;
-    Ok((tidied.removed, tidied.young, tidied.orphans))
+    let tidied = run(py, move || hyperslab::write::tidy(&path, hyperslab::write::TidyOptions { age, orphans, is_dry: dry_run }))?;
+    Ok((tidied.removed, tidied.young, tidied.orphans, tidied.files))
 }
 
 /// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded anew.

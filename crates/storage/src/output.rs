@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
+use crate::leftovers::remove_abandoned;
 use crate::place::{Passed, real_path, rename_new};
 use crate::{Storage, check_range};
 
@@ -76,7 +77,7 @@ impl Output {
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
         let prefix = format!(".{name}.");
-        remove_abandoned(&folder_of(&target), &prefix);
+        remove_abandoned(&target);
         let aside = target.with_file_name(format!("{prefix}{}.part", unique_name()));
         // Until it has the permissions of the file that it replaces, it is its owner's.
         let mode = if passed.is_some() { 0o600 } else { 0o666 };
@@ -241,24 +242,6 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 pub fn sync_place(file: &Path) -> Result<()> {
     let synced = File::open(folder_of(file)).and_then(|folder| folder.sync_all());
     synced.map_err(|error| Error::io(error, "the new file is in place, but it is not known to be on the disk").in_file(file.display().to_string()))
-}
-
-/// Removes files that begin with `prefix` and whose writers are gone: nobody holds their lock.
-fn remove_abandoned(folder: &Path, prefix: &str) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let ours = name.to_str().is_some_and(|name| name.strip_prefix(prefix).is_some_and(|rest| rest.len() == 37 && rest.ends_with(".part")));
-        if !ours {
-            continue;
-        }
-        let Ok(file) = File::open(entry.path()) else { continue };
-        // A file is locked a moment after it is made: a young one may be alive without a lock.
-        let old = file.metadata().and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age.as_secs() >= 10));
-        if old && rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
 }
 
 /// A lock on a folder that one process holds at a time and that ends with it, however it ends. File systems without locks

@@ -142,6 +142,20 @@ pub(crate) fn rename_new(aside: &Path, target: &Path) -> std::io::Result<()> {
     })
 }
 
+/// Creates a small file with all of its content, if there is none; whether it did. Not brought to the disk.
+pub fn create_whole(path: &Path, content: &[u8]) -> Result<bool> {
+    let failed = |error: std::io::Error| Error::from(error).in_file(path.display().to_string());
+    let aside = path.with_file_name(format!(".{}.part", crate::unique_name()));
+    let created = std::fs::write(&aside, content).and_then(|()| rename_new(&aside, path));
+    if created.is_err() {
+        let _ = std::fs::remove_file(&aside);
+    }
+    match created {
+        Err(error) if error.kind() == AlreadyExists => Ok(false),
+        created => created.map(|()| true).map_err(failed),
+    }
+}
+
 fn is_same_file(a: &Path, b: &Path) -> bool {
     let id = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
     id(a).is_some_and(|first| id(b) == Some(first))

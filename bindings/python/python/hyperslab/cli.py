@@ -404,14 +404,20 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Rea
 @app.command()
 def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24,
          orphans: Annotated[bool, typer.Option("--orphans", help="Remove commits too that no master in the folder uses.")] = False,
+         dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only say what would be removed.")] = False,
          as_json: AsJson = False) -> None:
-    """Removes what killed writers of a container and killed builds of indexes have left, and what was overwritten."""
+    """Removes what killed writers and killed builds of indexes of a file have left, and what was overwritten."""
     with careful():
-        done = hs.tidy(file, hours=hours, index_folder=_OPEN.get("index_folder"), orphans=orphans)
+        done = hs.tidy(file, hours=hours, index_folder=_OPEN.get("index_folder"), orphans=orphans, dry_run=dry_run)
     if as_json:
         print(json.dumps(done._asdict()))
     else:
-        print(f"{file}: removed {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; removed {len(done.indexes)} leftovers of indexes")
+        if dry_run:
+            for name in [*done.removed, *done.files, *done.indexes]:
+                print(name)
+        removed = "would remove" if dry_run else "removed"
+        print(f"{file}: {removed} {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; "
+              f"{removed} {len(done.files)} files of killed writers and {len(done.indexes)} leftovers of indexes")
         if done.orphans:
             print(f"{len(done.orphans)} commits belong to no master in this folder; --orphans removes them")
 

@@ -55,23 +55,26 @@ def verify(path: Any, *, values: bool = False) -> Verification:
 
 
 class Tidied(NamedTuple):
-    """What tidying did: writes whose subfiles are gone, those that another process may still write or read, leftovers of
-    indexes that are gone, and commits that are left although no master in the folder uses them."""
+    """What tidying did, or would do: writes whose subfiles are gone, those that another process may still write or read,
+    leftovers of indexes that are gone, commits that are left although no master in the folder uses them, and files of killed
+    writers that are gone."""
 
     removed: list[str]
     young: list[str]
     indexes: list[str]
     orphans: list[str] = []
+    files: list[str] = []
 
 
-def tidy(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: bool = False) -> Tidied:
+def tidy(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: bool = False, dry_run: bool = False) -> Tidied:
     """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
     was not committed, and not touched for that many hours; and what was overwritten that many hours ago. What a master in
     the same folder uses stays, also of one that was renamed or copied. Commits that none uses go with `orphans=True`. Cuts
-    off indexes at the end of the file that are not used any more: no program may have the file open without locks."""
-    removed, young, left = _native.tidy(os.fspath(path), hours * 3600, orphans)
-    indexes = _native.index_tidy(os.fspath(path), hours * 3600, None if index_folder is None else os.path.abspath(index_folder))
-    return Tidied(removed, young, indexes, left)
+    off indexes at the end of the file that are not used any more: no program may have the file open without locks. The file
+    may be of any kind; what killed writers of it have left next to it goes, too. `dry_run=True` removes nothing."""
+    removed, young, left, files = _native.tidy(os.fspath(path), hours * 3600, orphans, dry_run)
+    elsewhere = None if index_folder is None else os.path.abspath(index_folder)
+    return Tidied(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, elsewhere, dry_run), left, files)
 
 
 class Fused(NamedTuple):

@@ -6,13 +6,14 @@ import contextlib
 import os
 import secrets
 import signal
+import stat
 import threading
 import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-from .errors import MissingFileError
+from .errors import InvalidInputError, MissingFileError
 
 PATIENCE_SECONDS = 0.15
 """How long a signal waits for the main thread, which may be in native code that does not look for signals, or that takes
@@ -91,7 +92,11 @@ def end(number: int) -> NoReturn:
 
 @contextlib.contextmanager
 def complete(out: str) -> Iterator[str]:
-    """A path to write to, which becomes `out` when the block ends well, and is removed if it does not."""
+    """A path to write to, which becomes `out` when the block ends well, and is removed if it does not. Symbolic links are
+    followed, and a file that is replaced passes on its permissions."""
+    out = os.path.realpath(out) if os.path.islink(out) else out
+    if os.path.exists(out) and not os.path.isfile(out):
+        raise InvalidInputError(f"'{out}' is not a regular file: it is not replaced", "InvalidInput", out)
     folder, name = os.path.split(out)
     stem, ending = os.path.splitext(name)
     part = os.path.join(folder, f".{stem[:100]}.{secrets.token_hex(8)}.part{ending}")
@@ -103,6 +108,8 @@ def complete(out: str) -> Iterator[str]:
         raise MissingFileError(f"there is no folder '{folder}'", "NotFound", out) from None
     try:
         yield part
+        with contextlib.suppress(OSError):
+            os.chmod(part, stat.S_IMODE(os.stat(out).st_mode))
         _sync(part)
         os.replace(part, out)
         _sync(folder or ".")

@@ -314,7 +314,8 @@ fn complete(end: &mut Appended, tail: &mut dyn FnMut() -> Tail) -> Result<u64> {
 }
 
 /// Cuts unused indexes off the end of the file at `path`; how many bytes. What is still used goes behind its data again.
-pub(super) fn clean(session: &Session, path: &Path) -> Result<Option<u64>> {
+/// With `is_dry` nothing is cut.
+pub(super) fn clean(session: &Session, path: &Path, is_dry: bool) -> Result<Option<u64>> {
     let inner = || {
         if !path.is_file() || !has_part(path).unwrap_or(false) {
             return Ok(None);
@@ -331,6 +332,9 @@ pub(super) fn clean(session: &Session, path: &Path) -> Result<Option<u64>> {
         let unused = end.end().saturating_sub(stated.end).saturating_sub(live);
         if stated.is_open_for_writing || unused <= around {
             return Ok(None);
+        }
+        if is_dry {
+            return Ok(Some(unused - around));
         }
         let before = end.end();
         let staged = match used {

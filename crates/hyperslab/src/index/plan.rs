@@ -199,7 +199,7 @@ impl IndexPlan {
         let count = commit_datasets(&fragments.iter().collect::<Vec<_>>())?;
         drop(building);
         for folder in self.tasks.iter().map(|task| &task.folder).collect::<BTreeSet<_>>() {
-            sweep(folder, OF_TASKS)?;
+            sweep(folder, OF_TASKS, false)?;
         }
         Ok(count)
     }

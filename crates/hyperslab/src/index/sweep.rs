@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{FolderLock, open_regular, unique_name};
+use hyperslab_storage::{FolderLock, is_abandoned, locks_reach_all, open_regular, unique_name};
 
 use super::manifest::{self, Manifest, is_segment_file, is_unique_name};
 
 /// Locked, shared, by each process that builds into a sidecar and commits what it has built itself.
 const BUILDING: &str = ".building";
-/// A file that is being written is locked a moment after it was made.
-const YOUNG: Duration = Duration::from_secs(10);
 /// How long the segments of tasks are kept that nobody has committed: these run anywhere, and end before the commit.
 pub(super) const OF_TASKS: Duration = Duration::from_secs(24 * 3600);
 
@@ -68,7 +66,8 @@ fn is_part(name: &str) -> bool {
 
 /// Removes leftovers from a sidecar, those of tasks if they are older than `age`; their names. Does nothing while another
 /// process commits to it, and where the manifest cannot be read.
-pub(super) fn sweep(folder: &Path, age: Duration) -> Result<Vec<String>> {
+/// With `is_dry` nothing is removed.
+pub(super) fn sweep(folder: &Path, age: Duration, is_dry: bool) -> Result<Vec<String>> {
     let _lock = match FolderLock::take(folder) {
         Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => return Ok(Vec::new()),
         lock => lock?,
@@ -80,7 +79,8 @@ pub(super) fn sweep(folder: &Path, age: Duration) -> Result<Vec<String>> {
     };
     let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
     let marker = marker(folder).ok();
-    let is_quiet = marker.as_ref().is_some_and(|marker| marker.try_lock().is_ok());
+    // On file systems of several machines a lock may be of one of them.
+    let is_quiet = marker.as_ref().is_some_and(|marker| locks_reach_all(marker) && marker.try_lock().is_ok());
     let mut removed = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -88,12 +88,14 @@ pub(super) fn sweep(folder: &Path, age: Duration) -> Result<Vec<String>> {
         let metadata = entry.metadata().map_err(failed)?;
         let is_older = |age: Duration| metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age));
         let is_left = if is_part(&name) {
-            is_older(YOUNG) && open_regular(entry.path()).is_ok_and(|file| file.try_lock().is_ok())
+            open_regular(entry.path()).is_ok_and(|file| is_abandoned(&file, age))
         } else {
             is_segment_file(&name) && !used.contains(&name) && (is_older(age) || (is_quiet && is_local(&name)))
         };
         if is_left && metadata.is_file() {
-            std::fs::remove_file(entry.path()).map_err(failed)?;
+            if !is_dry {
+                std::fs::remove_file(entry.path()).map_err(failed)?;
+            }
             removed.push(name);
         }
     }

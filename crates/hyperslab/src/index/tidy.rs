@@ -13,16 +13,16 @@ use crate::Session;
 /// committed if it is older than `age`, and unused indexes at the end of the file. What was removed, for people.
 ///
 /// The end of the file is cut off only where it begins with an index of ours, under an exclusive lock. No program may
-/// have the file open without locks.
-pub fn tidy(session: &Session, path: &Path, age: Duration) -> Result<Vec<String>> {
+/// have the file open without locks. With `is_dry` nothing is removed.
+pub fn tidy(session: &Session, path: &Path, age: Duration, is_dry: bool) -> Result<Vec<String>> {
     let mut removed = Vec::new();
     for place in places(path, session.index_folder()) {
         if place.kind == Kind::Embedded {
-            if let Some(bytes) = embedded::clean(session, path)? {
+            if let Some(bytes) = embedded::clean(session, path, is_dry)? {
                 removed.push(format!("{bytes} bytes at the end of {}", path.display()));
             }
         } else if place.path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            let swept = sweep::sweep(&place.path, age)?;
+            let swept = sweep::sweep(&place.path, age, is_dry)?;
             removed.extend(swept.into_iter().map(|name| place.path.join(name).display().to_string()));
         }
     }

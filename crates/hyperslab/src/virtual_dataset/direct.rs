@@ -5,7 +5,7 @@ use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelec
 use hyperslab_formats::Dataset;
 use rayon::prelude::*;
 
-use super::part::{Part, parts};
+use super::part::{Part, misses, parts};
 use super::{conversion, open};
 use crate::{Cancellation, File, read};
 
@@ -73,7 +73,7 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
     }
     let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
     let mut runs = Vec::new();
-    for mapping in description.virtual_mappings.iter() {
+    for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
         for part in parts(file, mapping, description.dataspace.shape())? {
             match share(&part, selection) {
                 Share::Nothing => {}

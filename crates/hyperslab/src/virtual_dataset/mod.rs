@@ -21,7 +21,7 @@ use crate::{Cancellation, File, MissingSources, heap_salt, read};
 
 pub(crate) use extent::with_present_extent;
 use numeric::Conversion;
-use part::{Part, parts};
+use part::{Part, misses, parts};
 pub(crate) use regular::regular;
 
 /// Fills `out` with the selected elements. Heap references in it are salted: see [`resolve_heap`].
@@ -39,7 +39,7 @@ pub(crate) fn fill(
     }
     read::fill_value(description.fill_value.as_deref(), size, out);
     let shape = description.dataspace.shape();
-    for mapping in description.virtual_mappings.iter() {
+    for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
         for part in parts(file, mapping, shape)? {
             cancellation.check()?;
             let Some(places) = mapping::places(&part, selection)? else { continue };
@@ -73,7 +73,7 @@ pub(crate) fn fill(
 /// are missing and filled in. A file that several parts are of is visited as often.
 pub(crate) fn sources(file: &File, description: &Dataset, selection: &Selection, mut visit: impl FnMut(&str, &str, Option<&File>) -> Result<()>) -> Result<()> {
     let file = &file.with_steps();
-    for mapping in description.virtual_mappings.iter() {
+    for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
         for part in parts(file, mapping, description.dataspace.shape())? {
             if mapping::places(&part, selection)?.is_some() {
                 let found = open(file, &part, 0)?;

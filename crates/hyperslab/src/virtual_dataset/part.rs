@@ -1,7 +1,7 @@
 //! Part: a mapping of a virtual dataset with its names and ends known. A mapping without end stands
 //! for as many elements as its source has, or for one part a block (`%b` in its names).
 
-use hyperslab_array::{Error, HyperslabAxis, Result, StoredSelection};
+use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::VirtualMapping;
 
 use crate::File;
@@ -68,6 +68,17 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
         }
     });
     Ok(blocks.collect())
+}
+
+/// Whether a mapping has none of the selected elements, as its box tells: most of many are told apart without looking further.
+pub(super) fn misses(mapping: &VirtualMapping, selection: &Selection) -> bool {
+    let StoredSelection::Hyperslab(axes) = &mapping.selection else { return false };
+    let apart = |(axis, wanted): (&HyperslabAxis, &Axis)| {
+        let (Some(last), Axis::Range { start, count, step }) = (axis.len().and_then(|count| count.checked_sub(1)), wanted) else { return false };
+        let end = count.saturating_sub(1).saturating_mul(*step).saturating_add(*start);
+        axis.index(last) < *start || axis.start > end
+    };
+    axes.len() == selection.axes().len() && axes.iter().zip(selection.axes()).any(apart)
 }
 
 /// The dimension without end of a selection.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder};
+use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
 
 use rayon::prelude::*;
 
+use super::claim::{claim, release};
 use super::completion::{CLOSED, check, complete};
 use super::fragment::Fragment;
 use super::gather::gather;
@@ -81,6 +82,27 @@ impl WritePlan {
     }
 
     fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
+        let container = self.container();
+        if self.begun && !self.folder().is_dir()
+            && let Some(done) = self.done_before(&state_of(self.path())?)?
+        {
+            return Ok(done);
+        }
+        self.folder_for_writing()?;
+        let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
+            ErrorKind::Conflict => Failure::Busy(error),
+            _ => Failure::Other(error),
+        })?;
+        match self.commit_locked(fragments) {
+            // Where locks do not reach, another process may have committed the same plan meanwhile.
+            Err(Failure::Other(error)) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
+                self.done_before(&state_of(self.path())?)?.ok_or(Failure::Other(error))
+            }
+            done => done,
+        }
+    }
+
+    fn commit_locked(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
         let mut by_task: BTreeMap<u64, &Fragment> = BTreeMap::new();
         for fragment in fragments {
             if fragment.write_id != self.id {
@@ -89,24 +111,14 @@ impl WritePlan {
             check(self.sharing.as_ref(), fragment)?;
             by_task.entry(fragment.task).or_insert(fragment);
         }
-        let container = self.container();
-        if self.begun && !self.folder().is_dir()
-            && let Some(done) = self.done_before(&state_of(self.path())?)?
+        let (container, folder) = (self.container(), self.folder());
+        let now = state_of(self.path())?;
+        if now != self.base
+            && let Some(done) = self.done_before(&now)?
         {
             return Ok(done);
         }
-        let folder = self.folder_for_writing()?;
-        let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
-            ErrorKind::Conflict => Failure::Busy(error),
-            _ => Failure::Other(error),
-        })?;
-        let now = state_of(self.path())?;
-        if now != self.base {
-            if let Some(done) = self.done_before(&now)? {
-                return Ok(done);
-            }
-            return Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: somebody else has written it; plan again").into());
-        }
+        self.check_base(&now)?;
         let mut master = match self.mode {
             WriteMode::Append if now != State::Absent => Master::load(self.path())?,
             _ => Master::default(),
@@ -148,13 +160,27 @@ impl WritePlan {
         }
         subfiles.extend(shared.into_values());
         master.join_parts();
-        if name.folder == self.id {
-            self.write_record(&now, &subfiles)?;
-        }
         let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
-        if let Err(error) = master.write(self.path(), self, &name, existing) {
-            // What was not committed leaves no record, unless the error came after the rename.
-            if state_of(self.path()).is_ok_and(|state| state == now) {
+        let (mut is_recorded, mut is_claimed) = (false, false);
+        let written = master.write(self.path(), self, &name, existing, |aside| {
+            claim(&container, &now, self.path(), aside)?;
+            is_claimed = true;
+            // Others that have claimed this state before have ended, or it is another one now.
+            self.check_base(&state_of(self.path())?)?;
+            if name.folder == self.id {
+                is_recorded = true;
+                self.write_record(&now, &subfiles)?;
+            }
+            Ok(())
+        });
+        let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == now);
+        if is_claimed && !is_same {
+            release(&container, &now);
+        }
+        if let Err(error) = written {
+            // What was not committed leaves no record, unless the error came after the rename or another process has
+            // committed the same plan.
+            if is_recorded && is_same && error.kind() != ErrorKind::Conflict {
                 let _ = std::fs::remove_file(folder.join(RECORD));
             }
             return Err(error.into());
@@ -163,7 +189,7 @@ impl WritePlan {
         Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
     }
 
-    /// What an earlier call did, if one has committed this write.
+    /// What an earlier call did, on the disk, if one has committed this write.
     fn done_before(&self, now: &State) -> Result<Option<Committed>> {
         let State::Committed { commit } = now else { return Ok(None) };
         let container = self.container();
@@ -176,11 +202,20 @@ impl WritePlan {
         let Some(name) = names.find(|name| name.folder == self.id || commits_in(&container, name).contains(&self.id)) else { return Ok(None) };
         let Some(record) = chain.iter().find(|record| record.id == name.folder) else { return Ok(None) };
         let subfiles = record.subfiles.clone();
+        if self.durable {
+            // That call may have been killed before it had waited for the disk.
+            let folder = container.join(&name.folder);
+            for synced in [&folder.join(RECORD), &folder, &container, self.path()] {
+                sync_folder(synced)?;
+            }
+            sync_place(self.path())?;
+        }
+        release(&container, &self.base);
         let left = if name.folder == self.id { self.tidy(&subfiles) } else { told(remove_folder(&self.folder())) };
         Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
     }
 
-    /// Writes what this commit consists of into its folder.
+    /// Writes what this commit consists of into its folder, and waits until all of its folders are on the disk.
     fn write_record(&self, now: &State, subfiles: &[SubfileRecord]) -> Result<()> {
         let (previous, replaced) = match (now, self.mode) {
             (State::Committed { commit }, WriteMode::Append) => (Some(commit.clone()), None),
@@ -199,6 +234,14 @@ impl WritePlan {
             sync_folder(&folder_of(&self.container()))?;
         }
         Ok(())
+    }
+
+    /// `Conflict` unless the file is as it was when the plan was made.
+    fn check_base(&self, now: &State) -> Result<()> {
+        if *now == self.base {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: another process has written it; plan again"))
     }
 
     /// Makes HDF5 files of what several tasks have written into one, side by side.

@@ -413,7 +413,11 @@ fn put_away(
 ) -> Result<()> {
     let chunks: Vec<(Vec<u64>, Partial)> = std::mem::take(partial).into_iter().collect();
     let encode = |(position, chunk): (Vec<u64>, Partial)| (position, definition.filters.encode(chunk.bytes));
-    let encoded: Vec<_> = session.compute(|| Ok(chunks.into_par_iter().map(encode).collect()))?;
+    let encoded: Vec<_> = match chunks.len() {
+        // Other threads are not started for one chunk.
+        0 | 1 => chunks.into_iter().map(encode).collect(),
+        _ => session.compute(|| Ok(chunks.into_par_iter().map(encode).collect()))?,
+    };
     for (position, encoded) in encoded {
         let (bytes, mask) = encoded?;
         store(position, &bytes, mask, stored, blocks)?;

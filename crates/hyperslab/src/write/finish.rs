@@ -1,5 +1,7 @@
 //! Finish: the end of a subfile. Chunks that waited go out, then all that describes the file, the superblock last.
 
+use std::path::Path;
+
 use hyperslab_array::Result;
 use hyperslab_formats::hdf5::writer::{SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 use hyperslab_storage::{Existing, SharedFile};
@@ -27,7 +29,13 @@ impl Subfile {
 
     /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
     /// one that a write met before, whoever caught it.
-    pub fn finish(mut self, existing: Existing) -> Result<u64> {
+    pub fn finish(self, existing: Existing) -> Result<u64> {
+        self.finish_if(existing, |_| Ok(()))
+    }
+
+    /// As [`Subfile::finish`]; `decide` is called with the name of the complete file before it gets its own, and an error of
+    /// it leaves no file.
+    pub(super) fn finish_if(mut self, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         let end = self.complete(|_| true)?;
         let user_block = self.blocks.user_block();
         let mut output = self.blocks.into_output()?;
@@ -38,7 +46,7 @@ impl Subfile {
             base.check()?;
         }
         let length = end.saturating_add(user_block);
-        output.publish(length, existing)?;
+        output.publish_if(length, existing, decide)?;
         Ok(length)
     }
 

@@ -113,7 +113,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::write::{WriteMode, tidy};
+    use crate::write::{TidyOptions, WriteMode, tidy};
     use crate::{Session, SessionOptions};
 
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
@@ -194,7 +194,7 @@ mod tests {
             if again {
                 plan.abort()?;
             } else {
-                assert_eq!(tidy(&path, std::time::Duration::from_secs(60), false)?.removed, vec![plan.id().to_owned()]);
+                assert_eq!(tidy(&path, TidyOptions { age: std::time::Duration::from_secs(60), orphans: false, is_dry: false })?.removed, vec![plan.id().to_owned()]);
             }
             assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
         }

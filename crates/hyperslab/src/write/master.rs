@@ -406,7 +406,7 @@ impl Master {
     }
 
     /// Writes the file, which names `commit` as its last one, and makes it visible; its length.
-    pub fn write(&mut self, path: &Path, plan: &WritePlan, commit: &CommitName, existing: Existing) -> Result<u64> {
+    pub fn write(&mut self, path: &Path, plan: &WritePlan, commit: &CommitName, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         self.grow_dimensions()?;
         let mut file = Subfile::create(path, existing, plan.alignment, &reading_session()?)?;
         if !plan.durable {
@@ -439,7 +439,7 @@ impl Master {
             }
         }
         file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(&commit.to_string()))?;
-        file.finish(existing)
+        file.finish_if(existing, decide)
     }
 }
 

@@ -10,6 +10,7 @@
 mod boxes;
 mod bytes;
 mod checksum;
+mod claim;
 mod commit;
 mod completion;
 mod carried;
@@ -66,5 +67,5 @@ pub use steps::without_steps;
 pub use subfile::{Subfile, no_heap};
 pub use targets::Target;
 pub use task::{Extent, Task};
-pub use tidy::{Tidied, tidy};
+pub use tidy::{Tidied, TidyOptions, tidy};
 pub use verify::{Verification, verify};

@@ -123,7 +123,12 @@ pub(super) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         }
         return Ok(Appended::Behind(base.folder.clone()));
     }
-    let mut out = Subfile::in_place(&plan.folder().join(TAIL), checked_alignment(plan.alignment)?, &session)?;
+    let place = plan.folder().join(TAIL);
+    let mut out = match Subfile::in_place(&place, checked_alignment(plan.alignment)?, &session) {
+        // Another commit of this plan has made it, that was killed or is at work: the rows stay in the tasks' subfiles.
+        Err(_) if place.exists() => return Ok(Appended::No),
+        out => out?,
+    };
     if !plan.durable {
         out.without_sync();
     }
@@ -197,6 +202,11 @@ fn rooms(session: &Session, tail: &Path) -> Result<Vec<Rows>> {
     Ok(rooms)
 }
 
+/// Says that a commit has the room behind the rows of this one.
+fn mark(folder: &Path, id: &str) -> std::path::PathBuf {
+    folder.join(format!(".{id}.next"))
+}
+
 /// Adds a commit to those of a tail; whether it follows `base`, so that the room behind the rows of `base` is its own.
 fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     let place = folder.join(COMMITS);
@@ -212,8 +222,15 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
         None => base.folder.clone(),
         Some(at) => line(at)?,
     };
-    if !length.is_multiple_of(LINE_BYTES) || last != base.id {
+    // Appending is not atomic on every file system; creating a file is. The mark of the commit before is not needed any more:
+    // its line is not the last one.
+    if !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&mark(folder, &base.id))? {
         return Ok(false);
+    }
+    if let Some(at) = length.checked_sub(2 * LINE_BYTES) {
+        let _ = std::fs::remove_file(mark(folder, &line(at)?));
+    } else if length == LINE_BYTES {
+        let _ = std::fs::remove_file(mark(folder, folder.file_name().and_then(|name| name.to_str()).unwrap_or_default()));
     }
     (&list).write_all(format!("{id}\n").as_bytes()).map_err(failed)?;
     let is_next = line(length)? == id;

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::{FolderLock, real_path};
+use hyperslab_storage::{FolderLock, real_path, remove_leftovers};
 
+use super::claim::is_of_claims;
 use super::commit::remove_folder;
 use super::folder::{is_removed, write_of};
 use super::lineage::{container_of, home_of, living};
@@ -20,13 +21,28 @@ pub struct Tidied {
     pub young: Vec<String>,
     /// Writes that were committed, as far as can be told, and that no master in the folder is made of.
     pub orphans: Vec<String>,
+    /// Files that are gone, next to the master and in its container: of writers that were killed before theirs got its name.
+    pub files: Vec<String>,
+}
+
+/// What to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TidyOptions {
+    /// What was touched later than so long ago stays.
+    pub age: Duration,
+    /// Whether to remove commits that no master in the folder is made of.
+    pub orphans: bool,
+    /// Whether to remove nothing, and say what would be removed.
+    pub is_dry: bool,
 }
 
 /// Removes the subfiles of plans for `master` that were not committed, or were overwritten, and that nobody has touched
 /// for `age`. What a master in the same folder is made of stays, whatever that master is called. What was committed and
 /// belongs to no master stays unless `orphans` are to go. Fails if a file next to the container cannot be read and may be
-/// a master that uses what is to be removed.
-pub fn tidy(master: &Path, age: Duration, orphans: bool) -> Result<Tidied> {
+/// a master that uses what is to be removed. What killed writers of a file called `master` have left next to it goes, too,
+/// also if that is not a master.
+pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
+    let TidyOptions { age, orphans, is_dry } = options;
     let master = &real_path(master)?;
     let home = match state_of(master)? {
         State::Committed { commit } => home_of(master, &commit),
@@ -36,6 +52,8 @@ pub fn tidy(master: &Path, age: Duration, orphans: bool) -> Result<Tidied> {
     let shown = container.display().to_string();
     let failed = |error: std::io::Error| Error::from(error).in_file(&shown);
     let mut tidied = Tidied::default();
+    let leftovers = remove_leftovers(master, age, is_dry);
+    tidied.files.extend(leftovers.into_iter().map(|path| path.display().to_string()));
     if !container.exists() {
         return Ok(tidied);
     }
@@ -44,6 +62,16 @@ pub fn tidy(master: &Path, age: Duration, orphans: bool) -> Result<Tidied> {
     let mut writes = Vec::new();
     for entry in std::fs::read_dir(&container).map_err(failed)? {
         let place = entry.map_err(failed)?.path();
+        if place.file_name().and_then(|name| name.to_str()).is_some_and(is_of_claims) {
+            let modified = place.symlink_metadata().and_then(|found| found.modified());
+            if modified.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age)) {
+                if !is_dry {
+                    std::fs::remove_file(&place).map_err(failed)?;
+                }
+                tidied.files.push(place.display().to_string());
+            }
+            continue;
+        }
         let Some(name) = place.file_name().and_then(|name| write_of(name.to_str()?)).map(str::to_owned) else { continue };
         let rank = living.superseded.iter().position(|other| other.folder == name);
         writes.push((rank, name, place));
@@ -68,17 +96,21 @@ pub fn tidy(master: &Path, age: Duration, orphans: bool) -> Result<Tidied> {
             None => newest(&place),
         };
         if is_removed || touched.map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
-            remove_folder(&place)?;
+            if !is_dry {
+                remove_folder(&place)?;
+            }
             tidied.removed.push(name);
         } else {
             tidied.young.push(name);
         }
     }
-    for names in [&mut tidied.removed, &mut tidied.young, &mut tidied.orphans] {
+    for names in [&mut tidied.removed, &mut tidied.young, &mut tidied.orphans, &mut tidied.files] {
         names.sort();
     }
     // The folder of all commits goes with its last one.
-    let _ = std::fs::remove_dir(&container);
+    if !is_dry {
+        let _ = std::fs::remove_dir(&container);
+    }
     Ok(tidied)
 }
 

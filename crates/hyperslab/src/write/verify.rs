@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use hyperslab_array::{Axis, Dataspace, Datatype, Error, Result, Selection, StoredSelection};
 use hyperslab_formats::Content;
-use hyperslab_storage::real_path;
+use hyperslab_storage::{real_path, remove_leftovers};
 
 use super::checksum;
 use super::commit::crowded;
@@ -96,6 +97,10 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     for (name, takes) in takes {
         problem(&shown, &format!("takes {} parts from {name}, which is no readable subfile of its commits", takes.len()));
     }
+    let leftovers = remove_leftovers(path, Duration::from_secs(24 * 3600), true).into_iter().map(|left| {
+        format!("{}: a writer that was killed has left it; tidy removes it", left.display())
+    });
+    found.remarks.extend(leftovers);
     found.remarks.extend(orphans(&container, &folder_name)?);
     Ok(found)
 }
