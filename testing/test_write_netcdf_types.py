@@ -51,29 +51,10 @@ def write_types(f: Any, theirs: bool) -> None:
 @pytest.fixture
 def pair(tmp_path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     with hs.create_netcdf(tmp_path / "ours.nc") as f:
-        write_types(_Rows(f), False)
+        write_types(f, False)
     with netCDF4.Dataset(tmp_path / "theirs.nc", "w") as g:
         write_types(g, True)
     return tmp_path / "ours.nc", tmp_path / "theirs.nc"
-
-
-class _Rows:
-    """Our file, whose variables grow when they are written to, as netCDF4's do."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._file[name]
-
-    def createVariable(self, *args: Any, **options: Any) -> Any:
-        made = self._file.createVariable(*args, **options)
-        if made.shape and made.shape[0] == 0:
-            made.resize((2, *made.shape[1:]))
-        return made
 
 
 def test_user_defined_types_are_those_of_netcdf4(pair: tuple[pathlib.Path, pathlib.Path]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import layouts, netcdf_times
+from . import layouts, netcdf_growth, netcdf_times
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
 from .writing import NewAttributes, NewDataset
@@ -69,6 +69,13 @@ class Contents:
         self.variables: dict[str, NetcdfVariable] = {}
         self.types: dict[str, NetcdfType] = {}
 
+    def length(self, dimension: NetcdfDimension) -> int:
+        """How long a dimension is: one without limit as long as the longest variable over it."""
+        if dimension.size is not None:
+            return dimension.size
+        lengths = (made.shape[axis] for made in self.variables.values() for axis, dim in enumerate(made.found) if dim is dimension)
+        return max(lengths, default=0)
+
     def dimension(self, group: str, name: str) -> NetcdfDimension:
         """The dimension that a variable of `group` calls so: the nearest, from its group upwards."""
         above = group
@@ -93,6 +100,8 @@ class NetcdfVariable(NewDataset):
     times: netcdf_times.TimeEncoding | None = None
     #: The type that the file defines.
     type: NetcdfType | None = None
+    #: The file's variables, by which dimensions without limit have a length; `None` of a plan or a task.
+    contents: Contents | None = None
     #: Whether readers know the fill value: by its attribute, or because it is netCDF's default.
     _fill_is_known = True
 
@@ -117,7 +126,22 @@ class NetcdfVariable(NewDataset):
         values = self._encoded(values)
         if self._fill is None:
             refuse_masked(values, f"variable {self.name!r}")
-        super().__setitem__(key, values if self.type is None else self.type.checked(values, f"variable {self.name!r}"))
+        before = self.shape
+        self._grow(key, values)
+        try:
+            super().__setitem__(key, values if self.type is None else self.type.checked(values, f"variable {self.name!r}"))
+        except BaseException:
+            if self.shape != before:
+                self.resize(before)
+            raise
+
+    def _grow(self, key: Any, values: Any) -> None:
+        if self.contents is None or all(dim.size is not None for dim in self.found):
+            return
+        lengths = [self.contents.length(dim) if dim.size is None else None for dim in self.found]
+        given = (len(values),) if self.type is not None and isinstance(values, list) else np.shape(values)
+        if (shape := netcdf_growth.grown(key, given, self.shape, lengths)) is not None:
+            self.resize(shape)
 
     def _encoded(self, values: Any) -> Any:
         if not netcdf_times.is_time(values):

@@ -203,6 +203,7 @@ class NetcdfGroup(NewGroup):
         made = self._dataset(self._writer, "/" + path, shape, datatype, None if chosen is None else tuple(chosen))
         self._register(made)
         assert isinstance(made, NetcdfVariable)
+        made.contents = self._contents
         return made
 
     def _fill_variable(self, made: NetcdfVariable, data: Any) -> None:
@@ -281,9 +282,8 @@ class NetcdfGroup(NewGroup):
         variable = variables.get(dimension.path)
         label = dimension.name
         if variable is None or variable.found[:1] != (dimension,):
-            # As many as the longest variable has, which the library keeps in a dataset without values.
-            lengths = [made.shape[axis] for made in variables.values() for axis, dim in enumerate(made.found) if dim is dimension]
-            extent = max(lengths, default=0) if dimension.size is None else dimension.size
+            # The library keeps the length in a dataset without values.
+            extent = self._contents.length(dimension)
             maxshape = [None] if dimension.size is None else None
             self._writer.create_dataset(path, layouts.of_dtype(">f4"), [extent], maxshape, None, [], None)
             label = _NO_VARIABLE.format(extent)
