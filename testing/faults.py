@@ -16,8 +16,8 @@ from typing import Any
 
 #: Numbers of system calls.
 _NUMBERS = {
-    "x86_64": {"flock": 73, "fsync": 74, "fdatasync": 75, "rename": 82, "linkat": 265, "renameat2": 316},
-    "aarch64": {"flock": 32, "linkat": 37, "rename": 38, "fsync": 82, "fdatasync": 83, "renameat2": 276},
+    "x86_64": {"flock": 73, "fsync": 74, "fdatasync": 75, "rename": 82, "fstatfs": 138, "linkat": 265, "renameat2": 316},
+    "aarch64": {"flock": 32, "linkat": 37, "rename": 38, "fstatfs": 44, "fsync": 82, "fdatasync": 83, "renameat2": 276},
 }[platform.machine()]
 _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _MODE_FILTER = 22, 38, 2
 _LOAD, _JUMP_IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
@@ -27,8 +27,9 @@ _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 NO_LOCKS = {"flock": errno.ENOSYS}
 NO_LINKS = {"linkat": errno.EPERM}
 NO_RENAME_NEW = {"renameat2": errno.EINVAL}
-#: Locks of this process alone, as those of another machine are for a file system that keeps them to itself.
-LOCAL_LOCKS = {"flock": 0}
+#: Locks of this process alone, as those of another machine are for a file system that keeps them to itself; and that this
+#: is a file system of one machine is not told.
+LOCAL_LOCKS = {"flock": 0, "fstatfs": errno.ENOSYS}
 #: In the place of an error: the process is killed.
 KILL = -1
 

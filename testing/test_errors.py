@@ -233,7 +233,6 @@ BAD = {
     "nothing": lambda f: f.attrs.__setitem__("a", None),
     "objects": lambda f: f.__setitem__("x", np.array([1, "a", None], dtype=object)),
     "shape": lambda f: f.create_dataset("x", (3,), data=np.arange(4)),
-    "shrink": lambda f: f.create_dataset("x", (3,), maxshape=(None,)).resize((2,)),
     "resize": lambda f: f.create_dataset("x", (3,), maxshape=(None,)).resize((-2,)),
 }
 SAID = {"negative chunks": "chunks=(-1,)", "maxshape": "[3, unlimited]", "level": "gzip takes 0 to 9", "number of a filter": "give 32000 (lzf)",

@@ -226,6 +226,31 @@ def test_control_c_interrupts_a_query_in_python(long: str) -> None:
         process.kill()
 
 
+@pytest.mark.parametrize("options", ["chunks=(1 << 18,), compression='gzip'", "maxshape=(None,), compression='gzip', chunks=(1 << 20,)"])
+def test_control_c_interrupts_a_long_write(tmp_path: pathlib.Path, options: str) -> None:
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(f"""
+        import sys, numpy as np, hyperslab as hs
+        values = np.random.default_rng(1).random(100 << 20, dtype="f4")
+        with hs.create(sys.argv[1]) as f:
+            d = f.create_dataset("x", values.shape, "f4", {options})
+            print("ready", flush=True)
+            for _ in range(50):
+                d[...] = values
+    """), str(tmp_path / "a.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        since = time.monotonic()
+        errors = process.communicate(timeout=PATIENCE)[1]
+        # One such write takes 10 seconds and more.
+        assert time.monotonic() - since < 5
+    finally:
+        process.kill()
+    assert process.returncode == -signal.SIGINT and "KeyboardInterrupt" in errors
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_control_c_on_a_terminal_shows_the_cursor_again(long: str) -> None:
     leader, follower = pty.openpty()
     process = subprocess.Popen([COMMAND, "sql", long, SLOW], stdin=follower, stdout=follower, stderr=follower, start_new_session=True)

@@ -109,7 +109,7 @@ def test_commits_without_a_master_go_only_on_demand(tmp_path: pathlib.Path) -> N
     code = "from hyperslab.cli import main; main()"
     command = [sys.executable, "-c", code, "tidy", "run.h5", "--hours", "0"]
     first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert "1 commits belong to no master in this folder; --orphans removes them" in first.stdout, first.stderr
+    assert "1 commit belongs to no master in this folder; --orphans removes it" in first.stdout, first.stderr
     again = subprocess.run([*command, "--orphans", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert len(json.loads(again.stdout)["removed"]) == 1, again.stderr
     assert tree(tmp_path) == []
@@ -403,6 +403,27 @@ def test_copies_of_a_master_that_are_appended_to_do_not_write_over_each_other(tm
     hs.tidy(names[0], hours=0, orphans=True)
     for master, rows in expected.items():
         assert values_of(master) == rows
+
+
+def test_a_repeated_commit_forgets_nobody_who_wrote_behind_it(tmp_path: pathlib.Path) -> None:
+    """Else a copy of the master would take the room of their rows for its own."""
+    path, copy = tmp_path / "a.h5", tmp_path / "b.h5"
+    done = []
+    for step in range(5):
+        plan = hs.WritePlan(path, "append" if step else "create")
+        with plan.task(0) as task:
+            task.create_dataset("x", data=np.full((1, 128), step, "f8"), rows=True)
+            task.create_dataset("time", data=np.array([step / 2]), rows=True)
+            done.append((plan, task.finish()))
+        plan.commit([done[-1][1]])
+        if step == 2:
+            shutil.copy(path, copy)
+    for plan, fragment in done:
+        assert plan.commit([fragment]).repeated
+    for step in (7, 8, 9):
+        append(copy, step)
+    assert values_of(path) == [0, 1, 2, 3, 4]
+    assert values_of(copy) == [0, 1, 2, 7, 8, 9]
 
 
 def values_of(path: pathlib.Path) -> list[int]:

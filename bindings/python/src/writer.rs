@@ -367,6 +367,8 @@ impl Writer {
         elements: Option<Vec<u64>>,
     ) -> PyResult<()> {
         let shared = self.0.clone();
+        let cancellation = Cancellation::new();
+        let cancelled = cancellation.clone();
         let work = move || {
             let values: &[u8] = if length == 0 || address == 0 {
                 &[]
@@ -378,13 +380,16 @@ impl Writer {
             };
             let resolve = |reference| of_list(&heap, reference);
             let region = Region { start, count };
-            locked(&shared, |target| match (&step, &elements) {
-                (_, Some(elements)) => target.write_scattered(&path, &region, elements, values, parts.as_deref(), &resolve),
-                (None, None) => target.write(&path, &region, values, parts.as_deref(), &resolve),
-                (Some(step), None) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, parts.as_deref(), &resolve)),
+            locked(&shared, |target| {
+                target.objects().cancel_with(&cancelled);
+                match (&step, &elements) {
+                    (_, Some(elements)) => target.write_scattered(&path, &region, elements, values, parts.as_deref(), &resolve),
+                    (None, None) => target.write(&path, &region, values, parts.as_deref(), &resolve),
+                    (Some(step), None) => without_steps(&region, step, values, |part, bytes| target.write(&path, part, bytes, parts.as_deref(), &resolve)),
+                }
             })
         };
-        if length <= SMALL_BYTES { run(py, work) } else { wait(py, &Cancellation::new(), work) }
+        if length <= SMALL_BYTES { run(py, work) } else { wait(py, &cancellation, work) }
     }
 
     /// Writes rows of text as Arrow has it: `count + 1` offsets of `width` bytes (4 or 8) at `offsets`, into the `length`
@@ -435,13 +440,15 @@ impl Writer {
     #[pyo3(signature = (replace=false))]
     fn finish<'py>(&self, py: Python<'py>, replace: bool) -> PyResult<Bound<'py, PyAny>> {
         let taken = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?.take();
-        let Some(target) = taken else { return Err(raise(py, &Error::invalid_input(CLOSED))) };
+        let Some(mut target) = taken else { return Err(raise(py, &Error::invalid_input(CLOSED))) };
+        let cancellation = Cancellation::new();
+        target.objects().cancel_with(&cancellation);
         let existing = if replace { Existing::Replace } else { Existing::Keep };
         // Another thread would cost a turn of the scheduler each way.
         let ended = if target.is_quick() {
             run(py, move || target.finish(existing))?
         } else {
-            wait(py, &Cancellation::new(), move || target.finish(existing))?
+            wait(py, &cancellation, move || target.finish(existing))?
         };
         match ended {
             Ended::Length(length) => Ok(length.into_pyobject(py)?.into_any()),

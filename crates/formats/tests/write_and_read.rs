@@ -151,6 +151,7 @@ fn names_and_sizes_that_hdf5_cannot_say_are_refused() {
             NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(vec![(name.to_owned(), NewLink::Hard(1))]) },
             NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(Vec::new()) },
         ],
+        ..NewFile::default()
     };
     for name in ["", ".", "a/b", "a\0b"] {
         assert!(encode_metadata(&group(name), SUPERBLOCK_BYTES).is_err(), "{name:?}");

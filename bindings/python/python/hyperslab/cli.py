@@ -419,7 +419,8 @@ def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody m
         print(f"{file}: {removed} {len(done.removed)} writes, left {len(done.young)} that are younger than {hours:g} hours; "
               f"{removed} {len(done.files)} files of killed writers and {len(done.indexes)} leftovers of indexes")
         if done.orphans:
-            print(f"{len(done.orphans)} commits belong to no master in this folder; --orphans removes them")
+            count = len(done.orphans)
+            print(f"{count} commit{'s belong' if count > 1 else ' belongs'} to no master in this folder; --orphans removes {'them' if count > 1 else 'it'}")
 
 
 @app.command()

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{create_whole, folder_of, is_aside, is_left};
+use hyperslab_storage::{create_whole, folder_of, is_aside, is_left, locks_reach_all};
 
 use super::state::State;
 
@@ -75,7 +75,13 @@ fn end(claim: &Path, master: &Path) -> Result<()> {
         Err(error) if error.kind() == NotFound => return Ok(()),
         file => file.map_err(failed)?,
     };
-    if !is_left(&file).unwrap_or_else(is_old) {
+    let has_ended = match is_left(&file) {
+        Some(false) => false,
+        Some(true) if locks_reach_all(&file) => true,
+        // A free lock says nothing of other machines.
+        _ => is_old(),
+    };
+    if !has_ended {
         return Err(busy(master));
     }
     match std::fs::remove_file(&aside) {

@@ -185,7 +185,7 @@ impl WritePlan {
             }
             return Err(error.into());
         }
-        let left = if name.folder == self.id { self.tidy(&subfiles) } else { told(remove_folder(&folder)) };
+        let left = if name.folder == self.id { self.tidy(&subfiles, &master) } else { told(remove_folder(&folder)) };
         Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
     }
 
@@ -211,7 +211,7 @@ impl WritePlan {
             sync_place(self.path())?;
         }
         release(&container, &self.base);
-        let left = if name.folder == self.id { self.tidy(&subfiles) } else { told(remove_folder(&self.folder())) };
+        let left = if name.folder == self.id { self.tidy(&subfiles, &Master::load(self.path())?) } else { told(remove_folder(&self.folder())) };
         Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
     }
 
@@ -263,9 +263,12 @@ impl WritePlan {
     }
 
     /// Removes what the commit has no use for: other attempts' subfiles, and what earlier commits have replaced.
-    fn tidy(&self, subfiles: &[SubfileRecord]) -> Vec<String> {
+    fn tidy(&self, subfiles: &[SubfileRecord], master: &Master) -> Vec<String> {
         let mut left = Vec::new();
-        let kept = |name: &str| name == RECORD || subfiles.iter().any(|subfile| subfile.name == name);
+        let files = master.files();
+        // Where locks do not reach, another attempt at this commit may have written the record anew.
+        let is_used = |name: &str| files.iter().any(|file| file.ends_with(&format!("{}/{name}", self.id)));
+        let kept = |name: &str| name == RECORD || tail::is_claim(name) || is_used(name) || subfiles.iter().any(|subfile| subfile.name == name);
         if let Err(error) = remove_files(&self.folder(), |name| !kept(name)) {
             left.push(error.to_string());
         }

@@ -229,7 +229,9 @@ impl DatasetWriter {
             }
             let (whole, parts): (Vec<Touched>, Vec<Touched>) = chunks.into_iter().partition(|chunk| chunk.whole);
             let filtered = !definition.filters.filters.is_empty();
+            let cancellation = blocks.cancellation.clone();
             let encode = |chunk: &Touched| {
+                cancellation.check()?;
                 if let Some(run) = as_it_lies(chunk, chunk_shape, region, bytes, size).filter(|_| !filtered) {
                     return Ok((Cow::Borrowed(run), 0));
                 }
@@ -368,11 +370,20 @@ impl DatasetWriter {
     }
 }
 
+/// Bytes that are written between two looks at whether anybody still waits for them.
+const PIECE_BYTES: usize = 64 << 20;
+
 /// Writes `length` elements of `size` bytes, those from number `from` on, to byte `at`.
 fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, blocks: &mut Blocks) -> Result<()> {
     let start = usize::try_from(from * size).unwrap_or(usize::MAX);
     let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
-    blocks.write_at(at, part.ok_or_else(|| Error::internal("values that end too early"))?)
+    let mut at = at;
+    for piece in part.ok_or_else(|| Error::internal("values that end too early"))?.chunks(PIECE_BYTES) {
+        blocks.cancellation.check()?;
+        blocks.write_at(at, piece)?;
+        at += piece.len() as u64;
+    }
+    Ok(())
 }
 
 /// Writes each part of a chunk where it belongs, whoever writes the rest of it.

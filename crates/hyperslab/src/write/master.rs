@@ -288,8 +288,13 @@ impl Master {
 
     /// How many files the datasets take their values from.
     pub fn sources(&self) -> usize {
+        self.files().len()
+    }
+
+    /// The files that have the values of its datasets, as it names them.
+    pub fn files(&self) -> BTreeSet<&str> {
         let parts = self.objects.values().filter_map(|object| object.dataset.as_ref()).flat_map(|dataset| &dataset.parts);
-        parts.map(|part| part.mapping.file.as_str()).collect::<BTreeSet<_>>().len()
+        parts.map(|part| part.mapping.file.as_str()).collect()
     }
 
     /// Makes one of parts that lie side by side in the dataset and in a subfile, so that readers have fewer to look

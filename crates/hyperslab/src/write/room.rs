@@ -7,6 +7,8 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
 use hyperslab_storage::{Existing, Output, SharedFile, Storage, block_bytes_in, folder_of};
 
+use crate::Cancellation;
+
 /// A file under way and where its next bytes go.
 #[derive(Debug)]
 pub(super) struct Blocks {
@@ -17,6 +19,8 @@ pub(super) struct Blocks {
     top: u64,
     /// Bytes of the file before everything else, which readers leave to users.
     user_block: u64,
+    /// Whether whoever waits for what is being written has given up.
+    pub cancellation: Cancellation,
 }
 
 #[derive(Debug)]
@@ -61,14 +65,14 @@ impl Blocks {
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0 })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, cancellation: Cancellation::new() })
     }
 
     /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0 })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, cancellation: Cancellation::new() })
     }
 
     /// The same as [`Blocks::in_place`], made with the first bytes that are written.
@@ -77,12 +81,12 @@ impl Blocks {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0 })
+        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, cancellation: Cancellation::new() })
     }
 
     /// A writer's part of a file that others write too.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
-        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0, user_block: 0 }
+        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0, user_block: 0, cancellation: Cancellation::new() }
     }
 
     /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.

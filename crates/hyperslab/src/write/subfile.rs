@@ -17,7 +17,7 @@ use super::ordered::Ordered;
 use super::pointers::Pointers;
 use super::room::Blocks;
 use super::targets::Targets;
-use crate::Session;
+use crate::{Cancellation, Session};
 
 /// One HDF5 file that is being written.
 pub struct Subfile {
@@ -118,6 +118,13 @@ impl Subfile {
         }
         self.blocks.set_user_block(bytes);
         Ok(())
+    }
+
+    /// From now on, writing ends with `Cancelled` when this is cancelled, and the file cannot become whole any more.
+    pub fn cancel_with(&mut self, cancellation: &Cancellation) {
+        for blocks in [Some(&mut self.blocks), self.shared.as_mut()].into_iter().flatten() {
+            blocks.cancellation = cancellation.clone();
+        }
     }
 
     /// Leaves it to the operating system when the bytes get to the disk.

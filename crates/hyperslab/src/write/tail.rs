@@ -202,6 +202,11 @@ fn rooms(session: &Session, tail: &Path) -> Result<Vec<Rows>> {
     Ok(rooms)
 }
 
+/// Whether a file in the folder of a commit says who has written into its tail.
+pub(super) fn is_claim(name: &str) -> bool {
+    name == COMMITS || name.strip_prefix('.').and_then(|name| name.strip_suffix(".next")).is_some_and(is_id)
+}
+
 /// Says that a commit has the room behind the rows of this one.
 fn mark(folder: &Path, id: &str) -> std::path::PathBuf {
     folder.join(format!(".{id}.next"))
