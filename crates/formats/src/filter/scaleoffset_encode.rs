@@ -66,6 +66,12 @@ pub(super) fn encode(input: &[u8], parameters: &[u32]) -> Result<Vec<u8>> {
     }
 }
 
+/// A whole number that is not negative, as a float has it; the callers have checked that it is below 2^62.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a distance from the smallest, in range")]
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
 /// Bits that `count` different distances need.
 fn width_of(count: u128) -> u32 {
     u128::BITS - count.saturating_sub(1).leading_zeros()
@@ -114,8 +120,8 @@ impl Numbers {
         if !values.iter().all(|value| value.is_finite()) || !span.is_finite() || span >= 2f32.powi(30) {
             return self.stored(bits, minimum);
         }
-        let width = width_of(span as u128 + 2);
-        packed(width, minimum, values.iter().map(|value| if is_fill(*value) { u64::MAX } else { (value * scale - low * scale).round() as u64 }))
+        let width = width_of(u128::from(whole(f64::from(span))) + 2);
+        packed(width, minimum, values.iter().map(|value| if is_fill(*value) { u64::MAX } else { whole(f64::from((value * scale - low * scale).round())) }))
     }
 
     fn doubles(&self, bits: &[u64], digits: u32) -> Vec<u8> {
@@ -129,8 +135,8 @@ impl Numbers {
         if !values.iter().all(|value| value.is_finite()) || !span.is_finite() || span >= 2f64.powi(62) {
             return self.stored(bits, minimum);
         }
-        let width = width_of(span as u128 + 2);
-        packed(width, minimum, values.iter().map(|value| if is_fill(*value) { u64::MAX } else { (value * scale - low * scale).round() as u64 }))
+        let width = width_of(u128::from(whole(span)) + 2);
+        packed(width, minimum, values.iter().map(|value| if is_fill(*value) { u64::MAX } else { whole((value * scale - low * scale).round()) }))
     }
 
     /// The numbers as they are, little endian.

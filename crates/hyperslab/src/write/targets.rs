@@ -60,6 +60,9 @@ pub(super) struct Targets {
     numbers: HashMap<Target, u64>,
 }
 
+/// An offset in the file and the bytes that belong there.
+type Placed = (u64, Vec<u8>);
+
 impl Targets {
     fn number_of(&mut self, target: Target) -> u64 {
         let next = self.known.len() as u64 + 1;
@@ -201,7 +204,7 @@ impl Subfile {
 
     /// The elements of all datasets that have references, with the addresses where they lie, and what references to regions
     /// point at, to lie at `at`.
-    fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<(u64, Vec<u8>)>, HeapWriter)> {
+    fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
         let pointed = Pointed { objects: addresses, regions: &file.regions };
         let (mut placed, mut heap) = (Vec::new(), HeapWriter::new(at));
         for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
