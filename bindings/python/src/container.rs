@@ -275,7 +275,7 @@ pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<Py
 /// Writes that were removed, younger ones, commits of no master, and files that were removed.
 type PyTidied = (Vec<String>, Vec<String>, Vec<String>, Vec<String>);
 
-/// Removes what plans have left that nobody committed, or that was overwritten, and nobody touched for so many seconds;
+/// Removes uncommitted and overwritten data of plans that has not changed for the given number of seconds;
 /// names of these writes, of younger ones, and of commits without a master, which go only with `orphans`.
 #[pyfunction]
 pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyTidied> {

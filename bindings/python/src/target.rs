@@ -29,7 +29,7 @@ pub(crate) trait Target: Send {
     fn open_dataset(&mut self, path: &str, _region: Option<Region>) -> Result<()> {
         Err(Error::invalid_input("a dataset of a plan, in a file of its own").at_object(path))
     }
-    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    /// Whether the plan defines a dataset at this path that the task has not opened yet.
     fn is_planned(&self, _path: &str) -> bool {
         false
     }

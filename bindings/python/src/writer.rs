@@ -303,7 +303,7 @@ impl Writer {
         self.with(py, |target| target.open_dataset(&path, region))
     }
 
-    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    /// Whether the plan defines a dataset at this path that the task has not opened yet.
     fn is_planned(&self, py: Python<'_>, path: String) -> PyResult<bool> {
         self.with(py, |target| Ok(target.is_planned(&path)))
     }

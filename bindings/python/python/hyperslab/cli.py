@@ -402,7 +402,7 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Rea
 
 
 @app.command()
-def tidy(file: str, hours: Annotated[float, typer.Option(help="How long nobody may have touched them.")] = 24,
+def tidy(file: str, hours: Annotated[float, typer.Option(help="Only what has not changed for this many hours.")] = 24,
          orphans: Annotated[bool, typer.Option("--orphans", help="Remove commits too that no master in the folder uses.")] = False,
          dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only say what would be removed.")] = False,
          as_json: AsJson = False) -> None:

@@ -126,7 +126,7 @@ class NetcdfPlan(PlannedGroup, WritePlan):
         return WritePlan.__bytes__(self)
 
     def task(self, number: int, *, threads: int | None = None) -> NetcdfTask:
-        """Begins the task with this number, or another attempt at it; the definitions of the plan end."""
+        """Begins the task with this number, or another attempt at it. After this, the plan takes no more definitions."""
         self._sealed()
         return NetcdfTask(self._native.task(number, threads), number, self)
 

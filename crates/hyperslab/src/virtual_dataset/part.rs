@@ -70,7 +70,7 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
     Ok(blocks.collect())
 }
 
-/// Whether a mapping has none of the selected elements, as its box tells: most of many are told apart without looking further.
+/// Whether the bounding box of a mapping rules out every selected element: of many mappings, this skips most cheaply.
 pub(super) fn misses(mapping: &VirtualMapping, selection: &Selection) -> bool {
     let StoredSelection::Hyperslab(axes) = &mapping.selection else { return false };
     let apart = |(axis, wanted): (&HyperslabAxis, &Axis)| {

@@ -63,7 +63,8 @@ fn tail_of(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
     Ok(subfiles.into_iter().filter(|subfile| subfile.name == TAIL).collect())
 }
 
-fn told(removed: Result<()>) -> Vec<String> {
+/// Why something could not be removed, if so.
+fn failure_of(removed: Result<()>) -> Vec<String> {
     removed.err().iter().map(Error::to_string).collect()
 }
 
@@ -185,7 +186,7 @@ impl WritePlan {
             }
             return Err(error.into());
         }
-        let left = if name.folder == self.id { self.tidy(&subfiles, &master) } else { told(remove_folder(&folder)) };
+        let left = if name.folder == self.id { self.tidy(&subfiles, &master) } else { failure_of(remove_folder(&folder)) };
         Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
     }
 
@@ -211,7 +212,12 @@ impl WritePlan {
             sync_place(self.path())?;
         }
         release(&container, &self.base);
-        let left = if name.folder == self.id { self.tidy(&subfiles, &Master::load(self.path())?) } else { told(remove_folder(&self.folder())) };
+        let left = match (name.folder == self.id).then(|| Master::load(self.path())) {
+            Some(Ok(master)) => self.tidy(&subfiles, &master),
+            // What the master uses cannot be told, so nothing is removed.
+            Some(Err(error)) => vec![error.to_string()],
+            None => failure_of(remove_folder(&self.folder())),
+        };
         Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
     }
 

@@ -182,7 +182,7 @@ impl Task {
         self.create_dataset(&path, definition, extent)
     }
 
-    /// Whether the plan has a dataset of this path that the task has not taken yet.
+    /// Whether the plan defines a dataset at this path that the task has not opened yet.
     pub fn is_planned(&self, path: &str) -> bool {
         normal(path).is_ok_and(|path| !self.datasets.contains_key(&path) && self.definitions.dataset(&path).is_some())
     }

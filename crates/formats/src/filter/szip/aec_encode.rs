@@ -39,7 +39,7 @@ fn predict(sample_bits: u32, samples: &mut [u32]) {
     }
 }
 
-/// One block, of which the first sample is as it is if `first`.
+/// Encodes one block. If `first`, its first sample is stored verbatim, as the reference.
 fn block(coding: &Coding, samples: &[u32], first: bool, out: &mut BitWriter) {
     let (id_bits, sample_bits) = (coding.id_bits(), coding.sample_bits);
     let (reference, rest) = match samples.split_first() {
