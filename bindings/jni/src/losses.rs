@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hyperslab::write::COMMIT_ATTRIBUTE;
-use hyperslab::{Content, Error, ErrorKind, Interpretation, LinkTarget, Result, Session, SessionOptions};
+use hyperslab::{Content, Error, ErrorKind, Interpretation, LinkTarget, Result, SessionOptions, new_session};
 
 /// How many objects an error names.
 const NAMED: usize = 3;
@@ -17,7 +17,7 @@ pub(crate) fn refuse_losses(path: &Path, kept: &str) -> Result<()> {
     let shown = path.display().to_string();
     let advice = "save to another file, use mode(\"append\") on a file that Spark wrote, or give option replaceFile=true";
     let conflict = |what: String| Err(Error::new(ErrorKind::Conflict, what).in_file(&shown));
-    let session = Session::new(SessionOptions { threads: Some(1), interpretation: Interpretation::Hdf5, ..SessionOptions::default() })?;
+    let session = new_session(SessionOptions { threads: Some(1), interpretation: Interpretation::Hdf5, ..SessionOptions::default() })?;
     let file = match session.open(path) {
         Err(error) => return conflict(format!("overwriting {kept} replaces the whole file, and what is in it cannot be read ({}): {advice}", error.message())),
         Ok(file) => file,

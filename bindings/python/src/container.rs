@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use hyperslab::write::{Commit, DatasetDefinition, Definitions, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
-use hyperslab::{Cancellation, Dataspace, Error, Session, SessionOptions};
+use hyperslab::{Cancellation, Dataspace, Error, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -226,7 +226,7 @@ impl WritePlan {
     fn task(&self, py: Python<'_>, number: u64, threads: Option<usize>) -> PyResult<Writer> {
         let plan = self.plan(py)?;
         let task = run(py, move || {
-            let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
+            let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
             plan.task(number, &session)
         });
         task.map(Writer::new)

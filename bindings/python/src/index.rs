@@ -8,9 +8,10 @@ use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_array::ffi::to_ffi;
 use hyperslab::columns::{Column, Decoding};
 use hyperslab::index::{IndexFragment, IndexPlan as CorePlan, IndexRequest, IndexTask};
-use hyperslab::scan::predicate::Predicate;
-use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Condition, Level};
-use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions};
+use hyperslab::predicate::Predicate;
+use hyperslab::predicate::Condition;
+use hyperslab::scan::pruner::{ColumnIndex as CoreIndex, Level, pruner_of};
+use hyperslab::{Cancellation, Error, Format, ObjectId, Result, Selection, Session, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -96,7 +97,7 @@ pub(crate) fn index_task<'py>(py: Python<'py>, task: &[u8], threads: Option<usiz
     let (task, cancellation) = (task.to_vec(), Cancellation::new());
     let shared = cancellation.clone();
     let bytes = wait(py, &cancellation, move || {
-        let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
+        let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
         IndexTask::decode(&task)?.run(&session, &shared, &|_| ())?.encode()
     })?;
     Ok(PyBytes::new(py, &bytes))
@@ -125,7 +126,7 @@ pub(crate) fn index_verify(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Ve
 /// Moves the index beside an HDF5 file to the end of the file.
 #[pyfunction]
 pub(crate) fn index_embed(py: Python<'_>, path: PathBuf) -> PyResult<()> {
-    run(py, move || hyperslab::index::embed(&Session::new(SessionOptions::default())?, &path))
+    run(py, move || hyperslab::index::embed(&new_session(SessionOptions::default())?, &path))
 }
 
 /// Lists the index at the end of a file in a sidecar, to be brought up to date there; whether there is one.
@@ -145,7 +146,7 @@ pub(crate) fn index_unstage(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 #[pyo3(signature = (path, seconds, index_folder=None, dry_run=false))]
 pub(crate) fn index_tidy(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>, dry_run: bool) -> PyResult<Vec<String>> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    run(py, move || hyperslab::index::tidy(&Session::new(SessionOptions { index_folder, ..SessionOptions::default() })?, &path, age, dry_run))
+    run(py, move || hyperslab::index::tidy(&new_session(SessionOptions { index_folder, ..SessionOptions::default() })?, &path, age, dry_run))
 }
 
 /// Length and time of change of a file, or of all that is in a folder.
@@ -157,7 +158,7 @@ pub(crate) fn path_stamp(path: &str) -> Option<(u64, u64)> {
 /// Why indexes beside a file are not used, or only in part.
 #[pyfunction]
 pub(crate) fn index_remarks(file: PyRef<'_, File>) -> Vec<String> {
-    file.0.session().pruner().remarks(&file.0)
+    pruner_of(file.0.session()).map(|pruner| pruner.remarks(&file.0)).unwrap_or_default()
 }
 
 /// An array as Arrow capsules: its type, and its values.
@@ -217,7 +218,7 @@ impl ColumnIndex {
             };
             let name = object.path.rsplit('/').next().unwrap_or("value");
             let column = Column::new(name, &file.dataset(dataset)?.datatype, &object.attributes, decoding)?;
-            let index = file.session().pruner().column(&file, dataset, &column);
+            let index = pruner_of(file.session()).and_then(|pruner| pruner.column(&file, dataset, &column));
             Ok(index.map(|index| Self { index, file: file.clone(), dataset, column }))
         })
     }

@@ -1,7 +1,7 @@
 //! List: constants of a Python array, behind `in` of a condition.
 
 use hyperslab::Error;
-use hyperslab::scan::predicate::{List, Literal, Predicate};
+use hyperslab::predicate::{List, Literal, Predicate};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -2,7 +2,7 @@
 
 use hyperslab::Cancellation;
 use hyperslab::Error;
-use hyperslab::scan::predicate::Predicate;
+use hyperslab::predicate::Predicate;
 use hyperslab::scan::{Extremes, Layout, ScanRequest, SplitPolicy};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyTuple};

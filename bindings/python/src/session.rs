@@ -54,7 +54,7 @@ impl Session {
             bounds.set(&name, value).map_err(|error| raise(py, &error))?;
         }
         let options = SessionOptions { threads, interpretation, paths, missing_sources, limits: bounds, index_folder };
-        hyperslab::Session::new(options).map(Self).map_err(|error| raise(py, &error))
+        hyperslab::new_session(options).map(Self).map_err(|error| raise(py, &error))
     }
 
     /// Opens local files, side by side.

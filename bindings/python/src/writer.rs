@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, without_steps};
-use hyperslab::{Cancellation, Dataspace, Elements, Error, HeapObjects, HeapReference, Result, Session, SessionOptions};
+use hyperslab::{Cancellation, Dataspace, Elements, Error, HeapObjects, HeapReference, Result, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -118,7 +118,7 @@ impl Writer {
         user_block: u64,
     ) -> PyResult<Self> {
         let work = move || {
-            let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
+            let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
             let existing = if replace { Existing::Replace } else { Existing::Keep };
             let mut file = if continued { Subfile::continued(&path, alignment, &session)? } else { Subfile::create(&path, existing, alignment, &session)? };
             file.set_user_block(user_block)?;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod cancellation;
 mod chunk_buffer;
 mod chunk_grid;
 mod dataspace;
@@ -16,10 +17,13 @@ pub mod interleave;
 mod planes;
 mod scatter;
 mod selection;
+pub mod shown;
 mod stored_reference;
 mod stored_selection;
+pub mod suggest;
 
 pub use attribute::Attribute;
+pub use cancellation::Cancellation;
 pub use chunk_buffer::{Arrangement, ChunkBuffer, DecodedChunk};
 pub use chunk_grid::ChunkGrid;
 pub use dataspace::Dataspace;

@@ -6,7 +6,7 @@ use std::path::Path;
 use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::scan::{Plan, ScanRequest};
 use hyperslab::write::{DatasetDefinition, Existing, Region, Subfile, no_heap};
-use hyperslab::{Axis, ByteOrder, Cancellation, Dataspace, Datatype, Result, Selection, Session, SessionOptions};
+use hyperslab::{Axis, ByteOrder, Cancellation, Dataspace, Datatype, Result, Selection, Session, SessionOptions, new_session};
 
 /// The value of element number `n`.
 fn value(n: usize) -> [u8; 2] {
@@ -15,7 +15,7 @@ fn value(n: usize) -> [u8; 2] {
 
 /// Writes dataset `x` of 16-bit numbers.
 fn write(path: &Path, shape: &[u64], chunk: &[u64], filtered: bool) -> Result<Vec<u8>> {
-    let session = Session::new(SessionOptions::default())?;
+    let session = new_session(SessionOptions::default())?;
     let mut file = Subfile::create(path, Existing::Replace, None, &session)?;
     let mut definition = DatasetDefinition::new(Datatype::integer(2, false, ByteOrder::Little), Dataspace::fixed(shape.to_vec()));
     definition.chunk_shape = Some(chunk.to_vec());
@@ -31,7 +31,7 @@ fn write(path: &Path, shape: &[u64], chunk: &[u64], filtered: bool) -> Result<Ve
 }
 
 fn session(threads: usize) -> Result<Session> {
-    Session::new(SessionOptions { threads: Some(threads), ..SessionOptions::default() })
+    new_session(SessionOptions { threads: Some(threads), ..SessionOptions::default() })
 }
 
 fn folder() -> tempfile::TempDir {

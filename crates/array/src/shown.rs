@@ -1,0 +1,51 @@
+//! Shown: what a user typed, short enough for a message.
+
+use std::borrow::Cow;
+
+/// Characters that a message quotes at most.
+const MAX_CHARS: usize = 200;
+/// Of a long text, characters at its end.
+const END_CHARS: usize = 40;
+
+/// `text`, or its beginning and its end if it is long.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let Some((_, rest)) = cut(text, MAX_CHARS) else { return Cow::Borrowed(text) };
+    let count = rest.chars().count();
+    let (head, _) = cut(text, MAX_CHARS - END_CHARS).unwrap_or((text, ""));
+    let end: String = rest.chars().skip(count.saturating_sub(END_CHARS)).collect();
+    Cow::Owned(format!("{head}…{end}"))
+}
+
+/// `text`, or what is around its character `position` (from 0) if it is long.
+pub fn shown_around(text: &str, position: usize) -> Cow<'_, str> {
+    if cut(text, MAX_CHARS).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let start = position.saturating_sub(MAX_CHARS / 2);
+    let mut rest = text.chars().skip(start);
+    let here: String = rest.by_ref().take(MAX_CHARS).collect();
+    let (before, behind) = (if start > 0 { "…" } else { "" }, if rest.next().is_some() { "…" } else { "" });
+    Cow::Owned(format!("{before}{here}{behind}"))
+}
+
+/// The first `count` characters and the rest; `None` if there are no more.
+fn cut(text: &str, count: usize) -> Option<(&str, &str)> {
+    let (end, _) = text.char_indices().nth(count)?;
+    text.split_at_checked(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut() {
+        assert_eq!(shown("é < 5"), "é < 5");
+        let long = "é".repeat(100_000);
+        assert_eq!(shown(&long).chars().count(), MAX_CHARS + 1);
+        assert_eq!(shown(&"x".repeat(201)).chars().count(), MAX_CHARS - END_CHARS + 2);
+        let text = format!("{}here{}", "é".repeat(5000), "é".repeat(5000));
+        assert!(shown_around(&text, 5000).contains("here") && shown_around(&text, 5000).chars().count() == MAX_CHARS + 2);
+        assert_eq!(shown_around("x >< 1", 3), "x >< 1");
+    }
+}

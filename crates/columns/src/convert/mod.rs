@@ -1,0 +1,101 @@
+//! Conversion: whole elements in the file's layout to one Arrow array, without nulls.
+
+mod nested;
+mod numbers;
+mod strings;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, StringArray, make_array};
+use arrow_buffer::Buffer;
+use arrow_data::ArrayData;
+use hyperslab_array::{ByteOrder, Datatype, EnumMember, Error, FloatFormat, HeapObjects, ReferenceKind, Result};
+
+/// Converts `bytes`, whole elements of `datatype`.
+pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
+    let size = usize::try_from(datatype.size()).map_err(|_| Error::corrupt("an element exceeds memory"))?;
+    if size == 0 {
+        return Err(Error::unsupported("a datatype of no bytes"));
+    }
+    if !bytes.len().is_multiple_of(size) {
+        return Err(Error::internal(format!("{} bytes are no whole elements of {size}", bytes.len())));
+    }
+    match datatype {
+        Datatype::Integer { .. } | Datatype::Bitfield { .. } | Datatype::Float { .. } => numbers::convert(datatype, bytes, size),
+        Datatype::FixedString { padding, character_set, .. } => strings::fixed(bytes, size, *padding, *character_set),
+        Datatype::VariableString { padding, character_set, .. } => {
+            strings::variable(bytes, size, *padding, *character_set, heap)
+        }
+        Datatype::Reference { kind, .. } => references(*kind, bytes, size, heap),
+        Datatype::Opaque { .. } => {
+            let width = super::types::length(datatype.size())?;
+            let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes.to_vec()), None);
+            Ok(Arc::new(array.map_err(arrow)?))
+        }
+        Datatype::Enum { base, members } => enumeration(datatype, base, members, bytes, size),
+        Datatype::Compound { members, .. } => nested::compound(members, bytes, size, heap),
+        Datatype::Sequence { base, .. } => nested::sequence(base, bytes, size, heap),
+        Datatype::Array { base, shape } => nested::array(base, shape, bytes, size, heap),
+        Datatype::Unsupported { class, .. } => Err(Error::unsupported(format!("datatype class {class}"))),
+    }
+}
+
+/// The array on the bytes themselves, where these are numbers in the machine's own form.
+pub(super) fn in_place(datatype: &Datatype, bytes: &Buffer) -> Result<Option<ArrayRef>> {
+    let native = if cfg!(target_endian = "little") { ByteOrder::Little } else { ByteOrder::Big };
+    let ordinary = match datatype {
+        Datatype::Integer { order, size, bit_offset: 0, bit_precision, .. } => {
+            *order == native && u64::from(*bit_precision) == size.saturating_mul(8)
+        }
+        Datatype::Float { order, format: FloatFormat::Ieee, .. } => *order == native,
+        _ => false,
+    };
+    let to = super::types::arrow_type(datatype)?;
+    let Some(width) = to.primitive_width().filter(|width| ordinary && *width as u64 == datatype.size()) else { return Ok(None) };
+    if bytes.as_ptr().align_offset(width) != 0 || !bytes.len().is_multiple_of(width) {
+        return Ok(None);
+    }
+    let data = ArrayData::try_new(to, bytes.len() / width, None, 0, vec![bytes.clone()], Vec::new()).map_err(arrow)?;
+    Ok(Some(make_array(data)))
+}
+
+/// The text of references that were followed; null for those that were never set.
+fn references(kind: ReferenceKind, bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
+    let texts = bytes.chunks_exact(size).map(|element| heap.name(kind, element)).collect::<Result<Vec<_>>>()?;
+    let total: usize = texts.iter().flatten().map(|text| text.len()).sum();
+    if i32::try_from(total).is_err() {
+        return Err(Error::limit_exceeded("2 GiB of text in one batch; ask for fewer rows a batch"));
+    }
+    Ok(Arc::new(StringArray::from(texts)))
+}
+
+/// Names by value; a value without a name is shown as its number, and a boolean that is neither FALSE nor TRUE is true, as
+/// in numpy.
+fn enumeration(datatype: &Datatype, base: &Datatype, members: &[EnumMember], bytes: &[u8], size: usize) -> Result<ArrayRef> {
+    if datatype.is_boolean() {
+        return Ok(Arc::new(bytes.iter().map(|b| Some(*b != 0)).collect::<BooleanArray>()));
+    }
+    let (mut keys_of, mut names) = (HashMap::<i128, i32>::new(), Vec::<String>::new());
+    for member in members {
+        if let std::collections::hash_map::Entry::Vacant(free) = keys_of.entry(member.value) {
+            free.insert(i32::try_from(names.len()).map_err(|_| Error::unsupported("an enum of so many names"))?);
+            names.push(member.name.clone());
+        }
+    }
+    let mut keys = Vec::with_capacity(bytes.len() / size);
+    for element in bytes.chunks_exact(size) {
+        let value = numbers::integer_value(base, element)?;
+        let next = i32::try_from(names.len()).map_err(|_| Error::unsupported("an enum of so many values"))?;
+        keys.push(*keys_of.entry(value).or_insert_with(|| {
+            names.push(value.to_string());
+            next
+        }));
+    }
+    let names = StringArray::from(names);
+    Ok(Arc::new(DictionaryArray::try_new(Int32Array::from(keys), Arc::new(names) as Arc<dyn Array>).map_err(arrow)?))
+}
+
+pub(super) fn arrow(error: arrow_schema::ArrowError) -> Error {
+    Error::internal(error.to_string())
+}

@@ -1,0 +1,95 @@
+//! Arrays to Arrow and back: one table of types, conversion of values, attributes as field metadata.
+#![forbid(unsafe_code)]
+
+mod attributes;
+mod convention;
+mod convert;
+mod time;
+mod types;
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_buffer::Buffer;
+use arrow_schema::Field;
+use convention::Convention;
+use hyperslab_array::{Attribute, Datatype, HeapObjects, Result};
+
+pub use attributes::text as attribute_text;
+pub use time::ModelDates;
+pub use types::{arrow_type, datatype_of};
+
+/// Which conventions decode stored values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decoding {
+    /// None: values as stored.
+    Raw,
+    /// Those that attributes state, in whatever format they are kept.
+    Attributes,
+    /// Those of a netCDF file, where a value that was never written is missing without any attribute.
+    Netcdf,
+}
+
+/// How one dataset (or compound member) becomes one Arrow column.
+#[derive(Debug, Clone)]
+pub struct Column {
+    field: Arc<Field>,
+    datatype: Datatype,
+    convention: Option<Convention>,
+}
+
+impl Column {
+    /// The column `name` of elements of `datatype`, with its object's attributes as field metadata.
+    /// `decoding` applies netCDF conventions: fill and missing values and those out of the valid range
+    /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds), or text
+    /// where their calendar has days that Arrow has not. A calendar or unit that is not known stays
+    /// numeric, with its `units` in the metadata.
+    pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding) -> Result<Self> {
+        let stored = arrow_type(datatype)?;
+        let convention = match decoding {
+            Decoding::Raw => None,
+            Decoding::Attributes => Convention::of(&stored, attributes, None)?,
+            Decoding::Netcdf => Convention::of(&stored, attributes, convention::default_fill(&stored))?,
+        };
+        let (data_type, nullable) = match &convention {
+            Some(convention) => (convention.data_type(), convention.can_be_null()),
+            None => (stored, matches!(datatype, Datatype::Reference { .. })),
+        };
+        let mut metadata = attributes::metadata(attributes);
+        if let Some(dates) = convention.as_ref().and_then(Convention::model_dates) {
+            dates.mark(&mut metadata);
+        }
+        metadata.extend(types::reference_metadata(datatype));
+        let field = Field::new(name, data_type, nullable).with_metadata(metadata);
+        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention })
+    }
+    /// Name, Arrow type, nullability and metadata.
+    pub fn field(&self) -> &Arc<Field> {
+        &self.field
+    }
+    /// The datatype of the elements.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+    /// Converts whole elements in the file's layout.
+    pub fn to_arrow(&self, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
+        self.decode(convert::convert(&self.datatype, bytes, heap)?)
+    }
+    /// As [`Column::to_arrow`]; numbers that lie as Arrow wants them are not copied.
+    pub fn take_arrow(&self, bytes: Buffer, heap: &HeapObjects) -> Result<ArrayRef> {
+        self.decode(match convert::in_place(&self.datatype, &bytes)? {
+            Some(array) => array,
+            None => convert::convert(&self.datatype, &bytes, heap)?,
+        })
+    }
+    /// Whether values are shown as they are stored: numbers in the machine's own form.
+    pub fn is_as_stored(&self) -> bool {
+        self.convention.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
+    }
+    fn decode(&self, stored: ArrayRef) -> Result<ArrayRef> {
+        match &self.convention {
+            Some(convention) => convention.decode(&stored),
+            None => Ok(stored),
+        }
+    }
+}

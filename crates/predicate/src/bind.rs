@@ -1,0 +1,288 @@
+//! Binding: names become columns, literals become tests in the columns' own types.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use arrow_array::StringArray;
+use arrow_schema::{DataType, Schema, TimeUnit};
+use hyperslab_array::{Error, Result};
+use hyperslab_array::shown::shown;
+use hyperslab_array::suggest::suggestion;
+use hyperslab_columns::ModelDates;
+
+use super::{Comparison, Literal, Predicate, Value};
+use super::constant::Constant;
+use super::literal::Place;
+use super::names::{literal_name, type_name};
+use super::number::{Kind, Number, compared_exactly};
+use super::set::Set;
+
+/// A predicate whose columns exist and whose tests fit their types.
+#[derive(Debug, Clone)]
+pub(super) enum Bound {
+    And(Vec<Bound>),
+    Or(Vec<Bound>),
+    Xor(Vec<Bound>),
+    Not(Box<Bound>),
+    IsNull(Path),
+    Test(Path, Test),
+    Columns(Path, Comparison, Path),
+    /// A number that is computed, and a test of it.
+    Computed(Number, Test),
+    Numbers(Number, Comparison, Number),
+    Like(Path, String),
+    /// One of several constants.
+    In(Path, Arc<Set>),
+}
+
+impl Bound {
+    /// Tests and steps of arithmetic for each row.
+    pub fn cost(&self) -> usize {
+        match self {
+            Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().map(Self::cost).sum(),
+            Self::Not(part) => part.cost(),
+            Self::Computed(number, _) => number.steps().len(),
+            Self::Numbers(left, _, right) => left.steps().len() + right.steps().len(),
+            Self::IsNull(_) | Self::Test(..) | Self::Columns(..) | Self::Like(..) | Self::In(..) => 1,
+        }
+    }
+}
+
+/// A column, and members of structs below it.
+#[derive(Debug, Clone)]
+pub(super) struct Path(pub Vec<String>);
+
+/// A test of one value.
+#[derive(Debug, Clone)]
+pub(super) enum Test {
+    /// An integer (or time) within `low..=high`.
+    Between { low: i128, high: i128 },
+    /// An integer outside of `low..=high`.
+    Outside { low: i128, high: i128 },
+    /// A float compared with IEEE semantics.
+    Float(Comparison, f64),
+    /// A text, compared by bytes.
+    Text(Comparison, String),
+    /// A boolean.
+    Boolean(Comparison, bool),
+}
+
+pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
+    let all = |parts: &[Predicate]| parts.iter().map(|part| bind(part, schema)).collect::<Result<Vec<_>>>();
+    Ok(match predicate {
+        Predicate::And(parts) => Bound::And(all(parts)?),
+        Predicate::Or(parts) => Bound::Or(all(parts)?),
+        Predicate::Xor(parts) => Bound::Xor(all(parts)?),
+        Predicate::Not(part) => Bound::Not(Box::new(bind(part, schema)?)),
+        Predicate::IsNull { column } => Bound::IsNull(resolve(column, schema)?.0),
+        Predicate::Compare { column, comparison, literal } => {
+            let (path, data_type) = resolve(column, schema)?;
+            Bound::Test(path, test(column, data_type, *comparison, dated(column, schema, literal)?.as_ref())?)
+        }
+        Predicate::In { column, literals } => {
+            let (path, data_type) = resolve(column, schema)?;
+            if literals.is_empty() {
+                return Ok(Bound::Or(Vec::new()));
+            }
+            let tested = |literal: &Literal| test(column, data_type, Comparison::Equal, dated(column, schema, literal)?.as_ref());
+            let is_dated = schema.field_with_name(column).ok().and_then(ModelDates::of_field).is_some();
+            let set = if is_dated { Arc::new(Set::of_tests(data_type, literals.iter().map(|literal| tested(&literal)))?) } else { literals.set(data_type, tested)? };
+            Bound::In(path, set)
+        }
+        Predicate::CompareColumns { left, comparison, right } => {
+            let ((left_path, left_type), (right_path, right_type)) = (resolve(left, schema)?, resolve(right, schema)?);
+            if left_type.is_numeric() && right_type.is_numeric() && (left_type.is_floating() != right_type.is_floating()) {
+                let number = |name: &String| Number::bind(&Value::column(name.clone()), schema);
+                return Ok(Bound::Numbers(number(left)?, *comparison, number(right)?));
+            }
+            if !comparable(left_type, right_type) {
+                return Err(Error::invalid_input(format!(
+                    "predicate: {} ({}) and {} ({}) cannot be compared", shown(left), type_name(left_type), shown(right), type_name(right_type)
+                )));
+            }
+            Bound::Columns(left_path, *comparison, right_path)
+        }
+        Predicate::CompareValues { left, comparison, right } => match (left.as_constant(), right.as_constant()) {
+            (None, None) => Bound::Numbers(Number::bind(left, schema)?, *comparison, Number::bind(right, schema)?),
+            (None, Some(literal)) => computed(Number::bind(left, schema)?, *comparison, literal)?,
+            (Some(literal), None) => computed(Number::bind(right, schema)?, comparison.mirrored(), literal)?,
+            (Some(_), Some(_)) => return Err(Error::invalid_input("predicate: a comparison needs a column on one side")),
+        },
+        Predicate::Like { column, pattern } => {
+            let (path, data_type) = resolve(column, schema)?;
+            if !is_text(data_type) {
+                return Err(Error::invalid_input(format!("predicate: {} is {}; only text is like a pattern", shown(column), type_name(data_type))));
+            }
+            check_pattern(pattern)?;
+            Bound::Like(path, pattern.clone())
+        }
+    })
+}
+
+/// A computed number beside a constant, which is not rounded.
+fn computed(number: Number, comparison: Comparison, literal: &Literal) -> Result<Bound> {
+    let misfit = || Error::invalid_input(format!("predicate: a number is compared with a number, not with {}", literal_name(literal)));
+    let test = match number.kind() {
+        Kind::Integer { .. } => integer_test(comparison, literal).ok_or_else(misfit)?,
+        Kind::Float => float_test(comparison, literal).ok_or_else(misfit)?,
+    };
+    Ok(Bound::Computed(number, test))
+}
+
+/// The column called `name`, or the struct member that a dotted name leads to.
+pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(Path, &'a DataType)> {
+    if let Ok(field) = schema.field_with_name(name) {
+        return Ok((Path(vec![name.to_owned()]), field.data_type()));
+    }
+    // The longest prefix that is a column; its own name may have dots.
+    for (dot, _) in name.rmatch_indices('.') {
+        let (Some(head), Some(tail)) = (name.get(..dot), name.get(dot + 1..)) else { continue };
+        let Ok(field) = schema.field_with_name(head) else { continue };
+        let mut path = vec![head.to_owned()];
+        let mut data_type = field.data_type();
+        let mut found = true;
+        for part in tail.split('.') {
+            match data_type {
+                DataType::Struct(fields) if fields.find(part).is_some() => {
+                    if let Some((_, field)) = fields.find(part) {
+                        path.push(part.to_owned());
+                        data_type = field.data_type();
+                    }
+                }
+                _ => found = false,
+            }
+        }
+        if found {
+            return Ok((Path(path), data_type));
+        }
+    }
+    let near = suggestion(name, schema.fields().iter().map(|field| field.name().as_str()), 6);
+    Err(Error::not_found(format!("predicate: there is no column {:?}{near}", shown(name))))
+}
+
+fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Literal) -> Result<Test> {
+    let misfit = |what: &str| {
+        Error::invalid_input(format!("predicate: {} is {}; compare it with {what}, not with {}", shown(column), type_name(data_type), literal_name(literal)))
+    };
+    Ok(match data_type {
+        DataType::Boolean => match literal {
+            Literal::Boolean(value) => Test::Boolean(comparison, *value),
+            Literal::Number(text) if text == "0" || text == "1" => Test::Boolean(comparison, text == "1"),
+            _ => return Err(misfit("true or false")),
+        },
+        data_type if data_type.is_integer() => integer_test(comparison, literal).ok_or_else(|| misfit("a number"))?,
+        data_type if data_type.is_floating() => float_test(comparison, literal).ok_or_else(|| misfit("a number"))?,
+        DataType::Timestamp(unit, _) => {
+            let nanoseconds = literal.nanoseconds().map_err(|_| misfit("a date or time as text: '2020-01-31' or '2020-01-31T12:00:00'"))?;
+            let unit = match unit {
+                TimeUnit::Second => 1_000_000_000,
+                TimeUnit::Millisecond => 1_000_000,
+                TimeUnit::Microsecond => 1_000,
+                TimeUnit::Nanosecond => 1,
+            };
+            let place = Place { floor: nanoseconds.div_euclid(unit), exact: nanoseconds.rem_euclid(unit) == 0 };
+            range(comparison, place)
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?,
+        DataType::Dictionary(_, value) if matches!(**value, DataType::Utf8) => {
+            text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?
+        }
+        _ => return Err(Error::unsupported(format!("predicate: comparisons of {}, which is {}", shown(column), type_name(data_type)))),
+    })
+}
+
+/// Beside text that stands for dates of a model's calendar, a literal as the text of the same time.
+fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<'a, Literal>> {
+    let dates = schema.field_with_name(column).ok().and_then(ModelDates::of_field);
+    let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
+    let text = dates.literal(text).ok_or_else(|| {
+        let calendar = dates.name();
+        Error::invalid_input(format!("predicate: {column} has dates of the calendar {calendar}, and {:?} is none; write '2000-02-28' or '2000-02-28T12:00:00'", shown(text)))
+    })?;
+    Ok(Cow::Owned(Literal::Text(text)))
+}
+
+fn text(comparison: Comparison, literal: &Literal) -> Option<Test> {
+    match literal {
+        Literal::Text(text) | Literal::Bytes(text) => Some(Test::Text(comparison, text.clone())),
+        _ => None,
+    }
+}
+
+fn never(comparison: Comparison) -> Test {
+    match comparison {
+        Comparison::NotEqual => Test::Outside { low: 1, high: 0 },
+        _ => Test::Between { low: 1, high: 0 },
+    }
+}
+
+/// The integers for which `integer comparison constant` holds, the constant not being rounded.
+fn range(comparison: Comparison, Place { floor, exact }: Place) -> Test {
+    let (all_low, all_high) = (i128::MIN, i128::MAX);
+    let above = floor.saturating_add(1);
+    match comparison {
+        Comparison::Equal if !exact => never(comparison),
+        Comparison::NotEqual if !exact => never(comparison),
+        Comparison::Equal => Test::Between { low: floor, high: floor },
+        Comparison::NotEqual => Test::Outside { low: floor, high: floor },
+        Comparison::Less if exact => match floor.checked_sub(1) {
+            Some(high) => Test::Between { low: all_low, high },
+            None => Test::Between { low: 1, high: 0 },
+        },
+        Comparison::Less | Comparison::LessOrEqual => Test::Between { low: all_low, high: floor },
+        Comparison::GreaterOrEqual if exact => Test::Between { low: floor, high: all_high },
+        Comparison::Greater | Comparison::GreaterOrEqual => Test::Between { low: above, high: all_high },
+    }
+}
+
+/// The test of an integer; `None` for what is no number.
+fn integer_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
+    match (literal.place(), literal.to_f64()) {
+        (Some(place), _) => Some(range(comparison, place)),
+        (None, Some(infinite)) if infinite == f64::INFINITY => Some(range(comparison, Place { floor: i128::MAX, exact: false })),
+        (None, Some(infinite)) if infinite == f64::NEG_INFINITY => Some(range(comparison, Place { floor: i128::MIN, exact: false })),
+        // NaN is no integer, and not equal to any.
+        (None, Some(_)) => Some(never(comparison)),
+        (None, None) => None,
+    }
+}
+
+/// The test of a float; `None` for what is no number. A constant with a point or an exponent is the nearest
+/// double. One of digits alone is that integer, also where no double is: then a float is on one side of it.
+fn float_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
+    let nearest = literal.to_f64()?;
+    let Some(Constant::Integer(exact)) = Constant::of(literal) else { return Some(Test::Float(comparison, nearest)) };
+    let test = match compared_exactly(exact, nearest) {
+        Some(std::cmp::Ordering::Equal) | None => return Some(Test::Float(comparison, nearest)),
+        // The constant lies above the nearest float, and no float is between the two.
+        Some(std::cmp::Ordering::Greater) => match comparison {
+            Comparison::Less | Comparison::LessOrEqual => Comparison::LessOrEqual,
+            Comparison::Greater | Comparison::GreaterOrEqual => Comparison::Greater,
+            same => return Some(Test::Float(same, f64::NAN)),
+        },
+        Some(std::cmp::Ordering::Less) => match comparison {
+            Comparison::Less | Comparison::LessOrEqual => Comparison::Less,
+            Comparison::Greater | Comparison::GreaterOrEqual => Comparison::GreaterOrEqual,
+            same => return Some(Test::Float(same, f64::NAN)),
+        },
+    };
+    Some(Test::Float(test, nearest))
+}
+
+/// `InvalidInput` for a pattern that cannot be matched because it is too long.
+fn check_pattern(pattern: &str) -> Result<()> {
+    let (none, pattern) = (StringArray::new_null(0), StringArray::new_scalar(pattern));
+    let matched = arrow_string::like::like(&none, &pattern);
+    matched.map(|_| ()).map_err(|_| Error::invalid_input(format!("predicate: the pattern of `like` has {} bytes, which is too long", pattern.into_inner().value(0).len())))
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8) || matches!(data_type, DataType::Dictionary(_, value) if **value == DataType::Utf8)
+}
+
+fn comparable(left: &DataType, right: &DataType) -> bool {
+    (left.is_integer() && right.is_integer())
+        || (left.is_floating() && right.is_floating())
+        || (is_text(left) && is_text(right))
+        || (left == right && matches!(left, DataType::Boolean | DataType::Timestamp(..)))
+}

@@ -1,0 +1,66 @@
+//! Call: functions of numbers, and those that make a condition.
+
+use hyperslab_array::Result;
+use hyperslab_array::shown::shown;
+
+use super::{Node, OR, Parser, negate};
+use super::compared::{compare, null};
+use super::super::{Comparison, Literal};
+use super::super::value::{Function, Operator, Step, Value};
+
+/// Functions of dates of other grammars.
+const DATES: [&str; 20] = [
+    "year", "month", "day", "hour", "minute", "second", "quarter", "week", "weekday", "dayofweek", "dayofmonth", "dayofyear", "date", "date_part",
+    "date_trunc", "datepart", "extract", "now", "strftime", "to_timestamp",
+];
+
+impl Parser<'_> {
+    /// A function, whose name comes next: of numbers, or one that makes a condition.
+    pub(super) fn call(&mut self, name: &str, start: usize) -> Result<Node> {
+        self.next += 1;
+        let mut arguments = Vec::new();
+        if !self.symbol("(") {
+            return Err(self.error("expected `(`"));
+        }
+        loop {
+            let behind = self.next;
+            let argument = self.expression(OR)?;
+            arguments.push(self.value(argument, behind)?);
+            if !self.symbol(",") {
+                break;
+            }
+        }
+        if !self.symbol(")") {
+            return Err(self.error("expected `,` or `)`"));
+        }
+        let number = |text: &str| Value::constant(Literal::Number(text.to_owned()));
+        let lower = name.to_ascii_lowercase();
+        if let ("isnan" | "isinf" | "isfinite" | "isnull" | "exists", [one]) = (lower.as_str(), arguments.as_slice()) {
+            if let Some(place) = one.as_constant().map(|_| start) {
+                return Err(self.error_at_word(place, &format!("{name} of a constant")));
+            }
+            let magnitude = one.clone().then(Step::Function(Function::Abs));
+            return Ok(Node::Condition(match lower.as_str() {
+                "isnan" => compare(one.clone(), Comparison::NotEqual, one.clone()),
+                "isinf" => compare(magnitude, Comparison::Equal, number("inf")),
+                "isfinite" => compare(magnitude, Comparison::Less, number("inf")),
+                _ => negate(null(one), lower == "exists"),
+            }));
+        }
+        let Some(function) = Function::named(name) else {
+            let message = match DATES.iter().any(|date| lower == *date) {
+                true => format!("there are no functions of dates: instead of {lower}, compare a time with texts, as in time >= '1990-01-01' and time < '1990-02-01',"),
+                false => format!("there is no function {:?}{}, which is called", shown(name), Function::nearest(name)),
+            };
+            return Err(self.error_at_word(start, &message));
+        };
+        if arguments.len() != function.arity() {
+            let message = format!("{name} takes {} and not {} arguments, called", function.arity(), arguments.len());
+            return Err(self.error_at_word(start, &message));
+        }
+        if function == Function::Pow {
+            return self.step(arguments, Step::Operator(Operator::Power), start).map(Node::Value);
+        }
+        self.step(arguments, Step::Function(function), start).map(Node::Value)
+    }
+}

@@ -1,0 +1,207 @@
+//! Value: arithmetic over columns and constants, as written.
+//!
+//! A value is kept in postfix order, so that however long a sum is, nothing has to recurse through it: it
+//! is bound, evaluated, sent to another process and dropped in loops.
+
+use hyperslab_array::suggest::suggestion;
+use serde::{Deserialize, Serialize};
+
+use super::Literal;
+
+/// A number that is computed for each row: steps of a machine with a stack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Value(pub(super) Vec<Step>);
+
+/// One step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Step {
+    /// Pushes the value of a column.
+    Column(String),
+    /// Pushes a constant.
+    Constant(Literal),
+    /// Changes the sign of what is on top.
+    Negate,
+    /// Takes two, the right one on top, and pushes one.
+    Operator(Operator),
+    /// Takes as many as the function has arguments, the last one on top, and pushes one.
+    Function(Function),
+}
+
+/// Between two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Operator {
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`, never of integers alone
+    Divide,
+    /// `%`, with the sign of the right side
+    Remainder,
+    /// `**`, `^`
+    Power,
+    /// `&`
+    BitAnd,
+    /// `|`
+    BitOr,
+}
+
+/// Of one or two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Function {
+    Abs,
+    Sign,
+    Floor,
+    Ceil,
+    Trunc,
+    Round,
+    Sqrt,
+    Cbrt,
+    Exp,
+    Expm1,
+    Ln,
+    Log1p,
+    Log2,
+    Log10,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Degrees,
+    Radians,
+    /// The fraction of a mantissa and a power of two, as in FastBit.
+    Frexp,
+    /// What is behind the point, as in FastBit.
+    Modf,
+    Least,
+    Greatest,
+    Atan2,
+    Hypot,
+    /// Remainder with the sign of the left side, as in C.
+    Fmod,
+    /// x · 2ⁿ
+    Ldexp,
+    /// Rounded to so many decimals.
+    Round2,
+    Pow,
+}
+
+/// Names of functions, and what they stand for. Several names may be one function's.
+const FUNCTIONS: [(&str, Function); 48] = [
+    ("abs", Function::Abs),
+    ("fabs", Function::Abs),
+    ("sign", Function::Sign),
+    ("floor", Function::Floor),
+    ("ceil", Function::Ceil),
+    ("trunc", Function::Trunc),
+    ("round", Function::Round),
+    ("sqrt", Function::Sqrt),
+    ("cbrt", Function::Cbrt),
+    ("exp", Function::Exp),
+    ("expm1", Function::Expm1),
+    ("ln", Function::Ln),
+    ("log", Function::Ln),
+    ("log1p", Function::Log1p),
+    ("log2", Function::Log2),
+    ("log10", Function::Log10),
+    ("sin", Function::Sin),
+    ("cos", Function::Cos),
+    ("tan", Function::Tan),
+    ("asin", Function::Asin),
+    ("arcsin", Function::Asin),
+    ("acos", Function::Acos),
+    ("arccos", Function::Acos),
+    ("atan", Function::Atan),
+    ("arctan", Function::Atan),
+    ("sinh", Function::Sinh),
+    ("cosh", Function::Cosh),
+    ("tanh", Function::Tanh),
+    ("asinh", Function::Asinh),
+    ("acosh", Function::Acosh),
+    ("atanh", Function::Atanh),
+    ("degrees", Function::Degrees),
+    ("radians", Function::Radians),
+    ("frexp", Function::Frexp),
+    ("modf", Function::Modf),
+    ("min", Function::Least),
+    ("least", Function::Least),
+    ("minimum", Function::Least),
+    ("max", Function::Greatest),
+    ("greatest", Function::Greatest),
+    ("maximum", Function::Greatest),
+    ("atan2", Function::Atan2),
+    ("arctan2", Function::Atan2),
+    ("hypot", Function::Hypot),
+    ("fmod", Function::Fmod),
+    ("ldexp", Function::Ldexp),
+    ("round2", Function::Round2),
+    ("pow", Function::Pow),
+];
+
+impl Function {
+    /// The function called `name`, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        FUNCTIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, function)| *function)
+    }
+    /// `; nearest: …`, the names that are most like `name`.
+    pub fn nearest(name: &str) -> String {
+        suggestion(name, FUNCTIONS.iter().map(|(known, _)| *known), 4)
+    }
+    /// How many arguments it takes.
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Least | Self::Greatest | Self::Atan2 | Self::Hypot | Self::Fmod | Self::Ldexp | Self::Round2 | Self::Pow => 2,
+            _ => 1,
+        }
+    }
+}
+
+impl Value {
+    pub(super) fn column(name: String) -> Self {
+        Self(vec![Step::Column(name)])
+    }
+    pub(super) fn constant(literal: Literal) -> Self {
+        Self(vec![Step::Constant(literal)])
+    }
+    /// The name, where the value is a column as it is.
+    pub(super) fn as_column(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [Step::Column(name)] => Some(name),
+            _ => None,
+        }
+    }
+    /// The constant, where it is one.
+    pub(super) fn as_constant(&self) -> Option<&Literal> {
+        match self.0.as_slice() {
+            [Step::Constant(literal)] => Some(literal),
+            _ => None,
+        }
+    }
+    /// Names of the columns used.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Column(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+    /// This value with `step` behind it.
+    pub(super) fn then(mut self, step: Step) -> Self {
+        self.0.push(step);
+        self
+    }
+    /// Two values and what is between them.
+    pub(super) fn with(mut self, other: Self, step: Step) -> Self {
+        self.0.extend(other.0);
+        self.then(step)
+    }
+}

@@ -1,0 +1,149 @@
+//! Conditional: histograms of the rows that satisfy a query's condition.
+
+use arrow_array::RecordBatch;
+use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_predicate::KeyType;
+use hyperslab_scan::{ColumnByIndex, Plan};
+use hyperslab_scan::pruner::Bounds;
+
+use super::{Bins, Query};
+use super::counts::Counts;
+use super::histogram::{FEW_CELLS, Grid, Totals, is_countable};
+
+/// Rows of a block of an index, about.
+const BLOCK_ROWS: u64 = 1 << 16;
+/// So many values are put into bins in the time of one look-up in a block.
+const VALUES_OF_A_LOOK_UP: u64 = 16;
+
+impl Query {
+    /// How many of the rows that satisfy the condition lie in each bin, row-major over `axes` (a variable and its
+    /// bins each). Rows where one of the variables is null or NaN are in no bin.
+    pub fn histogram(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Vec<u64>> {
+        if let Some(counts) = self.counts_of_gathered(axes, cancellation)? {
+            return Ok(counts);
+        }
+        if let Some(counts) = self.counts_by_index(axes, cancellation)? {
+            return Ok(counts);
+        }
+        match self.totals(axes, None, cancellation)? {
+            Totals::Counts(counts) => Ok(counts),
+            Totals::Sums(_) => Err(Error::internal("counts that are sums")),
+        }
+    }
+
+    /// As [`Query::histogram`], with the sums of a variable instead of counts. The same for any number of threads.
+    pub fn weighted_histogram(&self, axes: &[(String, Bins)], weights: &str, cancellation: &Cancellation) -> Result<Vec<f64>> {
+        match self.totals(axes, Some(weights), cancellation)? {
+            Totals::Sums(sums) => Ok(sums),
+            Totals::Counts(_) => Err(Error::internal("sums that are counts")),
+        }
+    }
+
+    /// As [`Query::histogram`] of one variable, from its index alone: at least and at most so many in each bin. `None`
+    /// where there is no index, or where the condition is about other variables.
+    pub fn histogram_bounds(&self, variable: &str, bins: &Bins, cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let Some(index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
+        if matches!(index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
+            // Such integers are rounded to doubles before they are put into bins.
+            return Ok(None);
+        }
+        let edges = bins.edges();
+        let last = edges.len().saturating_sub(1);
+        let keys = edges.iter().enumerate().map(|(number, edge)| if number == last { index.key_type().above(*edge) } else { index.key_type().at_least(*edge) });
+        let Some(below) = index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
+        let between = |pair: &[Bounds]| match pair {
+            [low, high] => Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) },
+            _ => Bounds::default(),
+        };
+        Ok(Some(below.windows(2).map(between).collect()))
+    }
+
+    /// Counts in bins of one variable whose values can be had one by one, unless its index tells them with less work.
+    fn counts_of_gathered(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
+        let [(variable, bins)] = axes else { return Ok(None) };
+        if bins.count() > FEW_CELLS {
+            return Ok(None);
+        }
+        let plan = self.plan(&[variable.to_owned()])?;
+        if plan.schema().fields().iter().any(|field| !is_countable(field.data_type())) {
+            return Ok(None);
+        }
+        if let Some(index) = plan.by_index(variable)?.filter(ColumnByIndex::is_exact) {
+            // Each edge is looked up in each block.
+            let look_ups = plan.row_count()?.div_ceil(BLOCK_ROWS).saturating_mul(bins.edges().len() as u64);
+            if index.numbers(cancellation)?.is_none_or(|numbers| numbers.most > look_ups.saturating_mul(VALUES_OF_A_LOOK_UP)) {
+                return Ok(None);
+            }
+        }
+        let counts = plan.fold_gathered(
+            cancellation,
+            || Counts::new(bins),
+            |counts, data_type, bytes| if counts.add(data_type, bytes) { Ok(()) } else { Err(Error::internal("values that have no bins")) },
+        )?;
+        let Some(counts) = counts else { return Ok(None) };
+        let mut totals = vec![0; bins.count()];
+        for counts in counts {
+            totals.iter_mut().zip(counts.finish()).for_each(|(total, count)| *total += count);
+        }
+        Ok(Some(totals))
+    }
+
+    /// Counts in bins of one variable, where its index alone tells them.
+    fn counts_by_index(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
+        let [(variable, bins)] = axes else { return Ok(None) };
+        let bounds = self.histogram_bounds(variable, bins, cancellation)?;
+        Ok(bounds.and_then(|bounds| bounds.into_iter().map(Bounds::exact).collect()))
+    }
+
+    fn totals(&self, axes: &[(String, Bins)], weights: Option<&str>, cancellation: &Cancellation) -> Result<Totals> {
+        let bins: Vec<Bins> = axes.iter().map(|(_, bins)| bins.clone()).collect();
+        let grid = Grid::new(&bins, weights.is_some())?;
+        let names: Vec<String> = axes.iter().map(|(name, _)| name.clone()).chain(weights.map(str::to_owned)).collect();
+        let plan = self.each_once(&names)?;
+        let mut totals = grid.empty();
+        if self.add_gathered(&plan, &grid, &names, &mut totals, cancellation)? {
+            return Ok(totals);
+        }
+        plan.for_batches(
+            cancellation,
+            |batch| {
+                let mut part = grid.part();
+                grid.add_batch(&mut part, &by_name(batch, &names)?)?;
+                Ok(part)
+            },
+            |part| {
+                totals.add(part);
+                Ok(())
+            },
+        )?;
+        Ok(totals)
+    }
+
+    /// Adds what the windows have, without batches, where the values of all columns can be had one by one; whether they can.
+    fn add_gathered(&self, plan: &Plan, grid: &Grid<'_>, names: &[String], totals: &mut Totals, cancellation: &Cancellation) -> Result<bool> {
+        let schema = plan.schema();
+        if schema.fields().iter().any(|field| !is_countable(field.data_type())) {
+            return Ok(false);
+        }
+        let places = names.iter().map(|name| schema.index_of(name).map_err(|e| Error::internal(e.to_string()))).collect::<Result<Vec<usize>>>()?;
+        plan.for_gathered(
+            cancellation,
+            || grid.part(),
+            |part, rows, columns| {
+                let columns: Vec<_> = places.iter().filter_map(|place| columns.get(*place).copied()).collect();
+                grid.add_rows(part, rows, &columns)
+            },
+            |part| {
+                totals.add(part);
+                Ok(())
+            },
+        )
+    }
+}
+
+/// The columns in the order of `names`, which may name one twice.
+fn by_name(batch: &RecordBatch, names: &[String]) -> Result<RecordBatch> {
+    let schema = batch.schema();
+    let places = names.iter().map(|name| schema.index_of(name).map_err(|e| Error::internal(e.to_string())));
+    batch.project(&places.collect::<Result<Vec<_>>>()?).map_err(|e| Error::internal(e.to_string()))
+}

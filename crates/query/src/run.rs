@@ -1,0 +1,239 @@
+//! Run: a query, and what can be asked of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_predicate::{List, Lists, Predicate};
+use hyperslab_reader::{File, Session};
+use hyperslab_scan::{Plan, ScanRequest, Segment, Summary};
+use hyperslab_scan::pruner::Bounds;
+
+use super::{OrderStatistics, QueryRequest};
+use super::quantile::{key_type, keys, select_values};
+use super::step::{Step, steps};
+use super::variable::{Names, segment};
+
+/// A question asked of arrays. Made from metadata alone; cheap to clone.
+#[derive(Clone)]
+pub struct Query {
+    session: Session,
+    request: Arc<QueryRequest>,
+    steps: Arc<Vec<Step>>,
+    predicate: Option<Predicate>,
+    /// Names whose shapes make the rows: of the text, and `rows`.
+    names: Arc<Vec<String>>,
+}
+
+/// One step of a query.
+#[derive(Debug, Clone)]
+pub struct StepDescription {
+    /// The file.
+    pub file: String,
+    /// The group in it.
+    pub group: String,
+    /// The shape of the arrays, which is that of the rows.
+    pub shape: Vec<u64>,
+}
+
+impl Query {
+    /// Looks up groups and names. `NotFound` for one that is not there, `InvalidInput` for a name that may be
+    /// several arrays, arrays of different shapes, and a condition that does not fit the arrays' types.
+    pub fn new(files: &[File], request: &QueryRequest) -> Result<Self> {
+        let first = files.first().ok_or_else(|| Error::invalid_input("a query needs at least one file"))?;
+        let predicate = request.text.as_deref().map(|text| Predicate::parse_with(text, &request.lists)).transpose()?;
+        let mut names: Vec<String> = request.rows.iter().cloned().collect();
+        names.extend(predicate.iter().flat_map(Predicate::columns));
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        let query = Self {
+            session: first.session().clone(),
+            request: Arc::new(request.clone()),
+            steps: Arc::new(steps(files, request)?),
+            predicate,
+            names: Arc::new(names),
+        };
+        if !query.names.is_empty() {
+            // What is wrong is said now, not when something is asked.
+            query.plan(&[])?;
+        }
+        Ok(query)
+    }
+
+    /// The same question of one of its steps.
+    pub fn step(&self, number: usize) -> Result<Self> {
+        let step = self.steps.get(number).ok_or_else(|| Error::invalid_input(format!("step {number} of {}", self.steps.len())))?;
+        Ok(Self { steps: Arc::new(vec![step.clone()]), ..self.clone() })
+    }
+
+    /// The question with one more condition, which may name `lists` and those of the request.
+    pub fn and(&self, text: &str, lists: &Lists) -> Result<Self> {
+        let known: Vec<(String, List)> = lists.iter().chain(&self.request.lists).cloned().collect();
+        let more = Predicate::parse_with(text, &known)?;
+        let predicate = Some(match self.predicate.clone() {
+            Some(predicate) => predicate.and(more.clone()),
+            None => more.clone(),
+        });
+        // The rows stay what they are; where nothing has said what they are, the new names do.
+        let names = if self.names.is_empty() { Arc::new(more.columns().into_iter().collect()) } else { self.names.clone() };
+        Ok(Self { predicate, names, ..self.clone() })
+    }
+
+    /// The scan of `columns`, in the order given.
+    pub(super) fn plan(&self, columns: &[String]) -> Result<Plan> {
+        self.plan_in_batches(columns, 65_536)
+    }
+
+    fn plan_in_batches(&self, columns: &[String], batch_rows: usize) -> Result<Plan> {
+        let tested: Vec<String> = self.predicate.iter().flat_map(Predicate::columns).collect();
+        let others: Vec<String> = columns.iter().cloned().chain(tested).collect();
+        let names = match self.names.as_slice() {
+            [] => Names { rows: columns, others: &others },
+            rows => Names { rows, others: &others },
+        };
+        let segments = self.steps.iter().map(|step| segment(step, &self.request, &names)).collect::<Result<Vec<Segment>>>()?;
+        let request = ScanRequest {
+            columns: Some(columns.to_vec()),
+            predicate: self.predicate.clone(),
+            decode: self.request.decode,
+            batch_rows,
+            ..ScanRequest::new(self.request.group.clone())
+        };
+        Plan::of_segments(&self.session, segments, &request, &Cancellation::new())
+    }
+
+    /// The steps, in order.
+    pub fn steps(&self) -> Result<Vec<StepDescription>> {
+        let plan = self.plan(&[])?;
+        let shapes = plan.shapes();
+        let described = self.steps.iter().zip(shapes).map(|(step, shape)| StepDescription { file: step.file.name(), group: step.path.clone(), shape });
+        Ok(described.collect())
+    }
+
+    /// The names that the condition and `rows` speak of, as columns of the table.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let plan = self.plan(&[])?;
+        let mut columns: Vec<String> = Vec::new();
+        for name in self.names.iter() {
+            // Members of compounds are shown with their compound.
+            let head = plan.column_of(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
+            if !columns.contains(&head) {
+                columns.push(head);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// How many rows satisfy the condition.
+    pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
+        Ok(self.counts(cancellation)?.iter().sum())
+    }
+
+    /// How many rows of each step do.
+    pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        self.plan(&[])?.counts(cancellation)
+    }
+
+    /// The rows of each step that satisfy the condition: row-major numbers in the step's shape, rising.
+    pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
+        self.plan(&[])?.positions(cancellation)
+    }
+
+    /// As [`Query::positions`], in arrays of unsigned 64-bit integers, whose memory is used again.
+    pub fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
+        self.plan(&[])?.position_arrays(cancellation)
+    }
+
+    /// Columns of the rows that satisfy the condition: variables, dimensions, what wildcards matched, `_row` and
+    /// `_file`. Values are read only where the condition has left rows.
+    pub fn table(&self, columns: &[String], batch_rows: usize) -> Result<Plan> {
+        if batch_rows == 0 {
+            return Err(Error::invalid_input("batch_rows must be at least 1"));
+        }
+        self.plan_in_batches(columns, batch_rows)
+    }
+
+    /// Least, greatest, sum and counts of a variable over the rows that satisfy the condition.
+    pub fn summary(&self, variable: &str, cancellation: &Cancellation) -> Result<Summary> {
+        self.plan(&[variable.to_owned()])?.summary(variable, cancellation)
+    }
+
+    /// Least and greatest value of a variable over the rows that satisfy the condition, neither null nor NaN; an
+    /// empty array where there are none.
+    pub fn extremes(&self, variable: &str, cancellation: &Cancellation) -> Result<ArrayRef> {
+        let plan = self.plan(&[variable.to_owned()])?;
+        let data_type = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?.data_type().clone();
+        if let Some(index) = plan.by_index(variable)?
+            && let Some((least, greatest)) = index.extremes(cancellation)?
+        {
+            return index.values(&[least, greatest], &data_type);
+        }
+        let mut all: Option<(u64, u64)> = None;
+        plan.for_batches(
+            cancellation,
+            |batch| {
+                let keys = keys(batch.column_by_name(variable).ok_or_else(|| Error::internal("no such column"))?)?;
+                Ok(keys.iter().min().copied().zip(keys.iter().max().copied()))
+            },
+            |found| {
+                if let Some((least, greatest)) = found {
+                    all = Some(all.map_or((least, greatest), |(low, high)| (low.min(least), high.max(greatest))));
+                }
+                Ok(())
+            },
+        )?;
+        let ends: Vec<Option<u64>> = all.into_iter().flat_map(|(least, greatest)| [Some(least), Some(greatest)]).collect();
+        key_type(&data_type)?.array(&ends, &data_type)
+    }
+
+    /// At least and at most so many rows satisfy the condition: what indexes tell without the data, and nothing
+    /// where there are none.
+    pub fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
+        self.plan(&[])?.bounds(cancellation)
+    }
+
+    /// The values of variables at the rows that satisfy the condition, whole, where an index tells these rows and the
+    /// values can be had one by one: then no batches are read. `None` elsewhere.
+    pub fn values(&self, variables: &[String], cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
+        self.plan(variables)?.gathered(cancellation)
+    }
+
+    /// The values at `places(count)` of the sorted values of a variable, over the rows that satisfy the condition and
+    /// whose value is neither null nor NaN. No values where a place is beyond.
+    pub fn order_statistics(&self, variable: &str, places: impl Fn(u64) -> Vec<u64>, cancellation: &Cancellation) -> Result<OrderStatistics> {
+        let plan = self.plan(&[variable.to_owned()])?;
+        let field = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?;
+        let data_type = field.data_type().clone();
+        if let Some(index) = plan.by_index(variable)?
+            && let Some(count) = index.numbers(cancellation)?.and_then(Bounds::exact)
+        {
+            let found = places(count).into_iter().map(|place| if place < count { index.ranked(place, cancellation) } else { Ok(None) });
+            if let Some(keys) = found.collect::<Result<Option<Vec<u64>>>>()? {
+                return Ok(OrderStatistics { count, values: index.values(&keys, &data_type)? });
+            }
+        }
+        select_values(&data_type, places, &mut |of, take| {
+            plan.for_batches(
+                cancellation,
+                |batch| Ok(of(keys(batch.column_by_name(variable).ok_or_else(|| Error::internal("no such column"))?)?)),
+                |found| {
+                    take(found);
+                    Ok(())
+                },
+            )
+        })
+    }
+
+    /// How the query will run, for people.
+    pub fn explain(&self) -> Result<String> {
+        Ok(self.plan(&[])?.explain())
+    }
+
+    /// A plan of columns that may be named more than once.
+    pub(super) fn each_once(&self, names: &[String]) -> Result<Plan> {
+        let mut seen = BTreeSet::new();
+        let once: Vec<String> = names.iter().filter(|name| seen.insert((*name).clone())).cloned().collect();
+        self.plan(&once)
+    }
+}

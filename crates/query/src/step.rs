@@ -1,0 +1,121 @@
+//! Step: one place where a query is asked, a group of a file. What wildcards and regular expressions stood for
+//! becomes columns.
+
+use arrow_array::ArrayRef;
+use hyperslab_array::{Error, Result};
+use hyperslab_array::shown::shown;
+use hyperslab_formats::Content;
+use hyperslab_reader::File;
+use hyperslab_scan::{capture_column, column_names, expand, file_column_names, is_literal, matched_file, natural};
+use regex::Regex;
+
+use super::QueryRequest;
+
+/// A group (or a dataset of compounds) of a file, and what was matched.
+#[derive(Clone)]
+pub(super) struct Step {
+    pub file: File,
+    pub path: String,
+    pub captures: Vec<(String, ArrayRef)>,
+}
+
+/// Places before their captures have types.
+struct Places<'a> {
+    names: Vec<String>,
+    places: Vec<(&'a File, String, Vec<String>)>,
+}
+
+/// The steps of a request: files in the given order, paths in natural order (`Step#2` before `Step#10`).
+pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>> {
+    let pattern = Pattern::new(files, &request.group)?;
+    let mut found = Places { names: request.file_pattern.as_deref().map(file_column_names).unwrap_or_default(), places: Vec::new() };
+    found.names.extend(request.file_captures.iter().map(|(name, _)| name.clone()));
+    for name in pattern.names() {
+        let taken = found.names.contains(&name);
+        found.names.push(if taken { format!("{name}_path") } else { name });
+    }
+    for (number, file) in files.iter().enumerate() {
+        let mut captured = match request.file_pattern.as_deref() {
+            Some(pattern) => matched_file(pattern, &file.name())
+                .ok_or_else(|| Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name())))?,
+            None => Vec::new(),
+        };
+        captured.extend(request.file_captures.iter().filter_map(|(_, values)| values.get(number).cloned()));
+        let mut paths = pattern.paths(file)?;
+        paths.sort_by(|a, b| natural(&a.0, &b.0));
+        found.places.extend(paths.into_iter().map(|(path, matched)| (file, path, [captured.clone(), matched].concat())));
+    }
+    if found.places.is_empty() {
+        return Err(Error::not_found(format!("no group matches {}", shown(&request.group))));
+    }
+    Ok(found.typed())
+}
+
+impl Places<'_> {
+    fn typed(self) -> Vec<Step> {
+        let values = |column: usize| self.places.iter().map(|place| place.2.get(column).cloned().unwrap_or_default()).collect::<Vec<_>>();
+        let columns: Vec<Vec<ArrayRef>> = (0..self.names.len()).map(|column| capture_column(&values(column), false)).collect();
+        let captures = |number: usize| {
+            let named = self.names.iter().zip(&columns);
+            named.filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone()))).collect()
+        };
+        let steps = self.places.iter().enumerate();
+        steps.map(|(number, (file, path, _))| Step { file: (*file).clone(), path: path.clone(), captures: captures(number) }).collect()
+    }
+}
+
+enum Pattern {
+    Literal(String),
+    Wildcards(String),
+    Expression(Regex),
+}
+
+impl Pattern {
+    fn new(files: &[File], group: &str) -> Result<Self> {
+        Ok(match group.strip_prefix("re:") {
+            // The whole path, as in Python's `fullmatch`.
+            Some(expression) => Self::Expression(
+                Regex::new(&format!("^(?:{expression})$"))
+                    .map_err(|error| Error::invalid_input(format!("{:?} is no regular expression: {}", shown(expression), shown(error.to_string().lines().last().unwrap_or_default()))))?,
+            ),
+            None if is_literal(files, group) => Self::Literal(group.to_owned()),
+            None => Self::Wildcards(group.to_owned()),
+        })
+    }
+
+    fn names(&self) -> Vec<String> {
+        match self {
+            Self::Literal(_) => Vec::new(),
+            Self::Wildcards(group) => column_names(group),
+            Self::Expression(expression) => {
+                let mut unnamed = 0;
+                let groups = expression.capture_names().skip(1);
+                groups
+                    .map(|name| match name {
+                        Some(name) => name.to_owned(),
+                        None => {
+                            unnamed += 1;
+                            if unnamed == 1 { "part".to_owned() } else { format!("part_{unnamed}") }
+                        }
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    fn paths(&self, file: &File) -> Result<Vec<(String, Vec<String>)>> {
+        match self {
+            Self::Literal(group) => Ok(vec![(group.clone(), Vec::new())]),
+            Self::Wildcards(group) => expand(file, group),
+            Self::Expression(expression) => {
+                let groups = file.tree().objects.iter().filter(|object| matches!(object.content, Content::Group(_)));
+                let matched = groups.filter_map(|object| {
+                    let captures = expression.captures(&object.path)?;
+                    let values = captures.iter().skip(1).map(|part| part.map_or_else(String::new, |part| part.as_str().to_owned()));
+                    Some((object.path.clone(), values.collect()))
+                });
+                Ok(matched.collect())
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Variable table: what the names of a query are in one step, as a segment of a scan.
+//!
+//! A name is one thing. What could be two is refused, and so are variables whose shapes differ.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field};
+use hyperslab_array::{Axis, Error, Result};
+use hyperslab_array::shown::{shown, shown_around};
+use hyperslab_array::suggest::suggestion;
+use hyperslab_formats::{Content, ObjectId};
+use hyperslab_reader::{File, Found};
+use hyperslab_scan::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
+
+use super::QueryRequest;
+use super::step::Step;
+use super::subarray::{Subarray, parted};
+
+/// A name with the array that it stands for.
+struct Variable {
+    /// As it is written; the column's name.
+    name: String,
+    found: Found,
+    dimensions: Vec<PlacedDimension>,
+    /// Of the rows.
+    shape: Vec<u64>,
+    /// Whether the rows are the whole array.
+    whole: bool,
+}
+
+/// What a name was found to be.
+enum Meaning {
+    Variable(Variable),
+    /// What a wildcard matched, `_row`, `_file`.
+    Constant,
+    /// No array: perhaps a dimension.
+    Unknown,
+}
+
+/// Names whose shapes make the rows, and others whose values are wanted or tested beside them.
+pub(super) struct Names<'a> {
+    pub rows: &'a [String],
+    pub others: &'a [String],
+}
+
+/// The step as a segment with a column for each name.
+pub(super) fn segment(step: &Step, request: &QueryRequest, names: &Names<'_>) -> Result<Segment> {
+    let table = Table { step, request };
+    table.segment(names).map_err(|error| error.at_object(&step.path).in_file(step.file.name()))
+}
+
+struct Table<'a> {
+    step: &'a Step,
+    request: &'a QueryRequest,
+}
+
+impl Table<'_> {
+    fn segment(&self, names: &Names<'_>) -> Result<Segment> {
+        if self.is_records()? {
+            return Segment::new(&self.step.file, &self.step.path, None, self.request.decode, &self.step.captures);
+        }
+        let (mut variables, mut unknown) = (Vec::new(), Vec::new());
+        for name in names.rows {
+            match self.meaning(name)? {
+                // Members of one compound come from one column.
+                Meaning::Variable(variable) if variables.iter().any(|other: &Variable| other.name == variable.name) => {}
+                Meaning::Variable(variable) => variables.push(variable),
+                Meaning::Unknown => unknown.push(name.clone()),
+                Meaning::Constant => {}
+            }
+        }
+        // The coordinates of other variables' dimensions describe these, and come back as dimensions.
+        let is_scale = |one: &Variable| one.whole && variables.iter().any(|other| other.shape != one.shape && other.has_scale(one));
+        let scales: Vec<bool> = variables.iter().map(is_scale).collect();
+        let (coordinates, variables): (Vec<_>, Vec<_>) = variables.into_iter().zip(scales).partition(|(_, scale)| *scale);
+        unknown.extend(coordinates.into_iter().map(|(variable, _)| variable.name));
+        let mut variables: Vec<Variable> = variables.into_iter().map(|(variable, _)| variable).collect();
+        let Some(first) = variables.first() else {
+            return Err(match unknown.first() {
+                Some(name) => self.missing(name),
+                None => Error::invalid_input("the query names no array: say in `rows` whose elements are asked for"),
+            });
+        };
+        let shape = first.shape.clone();
+        if let Some(other) = variables.iter().find(|variable| variable.shape != shape) {
+            return Err(unequal(first, other));
+        }
+        for name in names.others {
+            if variables.iter().any(|variable| variable.name == *name) || unknown.contains(name) {
+                continue;
+            }
+            match self.meaning(name)? {
+                Meaning::Variable(variable) if variables.iter().any(|other| other.name == variable.name) => {}
+                Meaning::Variable(variable) if variable.shape == shape => variables.push(variable),
+                Meaning::Variable(variable) => match variables.first() {
+                    Some(first) if !variable.whole || !variables.iter().any(|other| other.has_scale(&variable)) => {
+                        return Err(unequal(first, &variable));
+                    }
+                    _ => unknown.push(name.clone()),
+                },
+                Meaning::Unknown => unknown.push(name.clone()),
+                Meaning::Constant => {}
+            }
+        }
+        self.of_variables(&variables, &unknown, shape)
+    }
+
+    fn of_variables(&self, variables: &[Variable], dimensions: &[String], shape: Vec<u64>) -> Result<Segment> {
+        let first = variables.first().ok_or_else(|| Error::internal("a segment of no variables"))?;
+        let file = first.found.file.clone();
+        let mut columns: Vec<SegmentColumn> = Vec::new();
+        for (name, value) in &self.step.captures {
+            let field = Arc::new(Field::new(name, value.data_type().clone(), false));
+            columns.push(SegmentColumn { field, source: Source::Constant(value.clone()) });
+        }
+        let mut coordinate_parts = Vec::new();
+        for name in dimensions {
+            columns.push(self.dimension(name, variables, &file, &mut coordinate_parts)?);
+        }
+        for variable in variables {
+            columns.push(self.column(variable, &file)?);
+        }
+        columns.extend(metadata_columns(&self.step.file));
+        let chunk_shape = first.chunk_shape()?;
+        let (opened, path) = (self.step.file.clone(), self.step.path.clone());
+        Ok(Segment { file, opened, path, shape, chunk_shape, columns, coordinate_parts, named: true, omitted: Vec::new() })
+    }
+
+    /// Whether the step is a dataset, whose own columns are the names.
+    fn is_records(&self) -> Result<bool> {
+        let found = self.step.file.find(&self.step.path)?;
+        match &found.file.object(found.object)?.content {
+            Content::Group(_) => Ok(false),
+            Content::Unreadable(error) => Err(error.clone()),
+            _ => Ok(true),
+        }
+    }
+
+    fn meaning(&self, name: &str) -> Result<Meaning> {
+        let constant = name == ROW || name == FILE || self.step.captures.iter().any(|(known, _)| known == name);
+        let found = self.variable(name)?;
+        if constant {
+            return match found {
+                Some(variable) => Err(self.ambiguous(name, &[self.path_of(&variable.found), format!("the column {name} of the query")])),
+                None => Ok(Meaning::Constant),
+            };
+        }
+        match found {
+            Some(variable) => Ok(Meaning::Variable(variable)),
+            // A dot may lead to a member of a compound, and a name may have dots itself.
+            None => match name.rsplit_once('.') {
+                Some((head, _)) if !head.is_empty() => Ok(match self.meaning(head)? {
+                    Meaning::Variable(variable) => Meaning::Variable(variable),
+                    _ => Meaning::Unknown,
+                }),
+                _ => Ok(Meaning::Unknown),
+            },
+        }
+    }
+
+    /// The array that a name stands for.
+    fn variable(&self, name: &str) -> Result<Option<Variable>> {
+        let exact = self.found(name)?;
+        let Some((base, part)) = parted(name) else {
+            return exact.map(|(found, path)| self.placed(name, found, path.as_deref(), None)).transpose();
+        };
+        match (exact, self.found(base)?) {
+            (Some((exact, _)), Some((base, _))) => Err(self.ambiguous(name, &[self.path_of(&exact), format!("a part of {}", self.path_of(&base))])),
+            (Some((found, path)), None) => self.placed(name, found, path.as_deref(), None).map(Some),
+            (None, Some((found, path))) => self.placed(name, found, path.as_deref(), Some(part)).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// A variable of what was found, by the part that its origin and its name say.
+    fn placed(&self, name: &str, found: Found, origin: Option<&str>, part: Option<&str>) -> Result<Variable> {
+        let dataset = found.dataset()?;
+        if let Some(refusal) = &dataset.refusal {
+            return Err(refusal.clone().at_object(self.path_of(&found)));
+        }
+        let shape = dataset.dataspace.shape().to_vec();
+        if dataset.dataspace == hyperslab_array::Dataspace::Null {
+            return Err(Error::invalid_input(format!("{name} has no values: its dataspace is null")));
+        }
+        let part = match (origin, part) {
+            (Some(origin), Some(part)) => {
+                return Err(Error::invalid_input(format!("{name} is the part {origin} already: {part} of that is not known")));
+            }
+            (origin, part) => origin.or(part),
+        };
+        let (dimensions, rows) = match part {
+            None => Subarray::parse("[:]").and_then(|all| if shape.is_empty() { Ok((Vec::new(), Vec::new())) } else { all.place(&shape) })?,
+            Some(part) => Subarray::parse(part)?.place(&shape).map_err(|error| error.at_object(name))?,
+        };
+        Ok(Variable { name: name.to_owned(), found, dimensions, shape: rows, whole: part.is_none() })
+    }
+
+    /// The dataset of a plain name, and the part of it that its origin says.
+    fn found(&self, name: &str) -> Result<Option<(Found, Option<String>)>> {
+        if let Some((_, origin)) = self.request.variables.iter().find(|(known, _)| known == name) {
+            let dataset = |path: &str| origin.file.find(path).ok().filter(is_dataset);
+            if let Some(found) = dataset(&origin.path) {
+                return Ok(Some((found, None)));
+            }
+            return match parted(&origin.path) {
+                Some((base, part)) => Ok(Some((origin.file.find(base)?, Some(part.to_owned())))),
+                None => Ok(Some((origin.file.find(&origin.path)?, None))),
+            };
+        }
+        if name.starts_with('/') {
+            return Ok(self.step.file.find(name).ok().filter(is_dataset).map(|found| (found, None)));
+        }
+        let group = self.step.path.trim_end_matches('/');
+        if let Ok(found) = self.step.file.find(&format!("{group}/{name}")) {
+            if let Content::Unreadable(error) = &found.file.object(found.object)?.content {
+                return Err(error.clone());
+            }
+            if is_dataset(&found) {
+                return Ok(Some((found, None)));
+            }
+        }
+        // Further down, if there is just one of this name.
+        let (prefix, suffix) = (format!("{group}/"), format!("/{name}"));
+        let tree = self.step.file.tree();
+        let below = tree.objects.iter().enumerate().filter(|(_, object)| {
+            matches!(object.content, Content::Dataset(_)) && object.path.starts_with(&prefix) && object.path.ends_with(&suffix)
+        });
+        // A dimension of netCDF-4 without values is a dataset that no path leads to.
+        let is_linked = |number: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(number));
+        let below: Vec<(usize, &str)> = below.map(|(number, object)| (number, object.path.as_str())).filter(|(number, path)| is_linked(*number, path)).collect();
+        match below.as_slice() {
+            [] => Ok(None),
+            [(number, _)] => Ok(Some((Found { file: self.step.file.clone(), object: ObjectId(*number) }, None))),
+            several => {
+                let paths: Vec<String> = several.iter().take(6).map(|(_, path)| (*path).to_owned()).collect();
+                Err(self.ambiguous(name, &paths))
+            }
+        }
+    }
+
+    fn path_of(&self, found: &Found) -> String {
+        found.file.object(found.object).map_or_else(|_| "?".to_owned(), |object| object.path.clone())
+    }
+
+    /// " at character 3 of: …", where the name stands in the text.
+    fn place_in_text(&self, name: &str) -> String {
+        let place = self.request.text.as_deref().and_then(|text| Some((hyperslab_predicate::Predicate::place_of(name, text)?, text)));
+        place.map_or_else(String::new, |(place, text)| format!(" at character {} of: {}", place + 1, shown_around(text, place)))
+    }
+
+    fn ambiguous(&self, name: &str, meanings: &[String]) -> Error {
+        let meanings = meanings.join(" and ");
+        Error::invalid_input(format!("{:?} may be {meanings}: write the path of the one that is meant{}", shown(name), self.place_in_text(name)))
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        let group = self.step.file.find(&self.step.path).ok();
+        let group = group.as_ref().and_then(|group| group.file.tree().group(group.object));
+        let links = group.into_iter().flat_map(|group| &group.links).map(|link| link.name.as_str());
+        let near = suggestion(name, links.chain(self.step.captures.iter().map(|(name, _)| name.as_str())), 6);
+        Error::not_found(format!("there is no array {:?}{}{near}", shown(name), self.place_in_text(name)))
+    }
+
+    /// The column of a name that is a dimension's.
+    fn dimension(&self, name: &str, variables: &[Variable], file: &File, parts: &mut Vec<(ObjectId, Axis)>) -> Result<SegmentColumn> {
+        for variable in variables {
+            let dataset = variable.found.dataset()?;
+            for (axis, (number, start, step)) in variable.rows().enumerate() {
+                let dimension = dataset.dimensions.get(number).cloned().unwrap_or_default();
+                let called = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
+                let scale = dimension.scale.filter(|_| variable.found.file == *file).and_then(|scale| Some((scale, file.dataset(scale).ok()?)));
+                // A path or the name of the coordinate's array say the same.
+                let is_scale = |scale: ObjectId| {
+                    let found = self.found(name).ok().flatten();
+                    found.is_some_and(|(found, part)| part.is_none() && found.object == scale && found.file == *file)
+                };
+                if called != name && !scale.as_ref().is_some_and(|(scale, _)| is_scale(*scale)) {
+                    continue;
+                }
+                let usable = scale.filter(|(_, values)| {
+                    values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(number..=number)
+                });
+                let Some((scale, values)) = usable else {
+                    return Ok(SegmentColumn { field: Arc::new(Field::new(name, DataType::Int64, false)), source: Source::Index { axis } });
+                };
+                let object = file.object(scale)?;
+                let column = array_column(name, file, object, values, self.request.decode)?;
+                let count = variable.shape.get(axis).copied().unwrap_or(0);
+                parts.push((scale, Axis::Range { start, count, step }));
+                if parts.iter().any(|(other, part)| *other == scale && *part != Axis::Range { start, count, step }) {
+                    return Err(Error::unsupported(format!("two different parts of the coordinates {name} in one query")));
+                }
+                return Ok(SegmentColumn { field: column.field().clone(), source: Source::Coordinate { axis, dataset: scale, column } });
+            }
+        }
+        Err(self.missing(name))
+    }
+
+    fn column(&self, variable: &Variable, file: &File) -> Result<SegmentColumn> {
+        let (dataset, here) = (variable.found.dataset()?, &variable.found.file);
+        let object = here.object(variable.found.object)?;
+        let column = array_column(&variable.name, here, object, dataset, self.request.decode)?;
+        let id = variable.found.object;
+        let source = if variable.whole && here == file {
+            Source::Variable { dataset: id, column: column.clone(), per_row: None }
+        } else {
+            let place = Place { file: here.clone(), dimensions: variable.dimensions.clone() };
+            Source::Placed { dataset: id, column: column.clone(), place: Arc::new(place) }
+        };
+        Ok(SegmentColumn { field: column.field().clone(), source })
+    }
+}
+
+impl Variable {
+    /// For each row dimension: the dataset's dimension, and where in it the rows lie.
+    fn rows(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
+        self.dimensions.iter().enumerate().filter_map(|(number, dimension)| match dimension {
+            PlacedDimension::Rows { start, step } => Some((number, *start, *step)),
+            PlacedDimension::Fixed(_) => None,
+        })
+    }
+
+    /// Whether `other` holds the coordinates of one of the row dimensions.
+    fn has_scale(&self, other: &Self) -> bool {
+        let Ok(dataset) = self.found.dataset() else { return false };
+        let scales = |number: usize| dataset.dimensions.get(number).and_then(|dimension| dimension.scale);
+        self.found.file == other.found.file && self.rows().any(|(number, _, _)| scales(number) == Some(other.found.object))
+    }
+
+    /// Chunk extents along the rows.
+    fn chunk_shape(&self) -> Result<Vec<u64>> {
+        let dataset = self.found.dataset()?;
+        let chunk = dataset.chunk_grid.chunk_shape();
+        Ok(self.rows().map(|(number, _, step)| (chunk.get(number).copied().unwrap_or(1) / step.max(1)).max(1)).collect())
+    }
+}
+
+fn is_dataset(found: &Found) -> bool {
+    found.file.object(found.object).is_ok_and(|object| matches!(object.content, Content::Dataset(_)))
+}
+
+fn unequal(first: &Variable, other: &Variable) -> Error {
+    Error::invalid_input(format!(
+        "{} has shape {:?} and {} has shape {:?}: only arrays of one shape can be asked together; take parts of them, as in {}[0:10]",
+        first.name, first.shape, other.name, other.shape, first.name
+    ))
+}

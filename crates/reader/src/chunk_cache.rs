@@ -1,0 +1,103 @@
+//! Chunk cache: decoded chunks that several windows of one scan share, so that each is decoded once.
+//!
+//! Rows come in row-major order. Where chunks reach over several indexes of a slow dimension, the windows of each
+//! of these indexes need them again.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hyperslab_array::{ChunkBuffer, Result};
+
+/// Bytes of decoded chunks that a scan keeps. What would need more is decoded again by each window.
+pub const MOST_BYTES: u64 = 256 << 20;
+
+/// What a chunk is known by: address of the opened file, number of the dataset, offset of the stored bytes.
+pub(crate) type Key = (usize, usize, u64);
+
+/// A chunk that is there, or is being decoded by whoever holds the lock.
+type Slot = Arc<Mutex<Option<Arc<ChunkBuffer>>>>;
+
+/// Decoded chunks, the oldest of which go first.
+#[derive(Default)]
+pub struct ChunkCache {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    slots: HashMap<Key, Slot>,
+    /// In order of arrival, with their bytes.
+    order: VecDeque<(Key, u64)>,
+    bytes: u64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ChunkCache {
+    /// The chunk known by `key`, of `bytes` when decoded: `decode` makes it where it is not here. Others who want
+    /// it meanwhile wait. What fails is not kept.
+    pub fn chunk(&self, key: Key, bytes: u64, decode: impl FnOnce() -> Result<ChunkBuffer>) -> Result<Arc<ChunkBuffer>> {
+        let slot = self.slot(key, bytes);
+        let mut place = locked(&slot);
+        if let Some(chunk) = place.as_ref() {
+            return Ok(chunk.clone());
+        }
+        let chunk = Arc::new(decode()?);
+        *place = Some(chunk.clone());
+        Ok(chunk)
+    }
+
+    fn slot(&self, key: Key, bytes: u64) -> Slot {
+        let mut state = locked(&self.state);
+        if let Some(slot) = state.slots.get(&key) {
+            return slot.clone();
+        }
+        let slot = Slot::default();
+        state.slots.insert(key, slot.clone());
+        state.order.push_back((key, bytes));
+        state.bytes += bytes;
+        while state.bytes > MOST_BYTES
+            && let Some((oldest, bytes)) = state.order.pop_front()
+        {
+            state.slots.remove(&oldest);
+            state.bytes -= bytes;
+        }
+        slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyperslab_array::Error;
+
+    fn chunk(value: u8) -> Result<ChunkBuffer> {
+        Ok(ChunkBuffer { bytes: vec![value], ..ChunkBuffer::default() })
+    }
+
+    #[test]
+    fn a_chunk_is_decoded_once_and_the_oldest_go_first() -> Result<()> {
+        let cache = ChunkCache::default();
+        let quarter = MOST_BYTES / 4;
+        assert_eq!(cache.chunk((0, 0, 1), quarter, || chunk(1))?.bytes, [1]);
+        assert_eq!(cache.chunk((0, 0, 1), quarter, || Err(Error::internal("it is here")))?.bytes, [1]);
+        for offset in 2..=4 {
+            cache.chunk((0, 0, offset), quarter, || chunk(0))?;
+        }
+        assert_eq!(cache.chunk((0, 0, 1), quarter, || chunk(9))?.bytes, [1], "all four fit");
+        cache.chunk((0, 0, 5), quarter, || chunk(0))?;
+        assert_eq!(cache.chunk((0, 0, 1), quarter, || chunk(9))?.bytes, [9], "the fifth took its place");
+        assert_eq!(cache.chunk((1, 0, 5), quarter, || chunk(7))?.bytes, [7], "of another file");
+        Ok(())
+    }
+
+    #[test]
+    fn what_fails_is_tried_again() -> Result<()> {
+        let cache = ChunkCache::default();
+        assert!(cache.chunk((0, 0, 1), 1, || Err(Error::internal("not now"))).is_err());
+        assert_eq!(cache.chunk((0, 0, 1), 1, || chunk(1))?.bytes, [1]);
+        Ok(())
+    }
+}

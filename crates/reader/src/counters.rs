@@ -1,0 +1,83 @@
+//! Counters: what the reads of a session have cost, for an engine's metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Those of all sessions together.
+static PROCESS: Counters = Counters::new();
+
+/// Sums over all reads of values (not of metadata) since the session was made.
+#[derive(Debug)]
+pub struct Counters {
+    bytes_read: AtomicU64,
+    chunks_decoded: AtomicU64,
+    chunks_skipped: AtomicU64,
+    decode_nanoseconds: AtomicU64,
+    index_blocks: AtomicU64,
+    index_blocks_pruned: AtomicU64,
+}
+
+impl Counters {
+    pub(crate) const fn new() -> Self {
+        Self {
+            bytes_read: AtomicU64::new(0),
+            chunks_decoded: AtomicU64::new(0),
+            chunks_skipped: AtomicU64::new(0),
+            decode_nanoseconds: AtomicU64::new(0),
+            index_blocks: AtomicU64::new(0),
+            index_blocks_pruned: AtomicU64::new(0),
+        }
+    }
+    /// The sums over all sessions of this process, also of those that have ended.
+    pub fn of_process() -> &'static Self {
+        &PROCESS
+    }
+    /// Adds to one of them, here and for the process.
+    fn add(&self, which: impl Fn(&Self) -> &AtomicU64, count: u64) {
+        which(self).fetch_add(count, Ordering::Relaxed);
+        which(&PROCESS).fetch_add(count, Ordering::Relaxed);
+    }
+    /// Bytes of values that were asked of the files' storage.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+    /// Chunks that went through their filters.
+    pub fn chunks_decoded(&self) -> u64 {
+        self.chunks_decoded.load(Ordering::Relaxed)
+    }
+    /// Chunks that lie in a scan's rows and were not read, because an index, or a test of other columns, left no row
+    /// of them.
+    pub fn chunks_skipped(&self) -> u64 {
+        self.chunks_skipped.load(Ordering::Relaxed)
+    }
+    /// Nanoseconds spent in filters, all threads together.
+    pub fn decode_nanoseconds(&self) -> u64 {
+        self.decode_nanoseconds.load(Ordering::Relaxed)
+    }
+    /// Blocks of 65,536 values of which indexes were asked.
+    pub fn index_blocks(&self) -> u64 {
+        self.index_blocks.load(Ordering::Relaxed)
+    }
+    /// Of these, blocks without a value that passes: their values were not read.
+    pub fn index_blocks_pruned(&self) -> u64 {
+        self.index_blocks_pruned.load(Ordering::Relaxed)
+    }
+    /// Counts `all` blocks that an index was asked about, `pruned` of which have no matching value.
+    pub fn add_index_blocks(&self, all: u64, pruned: u64) {
+        self.add(|sums| &sums.index_blocks, all);
+        self.add(|sums| &sums.index_blocks_pruned, pruned);
+    }
+    /// Counts bytes read from files.
+    pub fn add_bytes_read(&self, bytes: u64) {
+        self.add(|sums| &sums.bytes_read, bytes);
+    }
+    /// Counts chunks that were not read because no row of them can match.
+    pub fn add_skipped_chunks(&self, chunks: u64) {
+        self.add(|sums| &sums.chunks_skipped, chunks);
+    }
+    pub(crate) fn add_decoded_chunk(&self, since: Instant) {
+        self.add(|sums| &sums.chunks_decoded, 1);
+        let nanoseconds = u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.add(|sums| &sums.decode_nanoseconds, nanoseconds);
+    }
+}

@@ -1,0 +1,180 @@
+//! Foreign arrays: arrays that something else holds (a Python object, a store of another kind), as a file.
+//!
+//! A block of such an array is what a chunk is to a file: it is asked for when a chunk would be decoded. So all
+//! that reads files reads these, and nothing had to be told.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, Format, Group, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree};
+use hyperslab_storage::{Memory, Storage};
+
+use crate::{File, Session};
+
+/// An array of elements of fixed size.
+pub trait ForeignArray: Send + Sync {
+    /// Datatype of an element, without pointers into heaps.
+    fn datatype(&self) -> &Datatype;
+    /// Extent.
+    fn shape(&self) -> &[u64];
+    /// Extent of the blocks that are read at once; as many dimensions as the shape, no zero.
+    fn block_shape(&self) -> &[u64];
+    /// The bytes of an element that stands for null, if one does.
+    fn null_value(&self) -> Option<&[u8]>;
+    /// Tells it from other arrays of the same file or folder, where it is in one.
+    fn origin(&self) -> u32 {
+        0
+    }
+    /// The elements of a box, row-major: `count` of them from `start` on along each dimension. Called from any
+    /// thread.
+    fn read(&self, start: &[u64], count: &[u64]) -> Result<Vec<u8>>;
+}
+
+struct ForeignFile {
+    tree: Tree,
+    storage: Arc<dyn Storage>,
+    /// By number of the object; the root group has none.
+    arrays: Vec<Option<Arc<dyn ForeignArray>>>,
+}
+
+/// A file whose root group has these arrays, by name. `InvalidInput` for a name with a slash or one that is there
+/// twice, and for arrays that do not say the same of their dimensions everywhere.
+///
+/// Where all arrays are in one file or folder, that is the `name`, and `stamp` is what [`path_stamp`] said of it before
+/// anything was read: such arrays may have an index.
+pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dyn ForeignArray>)>, stamp: Option<(u64, u64)>) -> Result<File> {
+    let mut group = Group::default();
+    let mut objects = Vec::new();
+    let mut kept: Vec<Option<Arc<dyn ForeignArray>>> = vec![None];
+    for (name, array) in arrays {
+        if name.is_empty() || name.contains('/') || group.link(&name).is_some() {
+            return Err(Error::invalid_input(format!("an array cannot be called {name:?}: a name has no slash, and is there once")));
+        }
+        let number = kept.len();
+        group.links.push(Link { name: name.clone(), target: LinkTarget::Hard(ObjectId(number)) });
+        objects.push(object(&name, array.as_ref())?);
+        kept.push(Some(array));
+    }
+    group.links.sort_by(|a, b| a.name.cmp(&b.name));
+    let root = Object { path: "/".to_owned(), address: None, attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content: Content::Group(group) };
+    objects.insert(0, root);
+    let storage: Arc<dyn Storage> = match stamp {
+        Some(stamp) => Arc::new(Origin { name: name.to_owned(), stamp }),
+        None => Arc::new(Memory::new(name, Vec::new())),
+    };
+    let file = ForeignFile { tree: Tree { objects }, storage, arrays: kept };
+    Ok(File::of_foreign(session.clone(), PathBuf::from(name), Arc::new(file)))
+}
+
+fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
+    let (shape, datatype) = (array.shape().to_vec(), array.datatype().clone());
+    if datatype.uses_heap() || datatype.size() == 0 {
+        return Err(Error::unsupported(format!("{name}: elements without a fixed size")));
+    }
+    let attributes = array.null_value().map(|bytes| Attribute {
+        name: "_FillValue".to_owned(),
+        dataspace: Dataspace::Scalar,
+        value: Ok(Elements { datatype: datatype.clone(), bytes: bytes.to_vec(), heap: HeapObjects::default() }),
+    });
+    let dataspace = match shape.as_slice() {
+        [] => Dataspace::Scalar,
+        _ => Dataspace::Simple { shape: shape.clone(), max_shape: shape.iter().map(|extent| Some(*extent)).collect() },
+    };
+    let dataset = Dataset {
+        datatype,
+        dataspace,
+        storage: StorageLayout::Chunked,
+        chunk_shape: None,
+        chunk_grid: ChunkGrid::new(shape.clone(), array.block_shape().to_vec())?,
+        filters: Vec::new(),
+        fill_value: None,
+        stored_bytes: None,
+        dimensions: vec![DimensionScale::default(); shape.len()],
+        written_shape: None,
+        external_files: Arc::from([]),
+        virtual_mappings: Arc::from([]),
+        refusal: None,
+    };
+    let content = Content::Dataset(Box::new(dataset));
+    Ok(Object { path: format!("/{name}"), address: None, attributes: attributes.into_iter().collect(), attributes_tracked: false, attributes_error: None, content })
+}
+
+/// The file or folder that arrays are in, of which nothing is read here.
+struct Origin {
+    name: String,
+    /// Bytes, and time of change.
+    stamp: (u64, u64),
+}
+
+impl Storage for Origin {
+    fn len(&self) -> u64 {
+        self.stamp.0
+    }
+    fn read_exact_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<()> {
+        if buffer.is_empty() { Ok(()) } else { Err(Error::internal("bytes of an array that is somebody else's")) }
+    }
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn modified_nanoseconds(&self) -> Option<u64> {
+        Some(self.stamp.1)
+    }
+}
+
+/// Length and time of change (nanoseconds since 1970) of a file, or of all that is in a folder; `None` where they cannot
+/// be told.
+pub fn path_stamp(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    let mut stamp = (metadata.len(), hyperslab_storage::modified(&metadata)?);
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path).ok()? {
+            let (bytes, modified) = path_stamp(&entry.ok()?.path())?;
+            stamp = (stamp.0.wrapping_add(bytes), stamp.1.max(modified));
+        }
+    }
+    Some(stamp)
+}
+
+impl ForeignFile {
+    fn array(&self, dataset: ObjectId) -> Result<&Arc<dyn ForeignArray>> {
+        self.arrays.get(dataset.0).and_then(Option::as_ref).ok_or_else(|| Error::internal("no such array"))
+    }
+}
+
+impl ArrayFile for ForeignFile {
+    /// The conventions of HDF5 apply: those that attributes state.
+    fn format(&self) -> Format {
+        Format::Hdf5
+    }
+    fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+    fn tree(&self) -> &Tree {
+        &self.tree
+    }
+    fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
+        let array = self.array(dataset)?;
+        let grid = ChunkGrid::new(array.shape().to_vec(), array.block_shape().to_vec())?;
+        let locate = |origin: Vec<u64>| {
+            let left = origin.iter().zip(array.shape()).map(|(start, extent)| extent.saturating_sub(*start));
+            let shape = left.zip(array.block_shape()).map(|(left, block)| left.min(*block)).collect();
+            // No bytes of a storage: whoever decodes it asks the array.
+            // The mask tells arrays of one file apart, where an index is of their file.
+            ChunkLocation { origin, shape, source: ChunkSource::Stored { offset: 0, length: 0, filter_mask: array.origin() } }
+        };
+        Ok(ChunkLocations { chunks: grid.touched(selection).into_iter().map(locate).collect() })
+    }
+    fn decode(&self, dataset: ObjectId, location: &ChunkLocation, _raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
+        let array = self.array(dataset)?;
+        out.bytes = array.read(&location.origin, &location.shape)?;
+        let wanted = location.shape.iter().try_fold(array.datatype().size(), |bytes, extent| bytes.checked_mul(*extent));
+        if wanted != Some(out.bytes.len() as u64) {
+            return Err(Error::invalid_input(format!("an array gave {} bytes for a block of shape {:?}", out.bytes.len(), location.shape)));
+        }
+        Ok(())
+    }
+    fn heap_objects(&self, _references: &[HeapReference], _objects: &mut HeapObjects) -> Result<()> {
+        Err(Error::internal("an array without a heap"))
+    }
+}

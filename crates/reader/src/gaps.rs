@@ -1,0 +1,80 @@
+//! A read that leaves a part of its output unwritten is seen: the poison of `HYPERSLAB_POISON` shows there.
+//! Without such a test it would not be known whether the poison could ever tell of anything.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use hyperslab_array::{Cancellation, ChunkBuffer, HeapObjects, HeapReference, Result, Selection};
+use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, Format, ObjectId, OpenOptions, Tree};
+use hyperslab_storage::{LocalFile, Storage};
+
+use crate::{File, Session, SessionOptions};
+
+/// A file of which the last chunk is never read, as by a fault of ours.
+struct Forgetful(Arc<dyn ArrayFile>);
+
+impl ArrayFile for Forgetful {
+    fn format(&self) -> Format {
+        self.0.format()
+    }
+    fn storage(&self) -> &Arc<dyn Storage> {
+        self.0.storage()
+    }
+    fn tree(&self) -> &Tree {
+        self.0.tree()
+    }
+    fn locate(&self, id: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
+        let mut located = self.0.locate(id, selection)?;
+        located.chunks.pop();
+        Ok(located)
+    }
+    fn decode(&self, id: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()> {
+        self.0.decode(id, location, raw, out)
+    }
+    fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()> {
+        self.0.heap_objects(references, objects)
+    }
+}
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/data/10x_pbmc68k_reduced.h5ad")
+}
+
+/// Two reads of a dataset of several chunks, and where its last chunk begins.
+fn two_reads(forget: bool) -> Result<(Vec<u8>, Vec<u8>, usize)> {
+    let storage = Arc::new(LocalFile::open(example())?);
+    let mut inner: Arc<dyn ArrayFile> = hyperslab_formats::open(storage, &OpenOptions::default())?;
+    let id = inner.tree().objects.iter().position(|object| object.path == "/X").map(ObjectId).ok_or_else(|| hyperslab_array::Error::internal("no /X"))?;
+    let dataset = inner.tree().dataset(id).cloned().ok_or_else(|| hyperslab_array::Error::internal("no dataset"))?;
+    let all = Selection::all(dataset.dataspace.shape());
+    let chunks = inner.locate(id, &all)?.chunks;
+    let first_row = chunks.last().and_then(|chunk| chunk.origin.first().copied()).unwrap_or(0);
+    let row_bytes = dataset.dataspace.shape().iter().skip(1).product::<u64>() * dataset.datatype.size();
+    assert!(chunks.len() > 1 && first_row > 0, "one chunk is not enough");
+    if forget {
+        inner = Arc::new(Forgetful(inner));
+    }
+    let file = File::new(Session::new(SessionOptions::default())?, example(), inner, 0);
+    let read = || Ok::<_, hyperslab_array::Error>(file.read(id, &all, &Cancellation::default())?.bytes);
+    Ok((read()?, read()?, usize::try_from(first_row * row_bytes).unwrap_or(0)))
+}
+
+#[test]
+fn what_a_read_leaves_out_differs_from_one_read_to_the_next() -> Result<()> {
+    // The environment is looked at once in a process, so the test runs itself in another.
+    if std::env::var_os("HYPERSLAB_POISON").is_none() {
+        let name = std::thread::current().name().map(str::to_owned).unwrap_or_default();
+        let again = Command::new(std::env::current_exe().unwrap_or_default()).args(["--exact", &name]).env("HYPERSLAB_POISON", "1").output();
+        let again = again.map_err(|error| hyperslab_array::Error::internal(error.to_string()))?;
+        let said = String::from_utf8_lossy(&again.stdout).into_owned();
+        assert!(again.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&again.stderr));
+        return Ok(());
+    }
+    let (first, second, _) = two_reads(false)?;
+    assert_eq!(first, second, "nothing is left out");
+    let (forgetful, again, gap) = two_reads(true)?;
+    assert!(forgetful != first && forgetful != again, "a chunk that nobody read is not seen");
+    assert!(forgetful.get(..gap).is_some_and(|before| before == first.get(..gap).unwrap_or_default()), "the gap begins too early");
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! Job: fetches the chunks of bands in coalesced reads, decodes them, and puts them where they belong in the output.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use hyperslab_array::{Arrangement, Cancellation, ChunkBuffer, DecodedChunk, Error, Placement, Result, Selection};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId};
+use hyperslab_storage::{Storage, coalesce};
+use rayon::prelude::*;
+
+use crate::File;
+use crate::chunk_cache::ChunkCache;
+use super::band::{Band, Part};
+use super::fill_value;
+use super::stored::bytes_of;
+
+/// Stored ranges closer than this are fetched together: a short skip costs less than a call.
+const COALESCE_GAP_BYTES: u64 = 32 << 10;
+/// Runs shorter than this are fetched together and copied: a call costs more than a copy.
+const LEAST_DIRECT_BYTES: usize = 64 << 10;
+/// Decoded bytes that wait for their turn at the output; bounds a read whose chunks reach all over it.
+const SIDE_BY_SIDE_BYTES: u64 = 64 << 20;
+/// Longest coalesced read; bounds a worker's scratch.
+const COALESCE_BYTES: u64 = 4 << 20;
+
+thread_local! {
+    /// Kept from read to read: fresh memory costs more than most of what is done with it.
+    static SCRATCH: Cell<Scratch> = Cell::default();
+}
+
+/// Calls `work` with this thread's scratch. A decoder of somebody else's may read another file meanwhile:
+/// that finds an empty one.
+pub(super) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    let outcome = work(&mut scratch);
+    SCRATCH.set(scratch);
+    outcome
+}
+
+/// One call's fixed facts.
+pub(super) struct Job<'a> {
+    pub file: &'a File,
+    /// Where the dataset's bytes are.
+    pub storage: &'a Arc<dyn Storage>,
+    pub dataset: ObjectId,
+    pub description: &'a Dataset,
+    pub selection: &'a Selection,
+    pub cancellation: &'a Cancellation,
+}
+
+/// A run of bytes in the file that is a run of bytes in a band.
+struct DirectPlace {
+    offset: u64,
+    target: usize,
+    length: usize,
+}
+
+/// A worker's buffers, reused from chunk to chunk.
+#[derive(Default)]
+pub(super) struct Scratch {
+    raw: Vec<u8>,
+    decoded: ChunkBuffer,
+    /// Where planes are joined.
+    spare: Vec<u8>,
+}
+
+impl Job<'_> {
+    /// Fills a band from its chunks, one coalesced read after the other.
+    pub fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
+        let Some(band) = self.read_direct(band)? else { return Ok(()) };
+        if let Some(cache) = self.file.chunks().filter(|_| !self.description.filters.is_empty()) {
+            return self.read_kept(band, cache, scratch);
+        }
+        let Band { part, chunks } = band;
+        let ranges: Vec<(u64, u64)> = chunks.iter().map(|chunk| stored_range(chunk)).collect();
+        let Scratch { raw: fetched, decoded, spare } = scratch;
+        for read in coalesce(&ranges, COALESCE_GAP_BYTES, COALESCE_BYTES) {
+            self.cancellation.check()?;
+            self.fetch(fetched, read.offset, read.length)?;
+            for &member in &read.members {
+                self.cancellation.check()?;
+                let (Some(location), Some(&(offset, length))) = (chunks.get(member), ranges.get(member)) else {
+                    return Err(Error::internal("coalescing invented a range"));
+                };
+                let raw = raw_part(fetched, offset - read.offset, length)?;
+                let Some(placement) = self.place(location, &part)? else { continue };
+                let chunk = match self.decode(location, raw, decoded)? {
+                    Some(as_stored) => as_stored.into(),
+                    None => self.arranged(&placement, decoded, spare)?,
+                };
+                placement.copy(chunk, part.out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a band whose chunks other reads want too.
+    fn read_kept(&self, band: Band<'_>, cache: &ChunkCache, scratch: &mut Scratch) -> Result<()> {
+        let Band { part, chunks } = band;
+        for location in chunks {
+            self.cancellation.check()?;
+            let Some(placement) = self.place(location, &part)? else { continue };
+            let (offset, length) = stored_range(location);
+            let mut decoded = || {
+                self.fetch(&mut scratch.raw, offset, length)?;
+                let mut decoded = ChunkBuffer::default();
+                match self.decode(location, &scratch.raw, &mut decoded)? {
+                    Some(as_stored) => decoded.bytes = as_stored.to_vec(),
+                    None => drop(self.arranged(&placement, &mut decoded, &mut scratch.spare)?),
+                }
+                Ok(decoded)
+            };
+            let chunk = match location.source {
+                ChunkSource::Stored { .. } => {
+                    let key = (self.file.number(), self.dataset.0, offset);
+                    cache.chunk(key, bytes_of(location, self.description), decoded)?
+                }
+                _ => Arc::new(decoded()?),
+            };
+            placement.copy(chunk.chunk(), part.out)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a band whose chunks lie in the file as they will lie in the output, without a copy in
+    /// between; gives the band back where they do not.
+    fn read_direct<'b>(&self, band: Band<'b>) -> Result<Option<Band<'b>>> {
+        if !self.description.filters.is_empty() {
+            return Ok(Some(band));
+        }
+        let places = band.chunks.iter().map(|chunk| self.direct_place(chunk, &band)).collect::<Option<Vec<_>>>();
+        let Some(mut places) = places else { return Ok(Some(band)) };
+        places.sort_unstable_by_key(|place| place.target);
+        let covered = places.iter().try_fold(0, |end, place| (place.target == end).then_some(end + place.length));
+        if covered != Some(band.part.out.len()) || places.iter().any(|place| place.length < LEAST_DIRECT_BYTES.min(band.part.out.len())) {
+            return Ok(Some(band));
+        }
+        let mut rest = band.part.out;
+        for place in places {
+            self.cancellation.check()?;
+            let (here, later) = rest.split_at_mut_checked(place.length).ok_or_else(|| Error::internal("a run beyond its band"))?;
+            self.file.session().counters().add_bytes_read(here.len() as u64);
+            self.storage.read_exact_at(place.offset, here)?;
+            rest = later;
+        }
+        Ok(None)
+    }
+
+    /// Where the wanted elements of a chunk are one run of bytes in the file and one in the band.
+    fn direct_place(&self, chunk: &ChunkLocation, band: &Band<'_>) -> Option<DirectPlace> {
+        let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
+        let size = self.description.datatype.size();
+        if chunk.shape.iter().product::<u64>().checked_mul(size)? != length {
+            return None;
+        }
+        // From the fastest dimension on: whole ones, then at most one in part, then single indexes.
+        let (mut whole_here, mut whole_there) = (true, true);
+        let (mut first_here, mut first_there, mut count) = (0u64, 0u64, 1u64);
+        let (mut stride_here, mut stride_there) = (1u64, 1u64);
+        let axes = self.selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).zip(&band.part.origin).zip(&band.part.shape);
+        for ((((axis, &start), &extent), &position), &wanted) in axes.rev() {
+            let part = axis.sub_axis(position, wanted);
+            let runs = part.runs_within(start, start.saturating_add(extent));
+            let [run] = runs.as_slice() else { return None };
+            if run.count > 1 && !(whole_here && whole_there) {
+                return None;
+            }
+            first_here += run.source * stride_here;
+            first_there += run.target * stride_there;
+            count *= run.count;
+            whole_here &= run.count == extent;
+            whole_there &= run.count == wanted;
+            stride_here *= extent;
+            stride_there *= wanted;
+        }
+        Some(DirectPlace {
+            offset: offset.checked_add(first_here.checked_mul(size)?)?,
+            target: usize::try_from(first_there.checked_mul(size)?).ok()?,
+            length: usize::try_from(count.checked_mul(size)?).ok()?,
+        })
+    }
+
+    /// Few bands, many chunks: chunks decode side by side, some at a time, then parts of the output are filled
+    /// side by side from all of them.
+    pub fn read_band_in_parallel(&self, band: Band<'_>, threads: usize) -> Result<()> {
+        let Some(Band { part, chunks }) = self.read_direct(band)? else { return Ok(()) };
+        // Whether to join the planes of a chunk: once, not in each part.
+        let chunks = chunks
+            .into_iter()
+            .map(|chunk| Ok((chunk, self.place(chunk, &part)?.is_some_and(|placement| placement.is_in_short_rows()))))
+            .collect::<Result<Vec<_>>>()?;
+        let mut parts = part.split(threads);
+        let largest = chunks.iter().map(|(chunk, _)| bytes_of(chunk, self.description)).max().unwrap_or(0);
+        let at_once = usize::try_from(SIDE_BY_SIDE_BYTES / largest.max(1)).unwrap_or(usize::MAX);
+        let mut buffers: Vec<(Scratch, bool)> = Vec::new();
+        buffers.resize_with(chunks.len().min(at_once.clamp(threads, threads * 8)), Default::default);
+        for group in chunks.chunks(buffers.len().max(1)) {
+            group.par_iter().zip(&mut buffers).try_for_each(|((location, is_short), (scratch, as_stored))| {
+                self.cancellation.check()?;
+                let (offset, length) = stored_range(location);
+                self.fetch(&mut scratch.raw, offset, length)?;
+                *as_stored = self.decode(location, &scratch.raw, &mut scratch.decoded)?.is_some();
+                match *is_short && !*as_stored {
+                    true => scratch.decoded.join(self.element_size()?, &mut scratch.spare),
+                    false => Ok(()),
+                }
+            })?;
+            parts.par_iter_mut().try_for_each(|part| {
+                group.iter().zip(&buffers).try_for_each(|((location, _), (scratch, as_stored))| {
+                    let chunk = match &location.source {
+                        ChunkSource::Inline(bytes) => DecodedChunk::from(&**bytes),
+                        _ if *as_stored => scratch.raw.as_slice().into(),
+                        _ => scratch.decoded.chunk(),
+                    };
+                    self.place(location, part)?.map_or(Ok(()), |placement| placement.copy(chunk, part.out))
+                })
+            })?;
+        }
+        Ok(())
+    }
+
+    fn fetch(&self, raw: &mut Vec<u8>, offset: u64, length: u64) -> Result<()> {
+        let length = usize::try_from(length).map_err(|_| Error::limit_exceeded("a chunk exceeds memory"))?;
+        raw.resize(length, 0);
+        if length == 0 {
+            return Ok(());
+        }
+        self.file.session().counters().add_bytes_read(raw.len() as u64);
+        self.storage.read_exact_at(offset, raw)
+    }
+
+    /// Decodes a chunk into `out`, or returns the bytes as stored where nothing has to be undone.
+    fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut ChunkBuffer) -> Result<Option<&'a [u8]>> {
+        out.bytes.clear();
+        out.arrangement = Arrangement::Elements;
+        let size = self.description.datatype.size();
+        let bytes = location
+            .shape
+            .iter()
+            .try_fold(size, |n, &extent| n.checked_mul(extent))
+            .filter(|n| *n <= self.file.session().limits().chunk_bytes)
+            .and_then(|n| usize::try_from(n).ok())
+            .ok_or_else(|| Error::limit_exceeded(format!("a chunk of shape {:?} exceeds the limit", location.shape)))?;
+        match &location.source {
+            ChunkSource::Inline(inline) => return Ok(Some(inline)),
+            ChunkSource::Fill => {
+                let element = usize::try_from(size).map_err(|_| Error::internal("element size"))?;
+                out.bytes.resize(bytes, 0);
+                fill_value(self.description.fill_value.as_deref(), element, &mut out.bytes);
+            }
+            ChunkSource::Stored { offset, .. } => {
+                if self.description.filters.is_empty() && raw.len() == bytes {
+                    return Ok(Some(raw));
+                }
+                let start = std::time::Instant::now();
+                self.file
+                    .array_file()
+                    .decode(self.dataset, location, raw, out)
+                    .map_err(|error| error.at_offset(*offset))?;
+                self.file.session().counters().add_decoded_chunk(start);
+                if out.bytes.len() != bytes {
+                    return Err(Error::internal(format!("a chunk decoded to {} bytes, not {bytes}", out.bytes.len())));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the elements of a chunk go in a part of the output, if any do.
+    fn place(&self, chunk: &ChunkLocation, part: &Part<'_>) -> Result<Option<Placement>> {
+        Placement::new(&chunk.shape, &chunk.origin, self.selection, &part.origin, &part.shape, self.element_size()?)
+    }
+
+    fn element_size(&self) -> Result<usize> {
+        usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))
+    }
+
+    /// A decoded chunk as it is copied from fastest.
+    fn arranged<'a>(&self, placement: &Placement, decoded: &'a mut ChunkBuffer, spare: &mut Vec<u8>) -> Result<DecodedChunk<'a>> {
+        if placement.is_in_short_rows() {
+            decoded.join(self.element_size()?, spare)?;
+        }
+        Ok(decoded.chunk())
+    }
+}
+
+fn stored_range(location: &ChunkLocation) -> (u64, u64) {
+    match &location.source {
+        ChunkSource::Stored { offset, length, .. } => (*offset, *length),
+        _ => (0, 0),
+    }
+}
+
+fn raw_part(raw: &[u8], offset: u64, length: u64) -> Result<&[u8]> {
+    let range = usize::try_from(offset)
+        .ok()
+        .zip(usize::try_from(length).ok())
+        .and_then(|(start, length)| Some(start..start.checked_add(length)?));
+    range.and_then(|r| raw.get(r)).ok_or_else(|| Error::internal("a chunk outside of its coalesced read"))
+}

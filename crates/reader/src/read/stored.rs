@@ -1,0 +1,105 @@
+//! What the file stores of a selection: which chunks, how much of each, and by how many threads.
+
+use hyperslab_array::{Axis, Cancellation, ErrorKind, Result, Selection};
+use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
+use rayon::prelude::*;
+
+use crate::{File, virtual_dataset};
+use crate::session::{being_written, patiently};
+use super::band::bands;
+use super::job::{Job, with_scratch};
+
+/// Less than this is read by the calling thread: waking others costs more.
+pub(crate) const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
+
+/// Fills `out` from what the file stores.
+pub(super) fn fill_stored(
+    file: &File,
+    dataset: ObjectId,
+    description: &Dataset,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
+    if description.storage == StorageLayout::Virtual {
+        return virtual_dataset::fill(file, description, selection, out, cancellation);
+    }
+    let external = match description.storage {
+        StorageLayout::External => Some(file.external_storage(dataset.0, &description.external_files)?),
+        _ => None,
+    };
+    let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
+    // A chunk locator may be in the middle of a writer's change.
+    let mut located = patiently(
+        || Ok(file.array_file().locate(dataset, selection)),
+        |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
+    )??;
+    if description.filters.is_empty() {
+        located.chunks.iter_mut().for_each(|chunk| narrow(chunk, selection, description.datatype.size()));
+    }
+    if let [only] = located.chunks.as_slice()
+        && is_all(only, description, selection)
+        && let ChunkSource::Stored { offset, length, .. } = only.source
+        && length == out.len() as u64
+    {
+        cancellation.check()?;
+        file.session().counters().add_bytes_read(length);
+        return storage.read_exact_at(offset, out);
+    }
+    let job = Job { file, storage, dataset, description, selection, cancellation };
+    // A filtered chunk is decoded whole, however little of it is wanted.
+    let work = match description.filters.is_empty() {
+        true => out.len() as u64,
+        false => located.chunks.iter().map(|chunk| bytes_of(chunk, description)).fold(0, u64::saturating_add),
+    };
+    let bands = bands(description, selection, &located.chunks, out)?;
+    let threads = file.session().thread_count()?;
+    if work < LEAST_PARALLEL_BYTES || threads == 1 {
+        return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
+    }
+    // A decoding thread that reads has others beside it, which have windows of their own to read.
+    let is_one_of_many = file.session().pool()?.current_thread_index().is_some();
+    file.session().compute(|| {
+        if is_one_of_many || bands.len() >= threads.min(located.chunks.len()) || file.chunks().is_some() {
+            bands.into_par_iter().try_for_each(|band| with_scratch(|scratch| job.read_band(band, scratch)))
+        } else {
+            bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
+        }
+    })
+}
+
+/// Bytes of a chunk's elements, decoded.
+pub(super) fn bytes_of(chunk: &ChunkLocation, description: &Dataset) -> u64 {
+    chunk.shape.iter().fold(description.datatype.size(), |bytes, &extent| bytes.saturating_mul(extent))
+}
+
+/// Leaves of an unfiltered chunk the rows between the first and the last that are wanted: those of its slowest
+/// dimension, or of the first one behind single indexes. They are one run of its bytes.
+fn narrow(chunk: &mut ChunkLocation, selection: &Selection, size: u64) {
+    let ChunkSource::Stored { offset, length, .. } = &mut chunk.source else { return };
+    let mut below = chunk.shape.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
+    if below != *length {
+        return;
+    }
+    for ((axis, start), extent) in selection.axes().iter().zip(&mut chunk.origin).zip(&mut chunk.shape) {
+        let (first, count) = axis.positions_within(*start, start.saturating_add(*extent));
+        let ends = axis.index(first).zip(count.checked_sub(1).and_then(|more| axis.index(first + more)));
+        let Some((low, high)) = ends.filter(|(low, high)| *start <= *low && *low <= *high && *high - *start < *extent) else { return };
+        below /= *extent;
+        *offset += (low - *start) * below;
+        *length = (high - low + 1) * below;
+        (*start, *extent) = (low, high - low + 1);
+        if *extent > 1 {
+            return;
+        }
+    }
+}
+
+/// Whether a selection is all of an unfiltered chunk, whose bytes are then the selection's.
+fn is_all(chunk: &ChunkLocation, description: &Dataset, selection: &Selection) -> bool {
+    // Positions increase along an axis: as many as the chunk has, all of them in it, are all of it.
+    let whole = |((axis, &start), &extent): ((&Axis, &u64), &u64)| {
+        axis.count() == extent && axis.index(0) == Some(start) && axis.index(extent.saturating_sub(1)).is_some_and(|last| last - start < extent)
+    };
+    description.filters.is_empty() && selection.axes().iter().zip(&chunk.origin).zip(&chunk.shape).all(whole)
+}

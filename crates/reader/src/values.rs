@@ -1,0 +1,158 @@
+//! Values: memory for the elements of one read, used again once its consumer is done with it.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use arrow_buffer::Buffer;
+use hyperslab_array::{Error, Result};
+
+/// Memory that a session keeps for its next reads. The first touch of fresh memory costs as much as
+/// reading a gigabyte's values several times over. What was used last stays.
+const KEPT_BYTES: usize = 256 << 20;
+/// Less than this the allocator hands out well enough.
+const LEAST_KEPT_BYTES: usize = 256 << 10;
+
+/// Memory that was given back.
+#[derive(Debug, Default)]
+pub struct Pool {
+    free: Mutex<Vec<Vec<u8>>>,
+}
+
+/// The bytes of a read's elements. What was there before is still in them: whoever takes them writes all.
+#[derive(Debug)]
+pub struct Values {
+    /// At least `used` bytes, all of them initialised.
+    bytes: Vec<u8>,
+    used: usize,
+    pool: Arc<Pool>,
+}
+
+impl Pool {
+    /// Memory for `length` bytes, which may hold older values.
+    pub fn take(self: &Arc<Self>, length: usize) -> Result<Values> {
+        let kept = if length < LEAST_KEPT_BYTES { None } else { self.kept(length) };
+        let bytes = match kept {
+            Some(bytes) => bytes,
+            None => zeros(length)?,
+        };
+        Ok(Values { bytes, used: length, pool: self.clone() })
+    }
+
+    /// The kept memory that fits best, of several what came back last: it is still in the processor's cache.
+    /// None that would waste more than it holds.
+    fn kept(&self, length: usize) -> Option<Vec<u8>> {
+        let mut free = self.free()?;
+        let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
+        let best = free.iter().enumerate().rev().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
+        let number = best.map(|(number, _)| number)?;
+        Some(free.remove(number))
+    }
+
+    /// Never waits: a process may have been forked while one of its parent's threads held the lock.
+    fn free(&self) -> Option<MutexGuard<'_, Vec<Vec<u8>>>> {
+        match self.free.try_lock() {
+            Ok(free) => Some(free),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// A buffer for `length` bytes. A small file can promise any number of them: more than there is memory
+/// for is an error, where `vec!` would end the process.
+pub fn zeros(length: usize) -> Result<Vec<u8>> {
+    const SURELY_THERE: usize = 16 << 20;
+    if length > SURELY_THERE {
+        let mut probe: Vec<u8> = Vec::new();
+        probe
+            .try_reserve_exact(length)
+            .map_err(|_| Error::limit_exceeded(format!("{length} bytes exceed the memory of this machine: read them in parts")))?;
+        // Else the compiler may leave the attempt out.
+        std::hint::black_box(&mut probe);
+    }
+    Ok(vec![0; length])
+}
+
+impl Values {
+    /// The same memory as an Arrow buffer; it comes back to the session when Arrow's last user drops it.
+    pub fn into_buffer(self) -> Buffer {
+        Buffer::from(bytes::Bytes::from_owner(self))
+    }
+}
+
+impl Deref for Values {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(..self.used).unwrap_or_default()
+    }
+}
+
+impl DerefMut for Values {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(..self.used).unwrap_or_default()
+    }
+}
+
+impl AsRef<[u8]> for Values {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Drop for Values {
+    fn drop(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        if bytes.len() < LEAST_KEPT_BYTES || bytes.len() > KEPT_BYTES {
+            return;
+        }
+        let Some(mut free) = self.pool.free() else { return };
+        free.push(bytes);
+        let mut kept: usize = free.iter().map(Vec::len).sum();
+        let excess = free.iter().take_while(|oldest| {
+            let too_much = kept > KEPT_BYTES;
+            kept = kept.saturating_sub(if too_much { oldest.len() } else { 0 });
+            too_much
+        });
+        let excess = excess.count();
+        let dropped: Vec<Vec<u8>> = free.drain(..excess).collect();
+        // Giving memory back takes its time: others need not wait for that.
+        drop(free);
+        drop(dropped);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_comes_back_when_the_last_arrow_buffer_on_it_is_dropped() -> Result<()> {
+        let pool = Arc::new(Pool::default());
+        let mut values = pool.take(1 << 20)?;
+        values.fill(7);
+        let place = values.as_ptr();
+        let buffer = values.into_buffer();
+        let part = buffer.slice_with_length(8, 16);
+        drop(buffer);
+        assert_eq!(part.as_slice(), [7; 16]);
+        let other = pool.take(1 << 20)?;
+        assert_ne!(other.as_ptr(), place, "somebody still reads it");
+        drop(part);
+        assert_eq!(pool.take((1 << 20) - 5)?.as_ptr(), place);
+        Ok(())
+    }
+
+    #[test]
+    fn no_more_is_kept_than_the_limit() -> Result<()> {
+        let pool = Arc::new(Pool::default());
+        let taken = (0..40).map(|_| pool.take(8 << 20)).collect::<Result<Vec<_>>>()?;
+        let places: Vec<_> = taken.iter().map(|values| values.as_ptr()).collect();
+        drop(taken);
+        assert!(places.contains(&pool.take(8 << 20)?.as_ptr()));
+        assert_eq!(Some(&pool.take(8 << 20)?.as_ptr()), places.last(), "what came back last");
+        drop(pool.take(KEPT_BYTES + 1)?);
+        let free = pool.free().ok_or_else(|| Error::internal("nobody else has it"))?;
+        assert!(free.iter().map(Vec::len).sum::<usize>() <= KEPT_BYTES && !free.is_empty());
+        Ok(())
+    }
+}

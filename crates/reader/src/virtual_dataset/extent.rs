@@ -1,0 +1,62 @@
+//! Extent: how far a virtual dataset without end reaches at present, which its sources say.
+
+use hyperslab_array::Result;
+use hyperslab_formats::Dataset;
+
+use crate::File;
+use crate::neighbours::is_missing;
+use super::part::{block_name, has_block_number, source_extent, unlimited};
+
+/// The dataset with the extent that its sources give it (the last element that any of them has, as
+/// `H5D_VDS_LAST_AVAILABLE`); `None` where no mapping is without end.
+pub(crate) fn with_present_extent(file: &File, dataset: &Dataset) -> Result<Option<Dataset>> {
+    let mut shape = dataset.dataspace.shape().to_vec();
+    let Some((dimension, _)) = dataset.virtual_mappings.iter().find_map(|mapping| unlimited(&mapping.selection)) else {
+        return Ok(None);
+    };
+    let file = &file.with_steps();
+    let mut extent = 0;
+    for mapping in dataset.virtual_mappings.iter() {
+        let reached = match (unlimited(&mapping.selection), unlimited(&mapping.source_selection)) {
+            (Some((_, axis)), Some((source_dimension, source_axis))) => {
+                let there = source_extent(file, mapping, source_dimension)?.unwrap_or(0);
+                axis.extent_of(source_axis.len_below(there))
+            }
+            (Some((_, axis)), None) if has_block_number(mapping) => {
+                let mut count = 0;
+                while exists(file, &block_name(&mapping.file, Some(count)), &block_name(&mapping.dataset, Some(count)))? {
+                    count += 1;
+                }
+                axis.extent_of(count.saturating_mul(axis.block.unwrap_or(0)))
+            }
+            (Some(_), None) => 0,
+            (None, _) => limited_extent(&mapping.selection, dimension),
+        };
+        extent = extent.max(reached);
+    }
+    match shape.get_mut(dimension) {
+        Some(present) if *present != extent => *present = extent,
+        _ => return Ok(None),
+    }
+    dataset.with_shape(shape).map(Some)
+}
+
+fn exists(file: &File, other: &str, dataset: &str) -> Result<bool> {
+    match file.neighbour(other).and_then(|other| other.find(dataset)) {
+        Ok(_) => Ok(true),
+        Err(error) if is_missing(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the dimension must extend to, to hold a selection that ends.
+fn limited_extent(selection: &hyperslab_array::StoredSelection, dimension: usize) -> u64 {
+    use hyperslab_array::StoredSelection::{All, Blocks, Hyperslab, None, Points};
+    let after = |index: Option<&u64>| index.map_or(0, |index| index.saturating_add(1));
+    match selection {
+        None | All => 0,
+        Points(points) => points.iter().map(|point| after(point.get(dimension))).max().unwrap_or(0),
+        Blocks(blocks) => blocks.iter().map(|(_, last)| after(last.get(dimension))).max().unwrap_or(0),
+        Hyperslab(axes) => axes.get(dimension).map_or(0, |axis| axis.extent_of(axis.len().unwrap_or(0))),
+    }
+}

@@ -1,0 +1,125 @@
+//! Which rows of a plan pass: by indexes where these know it, else window by window, side by side.
+
+use arrow_array::RecordBatch;
+use hyperslab_array::{Cancellation, Result};
+use rayon::prelude::*;
+
+use crate::pruner::Bounds;
+use crate::window::Rows;
+use super::{Part, Plan};
+
+impl Plan {
+    /// Number of rows; from shapes alone where no predicate is left to test row by row.
+    pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
+        let limit = self.request.limit.unwrap_or(u64::MAX);
+        let mut count = 0u64;
+        for part in self.parts.iter() {
+            if count >= limit {
+                break;
+            }
+            let here = match &part.residual {
+                None => part.selection.element_count()?,
+                Some(_) if let Some(count) = part.count_by_index(cancellation)? => count,
+                Some((_, needed)) => {
+                    let windows = part.windows(needed)?;
+                    self.session.compute(|| {
+                        windows.par_bridge().map(|rows| part.matching(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
+                    })?
+                }
+            };
+            count = count.saturating_add(here);
+        }
+        Ok(count.min(limit))
+    }
+
+    /// How many rows of each segment pass.
+    pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let told = self.parts.iter().map(|part| match &part.residual {
+            None => part.selection.element_count().map(Some),
+            Some(_) => part.count_by_index(cancellation),
+        });
+        let told = told.collect::<Result<Vec<Option<u64>>>>()?;
+        let mut counts: Vec<u64> = told.iter().map(|count| count.unwrap_or(0)).collect();
+        self.for_windows(
+            |number| told.get(number).is_some_and(Option::is_none),
+            |part, rows| part.matching(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = counts.get_mut(number) {
+                    *mine += found;
+                }
+                Ok(())
+            },
+        )?;
+        Ok(counts)
+    }
+
+    /// The numbers of the rows of each segment, in the order of the segments.
+    pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
+        // Indexes number the rows of the selection: of whole segments these are the rows' own numbers.
+        let told = self.parts.iter().map(|part| {
+            let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
+            let rows = if whole { part.told(cancellation)? } else { None };
+            if rows.is_some() {
+                part.count_blocks()?;
+            }
+            rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
+        });
+        let told = told.collect::<Result<Vec<Option<Vec<u64>>>>>()?;
+        let wanted: Vec<bool> = told.iter().map(Option::is_none).collect();
+        let mut positions: Vec<Vec<u64>> = told.into_iter().map(Option::unwrap_or_default).collect();
+        self.for_windows(
+            |number| wanted.get(number).copied().unwrap_or(false),
+            |part, rows| part.passing(rows, cancellation),
+            |number, found| {
+                if let Some(mine) = positions.get_mut(number) {
+                    mine.extend(found);
+                }
+                Ok(())
+            },
+        )?;
+        Ok(positions)
+    }
+
+    /// At least and at most so many rows pass, by indexes alone.
+    pub fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
+        self.parts.iter().try_fold(Bounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
+    }
+
+    /// What `work` makes of each window of the segments that are `wanted`, side by side, and the number of the
+    /// window's segment; handed to `take` in row order, a few at a time, so that no more than these are there at once.
+    pub(crate) fn for_windows<T: Send>(
+        &self,
+        wanted: impl Fn(usize) -> bool,
+        work: impl Fn(&Part, Rows) -> Result<T> + Sync,
+        mut take: impl FnMut(usize, T) -> Result<()> + Send,
+    ) -> Result<()> {
+        let parts = self.parts.iter().enumerate().filter(|(number, _)| wanted(*number));
+        let windows = parts.map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
+        let windows = windows.collect::<Result<Vec<_>>>()?;
+        let mut windows = windows.into_iter().flat_map(|(number, part, windows)| windows.map(move |rows| (number, part, rows)));
+        self.session.compute(|| {
+            let several = self.session.thread_count()?.saturating_mul(4).max(1);
+            loop {
+                let next: Vec<_> = windows.by_ref().take(several).collect();
+                if next.is_empty() {
+                    return Ok(());
+                }
+                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(number, part, rows)| Ok((*number, work(part, *rows)?))).collect();
+                for outcome in made {
+                    let (number, outcome) = outcome?;
+                    take(number, outcome)?;
+                }
+            }
+        })
+    }
+
+    /// What `work` makes of the wanted columns in each window, handed to `take` in row order.
+    pub fn for_batches<T: Send>(
+        &self,
+        cancellation: &Cancellation,
+        work: impl Fn(&RecordBatch) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.for_windows(|_| true, |part, rows| work(&part.read(rows, &self.schema, cancellation)?), |_, made| take(made))
+    }
+}

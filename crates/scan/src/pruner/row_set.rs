@@ -1,0 +1,488 @@
+//! Row set: numbers of rows, 65,536 at a time as all, few or bits.
+
+use arrow_array::BooleanArray;
+use arrow_buffer::{BooleanBuffer, Buffer};
+use rayon::prelude::*;
+
+/// Words of the bits of a chunk of rows.
+pub const WORDS: usize = 1024;
+/// Rows of a chunk.
+pub const ROWS: u64 = 1 << 16;
+/// Rows of a chunk, at most, that are listed rather than marked.
+pub const FEW: usize = 512;
+
+/// Some of 65,536 rows. What it is depends on their number alone.
+#[derive(Debug, Clone, PartialEq)]
+enum Chunk {
+    All,
+    /// Rising, [`FEW`] at most, and at least one.
+    Few(Vec<u16>),
+    /// And how many there are.
+    Bits(Box<[u64; WORDS]>, u32),
+}
+
+impl Chunk {
+    /// `None` for no rows.
+    fn of_bits(bits: Box<[u64; WORDS]>) -> Option<Self> {
+        let count: u32 = bits.iter().map(|word| word.count_ones()).sum();
+        Some(match count {
+            0 => return None,
+            65_536 => Self::All,
+            few if few as usize <= FEW => Self::Few(ones(&bits, 0).collect()),
+            _ => Self::Bits(bits, count),
+        })
+    }
+    fn len(&self) -> usize {
+        match self {
+            Self::All => ROWS as usize,
+            Self::Few(rows) => rows.len(),
+            Self::Bits(_, count) => *count as usize,
+        }
+    }
+    fn bits(&self) -> Box<[u64; WORDS]> {
+        let mut bits = Box::new([0; WORDS]);
+        match self {
+            Self::All => bits.fill(u64::MAX),
+            Self::Few(rows) => rows.iter().for_each(|row| bits[usize::from(row >> 6)] |= 1 << (row & 63)),
+            Self::Bits(mine, _) => return mine.clone(),
+        }
+        bits
+    }
+    fn contains(&self, row: u16) -> bool {
+        match self {
+            Self::All => true,
+            Self::Few(rows) => rows.binary_search(&row).is_ok(),
+            Self::Bits(bits, _) => bits[usize::from(row >> 6)] >> (row & 63) & 1 == 1,
+        }
+    }
+    /// Word by word.
+    fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Option<Self> {
+        let mut bits = self.bits();
+        bits.iter_mut().zip(other.bits().iter()).for_each(|(mine, other)| *mine = of(*mine, *other));
+        Self::of_bits(bits)
+    }
+    fn kept(rows: &[u16], keep: impl Fn(u16) -> bool) -> Option<Self> {
+        let rows: Vec<u16> = rows.iter().copied().filter(|row| keep(*row)).collect();
+        (!rows.is_empty()).then_some(Self::Few(rows))
+    }
+    fn and(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::All, any) | (any, Self::All) => Some(any.clone()),
+            (Self::Few(rows), other) | (other, Self::Few(rows)) => Self::kept(rows, |row| other.contains(row)),
+            _ => self.with(other, |a, b| a & b),
+        }
+    }
+    fn and_not(&self, other: &Self) -> Option<Self> {
+        match self {
+            Self::Few(rows) => Self::kept(rows, |row| !other.contains(row)),
+            _ => self.with(other, |a, b| a & !b),
+        }
+    }
+    fn or(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::All, _) | (_, Self::All) => Some(Self::All),
+            _ => self.with(other, |a, b| a | b),
+        }
+    }
+    /// The rows, rising, as they are numbered in the set, from row `from` of the set on.
+    fn iter(&self, number: u64, from: u64) -> Box<dyn Iterator<Item = u64> + '_> {
+        let first = number * ROWS;
+        let skipped = from.saturating_sub(first).min(ROWS);
+        match self {
+            Self::All => Box::new(first + skipped..first + ROWS),
+            Self::Few(rows) => {
+                let begin = rows.partition_point(|row| u64::from(*row) < skipped);
+                Box::new(rows.iter().skip(begin).map(move |row| first + u64::from(*row)))
+            }
+            Self::Bits(bits, _) => Box::new(ones(bits, (skipped / 64) as usize).map(move |row| first + u64::from(row)).skip_while(move |row| *row < from)),
+        }
+    }
+    /// As `iter`, into as many slots.
+    fn write<T>(&self, number: u64, slots: &mut [T], of: impl Fn(u64) -> T) {
+        let mut first = number * ROWS;
+        match self {
+            Self::All => slots.iter_mut().zip(first..).for_each(|(slot, row)| *slot = of(row)),
+            Self::Few(rows) => slots.iter_mut().zip(rows).for_each(|(slot, row)| *slot = of(first + u64::from(*row))),
+            Self::Bits(bits, _) => {
+                let mut next = 0;
+                for word in bits.iter() {
+                    if *word == 0 {
+                        first += 64;
+                        continue;
+                    }
+                    let (mut left, count) = (*word, word.count_ones() as usize);
+                    let slots = slots.get_mut(next..next + count).unwrap_or_default();
+                    if count == 64 {
+                        slots.iter_mut().zip(first..).for_each(|(slot, row)| *slot = of(row));
+                    } else {
+                        for slot in slots {
+                            *slot = of(first + u64::from(left.trailing_zeros()));
+                            left &= left.wrapping_sub(1);
+                        }
+                    }
+                    next += count;
+                    first += 64;
+                }
+            }
+        }
+    }
+}
+
+/// Positions of the bits that are set, from a word on.
+fn ones(bits: &[u64; WORDS], from: usize) -> impl Iterator<Item = u16> + '_ {
+    bits.iter().zip(0u16..).skip(from).flat_map(|(word, number)| {
+        let mut left = *word;
+        std::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros() as u16)?;
+            left &= left - 1;
+            Some(number * 64 + bit)
+        })
+    })
+}
+
+/// Rows among 65,536 that follow each other.
+pub struct Piece<'a> {
+    /// Number of the first of the 65,536.
+    pub first: u64,
+    /// How many of them are in the set; at least one.
+    pub count: usize,
+    /// Which of them.
+    pub rows: PieceRows<'a>,
+}
+
+impl Piece<'_> {
+    /// The rows, rising.
+    pub fn numbers(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        match self.rows {
+            PieceRows::All => Box::new(self.first..self.first + ROWS),
+            PieceRows::Few(rows) => Box::new(rows.iter().map(|row| self.first + u64::from(*row))),
+            PieceRows::Bits(bits) => Box::new(ones(bits, 0).map(|row| self.first + u64::from(row))),
+        }
+    }
+}
+
+/// Which rows of a piece.
+pub enum PieceRows<'a> {
+    /// Every row.
+    All,
+    /// These, rising.
+    Few(&'a [u16]),
+    /// Those whose bit is set, the lowest bit of the first word first.
+    Bits(&'a [u64; WORDS]),
+}
+
+/// A set of row numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RowSet {
+    /// By their numbers, rising; none is empty.
+    chunks: Vec<(u64, Chunk)>,
+}
+
+impl RowSet {
+    /// No rows.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// The rows of a half-open range.
+    pub fn range(rows: std::ops::Range<u64>) -> Self {
+        let mut set = Self::new();
+        set.insert_range(rows);
+        set
+    }
+    /// The rows of an iterator; `None` where they do not rise.
+    pub fn from_sorted(rows: impl IntoIterator<Item = u64>) -> Option<Self> {
+        let mut set = Self::new();
+        let (mut here, mut number, mut before): (Vec<u16>, u64, Option<u64>) = (Vec::new(), 0, None);
+        for row in rows {
+            if before.is_some_and(|before| before >= row) {
+                return None;
+            }
+            before = Some(row);
+            if row / ROWS != number {
+                set.insert_listed(number, std::mem::take(&mut here));
+                number = row / ROWS;
+            }
+            here.push((row % ROWS) as u16);
+        }
+        set.insert_listed(number, here);
+        Some(set)
+    }
+    /// The rows whose bits are set; the first bit is row `first`.
+    pub fn from_mask(mask: &BooleanArray, first: u64) -> Self {
+        let mut set = Self::new();
+        for (start, end) in mask.values().set_slices() {
+            set.insert_range(first + start as u64..first + end as u64);
+        }
+        set
+    }
+    /// Adds one chunk's rows.
+    fn insert_chunk(&mut self, number: u64, chunk: Option<Chunk>) {
+        let Some(chunk) = chunk else { return };
+        match self.chunks.last().map_or(std::cmp::Ordering::Less, |(last, _)| last.cmp(&number)) {
+            std::cmp::Ordering::Less => self.chunks.push((number, chunk)),
+            _ => match self.chunks.binary_search_by_key(&number, |(number, _)| *number) {
+                Ok(place) => {
+                    if let Some((_, mine)) = self.chunks.get_mut(place)
+                        && let Some(both) = mine.or(&chunk)
+                    {
+                        *mine = both;
+                    }
+                }
+                Err(place) => self.chunks.insert(place, (number, chunk)),
+            },
+        }
+    }
+    /// Adds rows of one chunk, which rise.
+    fn insert_listed(&mut self, number: u64, rows: Vec<u16>) {
+        let chunk = match rows.len() {
+            0 => return,
+            count if count <= FEW => Some(Chunk::Few(rows)),
+            _ => {
+                let mut bits = Box::new([0u64; WORDS]);
+                rows.iter().for_each(|row| bits[usize::from(row >> 6)] |= 1 << (row & 63));
+                Chunk::of_bits(bits)
+            }
+        };
+        self.insert_chunk(number, chunk);
+    }
+    /// Adds the rows of a half-open range.
+    pub fn insert_range(&mut self, rows: std::ops::Range<u64>) {
+        let mut start = rows.start;
+        while start < rows.end {
+            let number = start / ROWS;
+            let end = rows.end.min((number + 1).saturating_mul(ROWS));
+            if end - start == ROWS {
+                self.insert_chunk(number, Some(Chunk::All));
+            } else {
+                let (low, high) = (start % ROWS, end - number * ROWS);
+                let mut bits = Box::new([0u64; WORDS]);
+                for (word, base) in bits.iter_mut().zip((0..).step_by(64)) {
+                    let (from, to) = (low.clamp(base, base + 64) - base, high.clamp(base, base + 64) - base);
+                    if from < to {
+                        *word = (u64::MAX >> (64 - (to - from))) << from;
+                    }
+                }
+                self.insert_chunk(number, Chunk::of_bits(bits));
+            }
+            start = end;
+        }
+    }
+    /// Adds rows that are listed, rising.
+    pub fn insert_sorted(&mut self, rows: impl IntoIterator<Item = u64>) {
+        if let Some(more) = Self::from_sorted(rows) {
+            self.append(more);
+        }
+    }
+    /// Adds the rows whose bits are set; the first bit is row `first`.
+    pub fn insert_bits(&mut self, first: u64, bits: Box<[u64; WORDS]>) {
+        let (number, shift) = (first / ROWS, (first % ROWS) as usize);
+        if shift == 0 {
+            self.insert_chunk(number, Chunk::of_bits(bits));
+            return;
+        }
+        let (words, bit) = (shift / 64, shift % 64);
+        let mut moved = Box::new([0u64; 2 * WORDS]);
+        for (place, word) in bits.iter().enumerate() {
+            if let Some(low) = moved.get_mut(place + words) {
+                *low |= word << bit;
+            }
+            if bit > 0 && let Some(high) = moved.get_mut(place + words + 1) {
+                *high |= word >> (64 - bit);
+            }
+        }
+        for (half, number) in moved.chunks_exact(WORDS).zip(number..) {
+            let mut bits = Box::new([0u64; WORDS]);
+            bits.copy_from_slice(half);
+            self.insert_chunk(number, Chunk::of_bits(bits));
+        }
+    }
+    /// Adds the rows of another set.
+    pub fn append(&mut self, other: Self) {
+        self.chunks.reserve(other.chunks.len());
+        other.chunks.into_iter().for_each(|(number, chunk)| self.insert_chunk(number, Some(chunk)));
+    }
+    /// How many.
+    pub fn len(&self) -> u64 {
+        self.chunks.iter().map(|(_, chunk)| chunk.len() as u64).sum()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+    /// The rows, rising.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        self.chunks.iter().flat_map(|(number, chunk)| chunk.iter(*number, 0))
+    }
+    /// The rows from `first` on.
+    pub fn iter_from(&self, first: u64) -> impl Iterator<Item = u64> + '_ {
+        let begin = self.chunks.partition_point(|(number, _)| *number < first / ROWS);
+        self.chunks.iter().skip(begin).flat_map(move |(number, chunk)| chunk.iter(*number, first))
+    }
+    /// The rows of a half-open range.
+    pub(crate) fn within(&self, range: &std::ops::Range<u64>) -> Self {
+        let begin = self.chunks.partition_point(|(number, _)| number.saturating_add(1).saturating_mul(ROWS) <= range.start);
+        let here = self.chunks.iter().skip(begin).take_while(|(number, _)| *number * ROWS < range.end);
+        let cut = here.filter_map(|(number, chunk)| {
+            let first = *number * ROWS;
+            if first >= range.start && range.end - first >= ROWS {
+                return Some((*number, chunk.clone()));
+            }
+            let part = Self::range(range.start.max(first)..range.end.min(first + ROWS));
+            Some((*number, chunk.and(part.chunk(*number)?)?))
+        });
+        Self { chunks: cut.collect() }
+    }
+    /// The rows, 65,536 at a time, rising.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        self.chunks.iter().map(|(number, chunk)| {
+            let rows = match chunk {
+                Chunk::All => PieceRows::All,
+                Chunk::Few(rows) => PieceRows::Few(rows),
+                Chunk::Bits(bits, _) => PieceRows::Bits(bits),
+            };
+            Piece { first: number * ROWS, count: chunk.len(), rows }
+        })
+    }
+    /// All rows, rising; in the threads of the pool that it is called in.
+    pub fn to_vec(&self) -> Vec<u64> {
+        let mut rows = vec![0; usize::try_from(self.len()).unwrap_or(usize::MAX)];
+        self.write(&mut rows, |row| row);
+        rows
+    }
+    /// As [`RowSet::to_vec`], in memory that is used again: eight bytes a row, in the machine's own form.
+    pub fn to_values(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<hyperslab_reader::Values> {
+        let length = usize::try_from(self.len()).ok().and_then(|count| count.checked_mul(8));
+        let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("rows beyond memory"))?)?;
+        session.compute(|| {
+            self.write(rows.as_chunks_mut::<8>().0, u64::to_ne_bytes);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+    /// All rows, rising, into as many slots.
+    fn write<T: Send>(&self, rows: &mut [T], of: impl Fn(u64) -> T + Sync) {
+        let (mut pieces, mut rest) = (Vec::with_capacity(self.chunks.len()), rows);
+        for (number, chunk) in &self.chunks {
+            let Some((mine, others)) = std::mem::take(&mut rest).split_at_mut_checked(chunk.len()) else { break };
+            rest = others;
+            pieces.push((*number, chunk, mine));
+        }
+        pieces.into_par_iter().for_each(|(number, chunk, slots)| chunk.write(number, slots, &of));
+    }
+    /// As [`RowSet::to_vec`], in the threads of a session.
+    pub fn numbers(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<Vec<u64>> {
+        session.compute(|| Ok(self.to_vec()))
+    }
+    /// Whether `row` is one.
+    pub fn contains(&self, row: u64) -> bool {
+        let place = self.chunks.binary_search_by_key(&(row / ROWS), |(number, _)| *number);
+        place.ok().and_then(|place| self.chunks.get(place)).is_some_and(|(_, chunk)| chunk.contains((row % ROWS) as u16))
+    }
+    /// The rows of both.
+    pub fn and(&self, other: &Self) -> Self {
+        let both = self.chunks.iter().filter_map(|(number, chunk)| Some((*number, chunk.and(other.chunk(*number)?)?)));
+        Self { chunks: both.collect() }
+    }
+    /// The rows of either.
+    pub fn or(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.append(other.clone());
+        both
+    }
+    /// The rows that the other has not.
+    pub fn and_not(&self, other: &Self) -> Self {
+        let left = self.chunks.iter().filter_map(|(number, chunk)| {
+            Some((*number, match other.chunk(*number) {
+                Some(other) => chunk.and_not(other)?,
+                None => chunk.clone(),
+            }))
+        });
+        Self { chunks: left.collect() }
+    }
+    fn chunk(&self, number: u64) -> Option<&Chunk> {
+        let place = self.chunks.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.chunks.get(place).map(|(_, chunk)| chunk)
+    }
+    /// Bit n says whether row `first + n` is in the set.
+    pub fn mask(&self, first: u64, count: usize) -> BooleanBuffer {
+        let mut words = vec![0u64; count.div_ceil(64)];
+        let end = first.saturating_add(count as u64);
+        let begin = self.chunks.partition_point(|(number, _)| *number < first / ROWS);
+        for (number, chunk) in self.chunks.iter().skip(begin).take_while(|(number, _)| *number * ROWS < end) {
+            let start = *number * ROWS;
+            if first.is_multiple_of(64) && start >= first && end - start >= ROWS && chunk.len() > FEW {
+                let place = ((start - first) / 64) as usize;
+                if let Some(target) = words.get_mut(place..place + WORDS) {
+                    target.copy_from_slice(&*chunk.bits());
+                    continue;
+                }
+            }
+            for row in chunk.iter(*number, first).take_while(|row| *row < end) {
+                let bit = (row - first) as usize;
+                if let Some(word) = words.get_mut(bit / 64) {
+                    *word |= 1 << (bit % 64);
+                }
+            }
+        }
+        words.iter_mut().for_each(|word| *word = word.to_le());
+        BooleanBuffer::new(Buffer::from_vec(words), 0, count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_mask_and_a_set_are_the_same_rows() {
+        let rows = [0u64, 3, 64, 65, 127, 128, 70_000];
+        let set = RowSet::from_sorted(rows).unwrap_or_default();
+        assert_eq!(set.len(), 7);
+        let mask = BooleanArray::new(set.mask(3, 70_000), None);
+        assert_eq!(mask.true_count(), 6);
+        assert_eq!(RowSet::from_mask(&mask, 3), set.and_not(&RowSet::range(0..1)));
+        assert!(RowSet::from_sorted([2, 1]).is_none());
+        let far = [0, 65_535, 65_536, u64::from(u32::MAX), 1 << 32, (1 << 40) + 5];
+        assert_eq!(RowSet::from_sorted(far).unwrap_or_default().to_vec(), far);
+    }
+
+    /// Ranges, so that chunks are full, empty and in between.
+    fn rows() -> impl Strategy<Value = BTreeSet<u64>> {
+        proptest::collection::vec((0u64..300_000, prop_oneof![Just(1u64), 1u64..700, 60_000u64..140_000]), 0..8)
+            .prop_map(|ranges| ranges.into_iter().flat_map(|(start, count)| start..start + count).collect())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn sets_are_those_of_the_standard_library(a in rows(), b in rows(), first in 0u64..300_000, last in prop_oneof![0u64..300_000, Just(131_072)], bits in proptest::collection::vec(0usize..65_536, 0..900)) {
+            let set = |rows: &BTreeSet<u64>| RowSet::from_sorted(rows.iter().copied()).unwrap_or_default();
+            let list = |set: RowSet| set.iter().collect::<Vec<u64>>();
+            let (x, y) = (set(&a), set(&b));
+            prop_assert_eq!(x.len(), a.len() as u64);
+            prop_assert_eq!(x.to_vec(), a.iter().copied().collect::<Vec<u64>>());
+            prop_assert_eq!(list(x.and(&y)), a.intersection(&b).copied().collect::<Vec<u64>>());
+            prop_assert_eq!(list(x.or(&y)), a.union(&b).copied().collect::<Vec<u64>>());
+            prop_assert_eq!(list(x.and_not(&y)), a.difference(&b).copied().collect::<Vec<u64>>());
+            prop_assert_eq!(x.iter_from(first).collect::<Vec<u64>>(), a.range(first..).copied().collect::<Vec<u64>>());
+            prop_assert_eq!(x.contains(first), a.contains(&first));
+            let (low, high) = (first.min(last), first.max(last));
+            let part = x.within(&(low..high));
+            prop_assert_eq!(&part, &x.and(&RowSet::range(low..high)));
+            prop_assert_eq!(part.pieces().flat_map(|piece| piece.numbers().collect::<Vec<u64>>()).collect::<Vec<u64>>(), a.range(low..high).copied().collect::<Vec<u64>>());
+            let mask = x.mask(first, 150_000);
+            prop_assert_eq!(mask.set_indices().map(|n| first + n as u64).collect::<Vec<u64>>(), a.range(first..first + 150_000).copied().collect::<Vec<u64>>());
+            let even = first & !63;
+            prop_assert_eq!(x.mask(even, 150_000).set_indices().map(|n| even + n as u64).collect::<Vec<u64>>(), a.range(even..even + 150_000).copied().collect::<Vec<u64>>());
+            let mut words = Box::new([0u64; WORDS]);
+            bits.iter().for_each(|bit| words[bit / 64] |= 1 << (bit % 64));
+            let mut more = x.clone();
+            more.insert_bits(first, words);
+            let both: BTreeSet<u64> = a.iter().copied().chain(bits.iter().map(|bit| first + *bit as u64)).collect();
+            prop_assert_eq!(more, set(&both));
+        }
+    }
+}
