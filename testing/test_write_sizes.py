@@ -128,6 +128,37 @@ def test_a_thousand_growing_datasets_take_little_memory(tmp_path: pathlib.Path) 
     assert os.path.getsize(tmp_path / "x.h5") < 2_500_000
 
 
+def test_small_appends_leave_no_outgrown_chunks(tmp_path: pathlib.Path) -> None:
+    """The last chunk is encoded once, when it is complete: a first, shorter encoding would stay in the file as garbage."""
+    ours, theirs = tmp_path / "ours.h5", tmp_path / "theirs.h5"
+    data = content((100 * 1024 + 5,))
+    with hs.create(ours) as f, h5py.File(theirs, "w") as g:
+        x = f.create_dataset("x", (0,), "f8", maxshape=(None,), chunks=(4096,), compression="gzip")
+        bounded = f.create_dataset("bounded", (0,), "f8", maxshape=data.shape, chunks=(4096,), compression="gzip")
+        for start in range(0, len(data), 1024):
+            x.append(data[start:start + 1024])
+            bounded.append(data[start:start + 1024])
+        np.testing.assert_array_equal(x[-200:], data[-200:])
+        for name in ("x", "bounded"):
+            g.create_dataset(name, data=data, maxshape=(None,), chunks=(4096,), compression="gzip")
+    with h5py.File(ours) as f:
+        np.testing.assert_array_equal(f["x"][...], data)
+        np.testing.assert_array_equal(f["bounded"][...], data)
+    assert os.path.getsize(ours) <= 1.1 * os.path.getsize(theirs) + 4096
+
+
+def test_more_unfinished_chunks_than_wait_in_memory(tmp_path: pathlib.Path) -> None:
+    with hs.create(tmp_path / "x.h5") as f:
+        growing = [f.create_dataset(f"x{number}", (0,), "f8", maxshape=(None,), chunks=(1 << 17,), compression="gzip") for number in range(80)]
+        for step in range(3):
+            for number, dataset in enumerate(growing):
+                dataset.append(np.arange(5.0) + 100 * number + step)
+        np.testing.assert_array_equal(growing[7][3:7], [703, 704, 701, 702])
+    with h5py.File(tmp_path / "x.h5") as f:
+        for number in range(80):
+            np.testing.assert_array_equal(f[f"x{number}"][...], np.concatenate([np.arange(5.0) + 100 * number + step for step in range(3)]))
+
+
 def test_the_chunk_shape_follows_the_values(tmp_path: pathlib.Path) -> None:
     """Values written before and after the choice, in any order, with holes."""
     data = content((700_000,))

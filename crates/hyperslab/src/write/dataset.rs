@@ -20,6 +20,9 @@ use crate::Session;
 
 /// Bytes of unfinished chunks that a dataset keeps in memory.
 const PARTIAL_BYTES: usize = 256 << 20;
+/// Bytes of unfinished chunks in one file below which the last chunk of a growing dataset waits for elements beyond the
+/// present extent: encoding it for every append would cost more than the append.
+const WAITING_BYTES: u64 = 64 << 20;
 /// Bytes of chunks that are filtered before the first of them is written.
 const WINDOW_BYTES: u64 = 64 << 20;
 /// Bytes of fill values that are written at a time.
@@ -131,6 +134,13 @@ impl DatasetWriter {
 
     /// Writes the elements of `region`, row-major in the layout of the file.
     pub fn write(&mut self, region: &Region, bytes: &[u8], blocks: &mut Blocks, session: &Session) -> Result<()> {
+        let before = self.waiting_bytes();
+        let written = self.write_region(region, bytes, blocks, session);
+        blocks.replace_waiting(before, self.waiting_bytes());
+        written
+    }
+
+    fn write_region(&mut self, region: &Region, bytes: &[u8], blocks: &mut Blocks, session: &Session) -> Result<()> {
         let shape = self.definition.dataspace.shape().to_vec();
         if matches!(self.definition.dataspace, Dataspace::Null) {
             return Err(Error::invalid_input("an empty dataset (null dataspace) holds no values"));
@@ -221,7 +231,13 @@ impl DatasetWriter {
         let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
         let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         let window = usize::try_from((WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
-        let mut touched = touched(region, shape, chunk_shape);
+        let Dataspace::Simple { max_shape, .. } = &definition.dataspace else { return Err(Error::internal("chunks of a scalar")) };
+        // How far each dimension may still grow before a chunk counts as complete.
+        let limits: Vec<u64> = match blocks.waiting_bytes() < WAITING_BYTES {
+            true => max_shape.iter().map(|max| max.unwrap_or(u64::MAX)).collect(),
+            false => shape.to_vec(),
+        };
+        let mut touched = touched(region, &limits, chunk_shape);
         loop {
             let chunks: Vec<Touched> = touched.by_ref().take(window).collect();
             if chunks.is_empty() {
@@ -256,9 +272,9 @@ impl DatasetWriter {
                 let mut entry = entry?;
                 fill_in(&mut entry.bytes, &chunk, chunk_shape, region, bytes, size)?;
                 entry.written = entry.written.saturating_add(chunk.part.elements().unwrap_or(0));
-                let extents = chunk.origin.iter().zip(chunk_shape.iter()).zip(shape);
-                let room: u64 = extents.map(|((origin, extent), n)| (*extent).min(n - origin)).product();
-                if entry.written >= room {
+                let extents = chunk.origin.iter().zip(chunk_shape.iter()).zip(&limits);
+                let capacity: u64 = extents.map(|((origin, extent), limit)| (*extent).min(limit.saturating_sub(*origin))).product();
+                if entry.written >= capacity {
                     let (bytes, mask) = definition.filters.encode(entry.bytes)?;
                     store(chunk.position, &bytes, mask, stored, blocks)?;
                 } else {
@@ -284,11 +300,21 @@ impl DatasetWriter {
 
     /// Writes the chunks that still wait for elements.
     pub fn flush(&mut self, blocks: &mut Blocks, session: &Session) -> Result<()> {
+        let before = self.waiting_bytes();
         self.choose_chunks(blocks, session)?;
-        match &mut self.storage {
+        let flushed = match &mut self.storage {
             Storage::Growing(_) | Storage::Contiguous(_) | Storage::Virtual(_) | Storage::Placed { .. } => Ok(()),
             Storage::Chunked { stored, partial, .. } => put_away(partial, stored, &self.definition, blocks, session),
-        }
+        };
+        blocks.replace_waiting(before, self.waiting_bytes());
+        flushed
+    }
+
+    /// Bytes of the chunks that wait for elements.
+    fn waiting_bytes(&self) -> u64 {
+        let Storage::Chunked { chunk_shape, partial, .. } = &self.storage else { return 0 };
+        let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
+        chunk_bytes.saturating_mul(partial.len() as u64)
     }
 
     /// Whether chunks wait for elements.
@@ -364,6 +390,7 @@ impl DatasetWriter {
             datatype: definition.datatype.clone(),
             dataspace: definition.dataspace.clone(),
             fill_value: definition.fill_value.clone(),
+            fill_time: definition.fill_time,
             filters: definition.filters.clone(),
             storage,
         }

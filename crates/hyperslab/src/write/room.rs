@@ -19,6 +19,8 @@ pub(super) struct Blocks {
     top: u64,
     /// Bytes of the file before everything else, which readers leave to users.
     user_block: u64,
+    /// Bytes of unfinished chunks of all datasets that wait in memory.
+    waiting_bytes: u64,
     /// Whether whoever waits for what is being written has given up.
     pub cancellation: Cancellation,
 }
@@ -65,14 +67,14 @@ impl Blocks {
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// The same as [`Blocks::in_place`], made with the first bytes that are written.
@@ -81,12 +83,12 @@ impl Blocks {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// A writer's part of a file that others write too.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
-        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0, user_block: 0, cancellation: Cancellation::new() }
+        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() }
     }
 
     /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.
@@ -97,6 +99,16 @@ impl Blocks {
     /// Bytes before everything else, from which addresses count.
     pub fn user_block(&self) -> u64 {
         self.user_block
+    }
+
+    /// Bytes of unfinished chunks that the file's datasets keep in memory. Chunks of a deleted dataset still count.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
+    /// Counts `after` bytes of a dataset's unfinished chunks, which were `before` bytes.
+    pub fn replace_waiting(&mut self, before: u64, after: u64) {
+        self.waiting_bytes = self.waiting_bytes.saturating_sub(before).saturating_add(after);
     }
 
     /// The name that the file will have, or has.

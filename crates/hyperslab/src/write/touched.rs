@@ -20,7 +20,7 @@ pub(super) fn number_of(position: &[u64], shape: &[u64], chunk_shape: &[u64]) ->
     axes.fold(0, |number: u64, (position, (extent, chunk))| number.saturating_mul(extent.div_ceil(*chunk)).saturating_add(*position))
 }
 
-/// The chunks that `region` touches, row-major.
+/// The chunks that `region` touches, row-major, in a dataset of `shape` or one that may grow to it.
 pub(super) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = Touched> + 'a {
     let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
     let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
