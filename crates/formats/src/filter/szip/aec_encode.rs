@@ -172,8 +172,7 @@ mod tests {
             assert_eq!(encoded(&coding(blocks), &zeros), (expected.to_vec(), zeros), "{blocks} blocks");
         }
         // Five blocks before one that is not zeros: 000 0, five zeros and a one, then the second extension.
-        let mut samples = vec![0; 48];
-        samples[40] = 1;
+        let samples: Vec<u32> = (0..48).map(|index| u32::from(index == 40)).collect();
         assert_eq!(encoded(&coding(6), &samples), (vec![0b0000_0000, 0b0100_0101, 0b1110_0000], samples));
     }
 
