@@ -22,7 +22,7 @@ pub use hyperslab_array::{
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{
-    Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Format, Group, Interpretation, Limits, Link,
+    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Group, Interpretation, Limits, Link,
     LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
 };
 pub use hyperslab_reader::{Counters, File, Found, MissingSources, PathPolicy, Referenced, Session, reference_target};

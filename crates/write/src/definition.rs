@@ -1,6 +1,7 @@
 //! What a writer says of a dataset or attribute before its values.
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
+use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 
 use super::targets;
@@ -10,6 +11,9 @@ const CHUNK_BYTES: u64 = 1 << 20;
 
 /// Number of the checksum filter.
 const FLETCHER32: u16 = 3;
+
+/// Number of the filter that packs the significant bits of elements.
+const NBIT: u16 = 5;
 
 /// A dataset to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub struct DatasetDefinition {
     pub filters: Pipeline,
     /// One element's bytes for what is never written; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
+    /// When programs that change the file later write it.
+    pub fill_time: FillTime,
 }
 
 /// A named value to be written.
@@ -40,7 +46,7 @@ pub struct AttributeValue {
 impl DatasetDefinition {
     /// A dataset of fixed extent without chunks.
     pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
-        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None }
+        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None, fill_time: FillTime::default() }
     }
 
     /// The same in chunks, chosen where it has none.
@@ -96,6 +102,9 @@ impl DatasetDefinition {
         hyperslab_formats::hdf5::writer::encode_dataspace(&self.dataspace)?;
         if let Some(refusal) = self.filters.writing_refusal() {
             return Err(refusal);
+        }
+        if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
+            return Err(Error::invalid_input("nbit after another filter, which would take its bits for elements: leave shuffle and scaleoffset out"));
         }
         if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }) && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32) {
             return Err(Error::unsupported("fletcher32 of values of variable length: HDF5 allows no such dataset; leave fletcher32 out"));
