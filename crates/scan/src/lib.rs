@@ -1,43 +1,23 @@
 //! Scan: request, plan, split, read. Metadata only until `read`.
 #![forbid(unsafe_code)]
 
-mod aggregate;
-mod arrays;
-mod batches;
-mod boundary;
-mod builder;
-mod by_index;
-mod chunks;
-mod gather;
-mod members;
-mod narrow;
-mod pipeline;
-mod plan;
-mod prune;
-pub mod pruner;
-mod request;
-mod rows;
-mod segment;
-mod split;
-mod spread;
-mod stamp;
-mod stored;
 mod table;
-mod told;
-mod wildcard;
-mod window;
+mod access;
+mod read;
+mod plan;
+pub mod pruner;
 
-pub use segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
-pub use table::{expand, is_literal, natural};
-pub use wildcard::{column_names, file_column_names, matched_file};
+pub use table::segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
+pub use table::resolver::{expand, is_literal, natural};
+pub use table::wildcard::{column_names, file_column_names, matched_file};
 
-pub use aggregate::{Extremes, Number, Rule, Summary};
-pub use batches::Batches;
-pub use members::Omitted;
-pub use by_index::ColumnByIndex;
+pub use read::aggregate::{Extremes, Number, Rule, Summary};
+pub use read::batches::Batches;
+pub use table::members::Omitted;
+pub use access::column_by_index::ColumnByIndex;
 pub use plan::{ChunkCount, Plan, PlanExtent};
-pub use request::{Layout, ScanRequest};
-pub use split::{Split, SplitPolicy};
-pub use table::file_columns;
-pub use table::expand_path;
-pub use wildcard::has_wildcard;
+pub use plan::request::{Layout, ScanRequest};
+pub use plan::split::{Split, SplitPolicy};
+pub use table::resolver::file_columns;
+pub use table::resolver::expand_path;
+pub use table::wildcard::has_wildcard;

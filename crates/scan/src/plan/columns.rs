@@ -9,7 +9,7 @@ use hyperslab_array::suggest::suggestion;
 use hyperslab_predicate::Predicate;
 
 use crate::{Omitted, ScanRequest};
-use crate::segment::{Segment, SegmentColumn};
+use crate::table::segment::{Segment, SegmentColumn};
 
 /// The column of the table that a (perhaps dotted) name lies in.
 pub(super) fn top_level(name: &str, table: &Schema) -> String {

@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use crate::{Split, SplitPolicy};
-use crate::window::{Rows, WINDOW_BYTES};
+use super::window::{Rows, WINDOW_BYTES};
 use super::{MOST_WINDOWS, Plan};
 
 impl Plan {

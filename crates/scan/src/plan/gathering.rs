@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::gather::{Abreast, Found, Gathered};
+use crate::access::row_gather::{Abreast, Found, Gathered};
 use crate::pruner::{Piece, RowSet};
 use super::{Part, Plan};
 

@@ -1,9 +1,14 @@
 //! Plan: what a scan will read, from metadata (and coordinate values) only.
 
+pub(crate) mod chunk_count;
+pub(crate) mod file_stamp;
+pub(crate) mod request;
+pub(crate) mod split;
+pub(crate) mod window;
 mod columns;
 mod cut;
 mod gathering;
-mod part;
+mod segment_scan;
 mod passing;
 
 use std::collections::BTreeSet;
@@ -12,16 +17,15 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Error, ErrorKind, Result};
 
-pub(super) use self::part::Part;
-use super::chunks;
-use super::pipeline::{Pipeline, Work};
-use super::pruner::pruner_of;
+pub(super) use self::segment_scan::Part;
+use crate::read::pipeline::{Pipeline, Work};
+use crate::pruner::pruner_of;
 use hyperslab_predicate::Predicate;
-use super::segment::Segment;
-use super::spread::Spreads;
-use super::table::segments;
-use super::window::Rows;
-use super::{Batches, Omitted, ScanRequest};
+use crate::table::segment::Segment;
+use crate::access::coordinate_columns::Spreads;
+use crate::table::resolver::segments;
+use crate::plan::window::Rows;
+use crate::{Batches, Omitted, ScanRequest};
 use hyperslab_array::Cancellation;
 use hyperslab_reader::{File, Session};
 
@@ -144,7 +148,7 @@ impl Plan {
         let mut count = ChunkCount { all: 0, left: 0 };
         for part in self.parts.iter() {
             let columns = part.columns_read();
-            let (all, left) = chunks::touched(&part.segment, columns.iter(), &part.selection)?;
+            let (all, left) = chunk_count::touched(&part.segment, columns.iter(), &part.selection)?;
             count.all = count.all.saturating_add(all);
             count.left = count.left.saturating_add(left);
         }

@@ -5,7 +5,7 @@ use hyperslab_array::{Cancellation, Result};
 use rayon::prelude::*;
 
 use crate::pruner::Bounds;
-use crate::window::Rows;
+use super::window::Rows;
 use super::{Part, Plan};
 
 impl Plan {

@@ -1,0 +1,215 @@
+//! Block grid: a dataset's elements in blocks of at most 65,536 that follow its chunks.
+//!
+//! Large chunks are cut into blocks, small ones are put together. The grid depends on the chunk's
+//! shape (and on the extents that stay as they are while a dataset grows), so that a block of a
+//! dataset that has grown is the block that it was.
+
+use hyperslab_array::{Axis, ChunkGrid, Error, Result, Selection};
+use serde::{Deserialize, Serialize};
+
+/// Elements of a block, at most: their numbers have 16 bits.
+pub(crate) const BLOCK_ELEMENTS: u64 = 1 << 16;
+
+/// How a dataset is cut into blocks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BlockGrid {
+    /// Whole chunks, that blocks do not cross: multiples of the chunk's extents.
+    pub outer: Vec<u64>,
+    /// Extents of blocks within; at most those of `outer`.
+    pub inner: Vec<u64>,
+}
+
+/// One block: a box of the dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct BlockBox {
+    /// Coordinates of its first element.
+    pub origin: Vec<u64>,
+    /// Its extents.
+    pub shape: Vec<u64>,
+}
+
+impl BlockBox {
+    pub fn elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+    /// The dataset's elements in it.
+    pub fn selection(&self, shape: &[u64]) -> Result<Selection> {
+        let axes = self.origin.iter().zip(&self.shape).map(|(start, count)| Axis::range(*start, start + count)).collect();
+        Selection::new(axes, shape)
+    }
+}
+
+impl BlockGrid {
+    /// The grid of a dataset with these chunks; `chunked` is false where the chunks are mere blocks of
+    /// contiguous data.
+    pub fn new(chunks: &ChunkGrid, chunked: bool) -> Self {
+        let shape = chunks.shape();
+        if !chunked {
+            // Contiguous in the file: cut as rows come.
+            let inner = cut(shape, BLOCK_ELEMENTS);
+            return Self { outer: inner.clone(), inner };
+        }
+        let mut outer = chunks.chunk_shape().to_vec();
+        let elements = |shape: &[u64]| shape.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
+        if elements(&outer) > BLOCK_ELEMENTS {
+            let inner = cut(&outer, BLOCK_ELEMENTS);
+            // Equal parts rather than large ones and a small rest.
+            let inner = inner.iter().zip(&outer).map(|(part, whole)| whole.div_ceil(whole.div_ceil(*part))).collect();
+            return Self { outer, inner };
+        }
+        // Small chunks: several side by side, along the fastest dimension first. The slowest one may grow, so
+        // that its extent does not count.
+        for dimension in (0..outer.len()).rev() {
+            let others = elements(&outer) / outer.get(dimension).copied().unwrap_or(1).max(1);
+            let (Some(mine), Some(&extent)) = (outer.get_mut(dimension), shape.get(dimension)) else { continue };
+            let chunk = (*mine).max(1);
+            let fits = (BLOCK_ELEMENTS / others.max(1) / chunk).max(1);
+            let there = if dimension == 0 { u64::MAX } else { extent.div_ceil(chunk).max(1) };
+            *mine = chunk * fits.min(there);
+            if fits < there {
+                break;
+            }
+        }
+        Self { inner: outer.clone(), outer }
+    }
+
+    /// Number of whole chunks (`outer`) along each dimension.
+    fn counts(&self, shape: &[u64]) -> Vec<u64> {
+        shape.iter().zip(&self.outer).map(|(extent, outer)| extent.div_ceil((*outer).max(1))).collect()
+    }
+
+    /// The blocks that `selection` of a dataset of `shape` touches: row-major over `outer`, then within.
+    /// `LimitExceeded` for more than can be told apart.
+    pub fn touched(&self, shape: &[u64], selection: &Selection) -> Result<Vec<BlockBox>> {
+        let outer: Vec<Vec<u64>> = selection.axes().iter().zip(&self.outer).map(|(axis, extent)| axis.touched_chunks((*extent).max(1))).collect();
+        let mut boxes = Vec::new();
+        product(&outer, &mut |place| {
+            let origin: Vec<u64> = place.iter().zip(&self.outer).map(|(number, extent)| number * extent).collect();
+            let limit: Vec<u64> = origin.iter().zip(&self.outer).zip(shape).map(|((start, extent), all)| (start + extent).min(*all)).collect();
+            let within: Vec<Vec<u64>> = selection.axes().iter().zip(&self.inner).zip(origin.iter().zip(&limit)).map(|((axis, inner), (start, end))| {
+                let inner = (*inner).max(1);
+                let part = axis.clip(*start, *end);
+                let mut starts: Vec<u64> = Vec::new();
+                if (end - start) <= inner {
+                    if part.count() > 0 {
+                        starts.push(*start);
+                    }
+                } else {
+                    let mut at = *start;
+                    while at < *end {
+                        if part.positions_within(at, (at + inner).min(*end)).1 > 0 {
+                            starts.push(at);
+                        }
+                        at += inner;
+                    }
+                }
+                starts
+            }).collect();
+            product(&within, &mut |starts| {
+                let shape = starts.iter().zip(&self.inner).zip(&limit).map(|((start, extent), end)| (*extent).min(end - start)).collect();
+                boxes.push(BlockBox { origin: starts.to_vec(), shape });
+                Ok(())
+            })?;
+            if boxes.len() > 1 << 26 {
+                return Err(Error::limit_exceeded("more blocks than an index may have: select fewer elements"));
+            }
+            Ok(())
+        })?;
+        Ok(boxes)
+    }
+
+    /// All blocks.
+    pub fn all(&self, shape: &[u64]) -> Result<Vec<BlockBox>> {
+        self.touched(shape, &Selection::all(shape))
+    }
+
+    /// The whole chunks that a block lies in.
+    pub fn around(&self, block: &BlockBox, shape: &[u64]) -> BlockBox {
+        let origin: Vec<u64> = block.origin.iter().zip(&self.outer).map(|(start, outer)| start / (*outer).max(1) * outer).collect();
+        let shape = origin.iter().zip(&self.outer).zip(shape).map(|((start, outer), extent)| (*outer).min(extent.saturating_sub(*start))).collect();
+        BlockBox { origin, shape }
+    }
+
+    /// How many whole chunks there are, for estimates.
+    pub fn outer_count(&self, shape: &[u64]) -> u64 {
+        self.counts(shape).iter().fold(1, |n, count| n.saturating_mul(*count))
+    }
+}
+
+/// Contiguous in row-major order and of at most `most` elements: single indexes of the leading
+/// dimensions, a run of one, all of the rest.
+fn cut(shape: &[u64], most: u64) -> Vec<u64> {
+    let mut block: Vec<u64> = shape.iter().map(|extent| (*extent).max(1)).collect();
+    let mut below = 1u64;
+    let mut full = false;
+    for extent in block.iter_mut().rev() {
+        if full {
+            *extent = 1;
+            continue;
+        }
+        let whole = below.saturating_mul(*extent);
+        if whole > most {
+            *extent = (most / below).max(1);
+            full = true;
+        }
+        below = below.saturating_mul(*extent);
+    }
+    block
+}
+
+/// Calls `visit` with each choice of one number a list, the last list fastest.
+fn product(lists: &[Vec<u64>], visit: &mut impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
+    if lists.iter().any(Vec::is_empty) {
+        return Ok(());
+    }
+    let mut at = vec![0usize; lists.len()];
+    loop {
+        let place: Vec<u64> = at.iter().zip(lists).filter_map(|(position, list)| list.get(*position)).copied().collect();
+        visit(&place)?;
+        let mut dimension = lists.len();
+        loop {
+            let Some(lower) = dimension.checked_sub(1) else { return Ok(()) };
+            dimension = lower;
+            let (Some(position), Some(list)) = (at.get_mut(dimension), lists.get(dimension)) else { return Ok(()) };
+            *position += 1;
+            if *position < list.len() {
+                break;
+            }
+            *position = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn blocks_cover_each_element_once_and_no_chunk_is_crossed_by_half(dims in proptest::collection::vec((1u64..70, 1u64..40), 1..4), scale in 1u64..60, chunked: bool) {
+            let mut shape: Vec<u64> = dims.iter().map(|d| d.0).collect();
+            if let Some(last) = shape.last_mut() { *last *= scale; }
+            let mut chunk: Vec<u64> = dims.iter().map(|d| d.1).collect();
+            if let Some(last) = chunk.last_mut() { *last *= scale; }
+            let grid = ChunkGrid::new(shape.clone(), chunk.clone()).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let blocks = BlockGrid::new(&grid, chunked);
+            let all = blocks.all(&shape).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let total: u64 = all.iter().map(BlockBox::elements).sum();
+            prop_assert_eq!(total, shape.iter().product::<u64>());
+            let distinct: std::collections::HashSet<_> = all.iter().map(|b| b.origin.clone()).collect();
+            prop_assert_eq!(distinct.len(), all.len());
+            for block in &all {
+                prop_assert!(block.elements() <= BLOCK_ELEMENTS && block.elements() > 0);
+                if chunked {
+                    for (((start, count), chunk), extent) in block.origin.iter().zip(&block.shape).zip(&chunk).zip(&shape) {
+                        // Within one chunk, or made of whole ones.
+                        let within = start / chunk == (start + count - 1) / chunk;
+                        let whole = start % chunk == 0 && ((start + count) % chunk == 0 || start + count == *extent);
+                        prop_assert!(within || whole, "{:?} {:?} {:?}", block, chunk, shape);
+                    }
+                }
+            }
+        }
+    }
+}

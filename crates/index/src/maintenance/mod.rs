@@ -1,0 +1,4 @@
+//! Verify and vacuum.
+
+pub(crate) mod vacuum;
+pub(crate) mod verify;

@@ -1,0 +1,197 @@
+//! By index: what indexes alone tell of a column, of all rows or of those that its own values choose. `None`
+//! everywhere means that they do not.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use hyperslab_array::{Cancellation, Result, Selection};
+use hyperslab_predicate::{KeyType, ValueSet};
+
+use crate::Plan;
+use crate::plan::Part;
+use super::indexed_predicate::{index_of, placed};
+use crate::pruner::{Bounds, ColumnIndex, Edge, KeyRange, Level, after};
+
+/// Intervals of a condition's values, at most, for which an index is asked one by one.
+const MOST_INTERVALS: usize = 16;
+
+/// The indexes of a column, one for each part of the plan, and the elements of their datasets that are rows.
+pub struct ColumnByIndex {
+    parts: Vec<OnePart>,
+    key_type: KeyType,
+}
+
+struct OnePart {
+    index: Arc<dyn ColumnIndex>,
+    selection: Selection,
+    /// Keys of the values that pass, first and last of each interval; `None`: all.
+    intervals: Option<Vec<(u64, u64)>>,
+}
+
+impl Plan {
+    /// The column's indexes, where every part has one, and no row is left to test but by this column's own values.
+    pub fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
+        let mut parts = Vec::new();
+        let mut key_type = None;
+        for part in self.parts() {
+            let Some(intervals) = part.intervals_of(column) else { return Ok(None) };
+            let Some(source) = part.segment.column(column).map(|column| &column.source) else { return Ok(None) };
+            let Some((index, place)) = index_of(&part.segment, source) else { return Ok(None) };
+            if index.key_type().is_none() || key_type.is_some_and(|known| Some(known) != index.key_type()) {
+                return Ok(None);
+            }
+            key_type = index.key_type();
+            parts.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
+        }
+        if key_type.is_some() {
+            self.parts().try_for_each(Part::count_blocks)?;
+        }
+        Ok(key_type.map(|key_type| ColumnByIndex { parts, key_type }))
+    }
+}
+
+impl Part {
+    /// The intervals of a column's keys that are all that the predicate asks for, `Some(None)` where it asks for
+    /// nothing; `None` where rows are to be tested.
+    fn intervals_of(&self, column: &str) -> Option<Option<Vec<(u64, u64)>>> {
+        if self.residual.is_none() {
+            return Some(None);
+        }
+        let mut set: Option<ValueSet> = None;
+        for pruning in self.prunings.iter().filter(|_| self.all_pruned) {
+            let values = pruning.values_of(column)?;
+            set = Some(match set {
+                Some(set) => set.and(values),
+                None => values.clone(),
+            });
+        }
+        set.map(|set| set.intervals().to_vec()).filter(|intervals| intervals.len() <= MOST_INTERVALS).map(Some)
+    }
+}
+
+impl OnePart {
+    /// How many of the matching numbers have keys below each of `edges`.
+    fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let Some(intervals) = &self.intervals else { return self.index.below(&self.selection, edges, cancellation) };
+        let ends = intervals.iter().flat_map(|(first, last)| [Some(*first), after(*last)]);
+        let mut asked: Vec<Edge> = edges.iter().copied().chain(ends).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let Some(told) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
+        let at = |edge: Edge| asked.binary_search(&edge).ok().and_then(|place| told.get(place)).copied().unwrap_or_default();
+        let of_edge = |edge: &Edge| {
+            intervals.iter().fold(Bounds::default(), |sum, (first, last)| {
+                // The lower of two edges; `None` is above every key.
+                let end = if edge.is_some_and(|key| key <= *last) { *edge } else { after(*last) };
+                if end.is_some_and(|end| end <= *first) {
+                    return sum;
+                }
+                let (low, high) = (at(Some(*first)), at(end));
+                sum + Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) }
+            })
+        };
+        Ok(Some(edges.iter().map(of_edge).collect()))
+    }
+
+    /// How many of the numbers pass.
+    fn numbers(&self, cancellation: &Cancellation) -> Result<Option<Bounds>> {
+        match self.intervals.as_ref().map(|intervals| intervals.last()) {
+            None => Ok(self.index.counts(&self.selection)?.map(|(numbers, _, _)| Bounds::exactly(numbers))),
+            Some(None) => Ok(Some(Bounds::exactly(0))),
+            Some(Some((_, last))) => Ok(self.below(&[after(*last)], cancellation)?.and_then(|found| found.first().copied())),
+        }
+    }
+
+    /// The key of the number with this place in order among those that pass.
+    fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+        let Some(intervals) = &self.intervals else { return self.index.ranked(&self.selection, number, cancellation) };
+        let mut left = number;
+        for (first, last) in intervals {
+            let Some(ends) = self.index.below(&self.selection, &[Some(*first), after(*last)], cancellation)? else { return Ok(None) };
+            let exact: Option<Vec<u64>> = ends.into_iter().map(Bounds::exact).collect();
+            let Some([before, end]) = exact.as_deref() else { return Ok(None) };
+            if left < end - before {
+                return self.index.ranked(&self.selection, before + left, cancellation);
+            }
+            left -= end - before;
+        }
+        Ok(None)
+    }
+}
+
+impl ColumnByIndex {
+    /// How the column's values are ordered.
+    pub fn key_type(&self) -> KeyType {
+        self.key_type
+    }
+
+    /// Whether all of it tells counts exactly, as far as its levels say.
+    pub fn is_exact(&self) -> bool {
+        self.parts.iter().all(|part| part.index.level() >= Level::Exact)
+    }
+
+    /// How many values pass that are neither null nor NaN.
+    pub fn numbers(&self, cancellation: &Cancellation) -> Result<Option<Bounds>> {
+        let mut numbers = Bounds::default();
+        for part in &self.parts {
+            let Some(here) = part.numbers(cancellation)? else { return Ok(None) };
+            numbers = numbers + here;
+        }
+        Ok(Some(numbers))
+    }
+
+    /// How many of these have keys below each of `edges`.
+    pub fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+        let mut totals = vec![Bounds::default(); edges.len()];
+        for part in &self.parts {
+            let Some(bounds) = part.below(edges, cancellation)? else { return Ok(None) };
+            totals.iter_mut().zip(bounds).for_each(|(total, bounds)| *total = *total + bounds);
+        }
+        Ok(Some(totals))
+    }
+
+    /// The key of the value with this number in order.
+    pub fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+        if let [part] = self.parts.as_slice() {
+            return part.ranked(number, cancellation);
+        }
+        // Of several parts: the greatest key with no more than `number` values below it.
+        let (mut low, mut high) = self.key_type.range();
+        while low < high {
+            let middle = high - (high - low) / 2;
+            match self.below(&[Some(middle)], cancellation)?.and_then(|below| below.first()?.exact()) {
+                Some(below) if below <= number => low = middle,
+                Some(_) => high = middle - 1,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(low))
+    }
+
+    /// Least and greatest value.
+    pub fn extremes(&self, cancellation: &Cancellation) -> Result<Option<(u64, u64)>> {
+        let mut all: Option<(u64, u64)> = None;
+        for part in &self.parts {
+            let Some(numbers) = part.numbers(cancellation)?.and_then(Bounds::exact) else { return Ok(None) };
+            if numbers == 0 {
+                continue;
+            }
+            let ends = match part.intervals {
+                None => match part.index.extremes(&part.selection)? {
+                    Some(KeyRange { least, greatest, exact: true }) => Some((least, greatest)),
+                    _ => None,
+                },
+                Some(_) => part.ranked(0, cancellation)?.zip(part.ranked(numbers - 1, cancellation)?),
+            };
+            let Some((least, greatest)) = ends else { return Ok(None) };
+            all = Some(all.map_or((least, greatest), |(low, high)| (low.min(least), high.max(greatest))));
+        }
+        Ok(all)
+    }
+
+    /// Values of keys.
+    pub fn values(&self, keys: &[u64], data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
+        let keys: Vec<Option<u64>> = keys.iter().copied().map(Some).collect();
+        self.key_type.array(&keys, data_type)
+    }
+}

@@ -1,0 +1,130 @@
+//! Spread: the values along one dimension as a column of cells, without any work a row.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use hyperslab_array::{Axis, Error, Result};
+use hyperslab_reader::{ChunkCache, Session};
+
+/// What makes a column of coordinates: whose it is, which indexes of the dimension, how many cells follow with
+/// the same one, and how often all of that comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub part: u64,
+    pub axis: Axis,
+    pub inner: usize,
+    pub outer: usize,
+}
+
+/// The last column of each name. Windows follow each other along the slowest dimension, so that the columns
+/// of the others are the same from window to window: one is made, and all batches share its memory.
+#[derive(Default)]
+pub(crate) struct Spreads {
+    /// Decoded chunks that windows share.
+    pub chunks: Arc<ChunkCache>,
+    last: Mutex<BTreeMap<String, (Form, ArrayRef)>>,
+}
+
+impl Spreads {
+    /// The column called `name` in this form, made by `make` where it is not the last one. Never waits for
+    /// another thread.
+    pub fn column(&self, name: &str, form: Form, make: impl FnOnce(&Form) -> Result<ArrayRef>) -> Result<ArrayRef> {
+        if let Ok(last) = self.last.try_lock()
+            && let Some((_, column)) = last.get(name).filter(|(known, _)| *known == form)
+        {
+            return Ok(column.clone());
+        }
+        let column = make(&form)?;
+        if let Ok(mut last) = self.last.try_lock() {
+            last.insert(name.to_owned(), (form, column.clone()));
+        }
+        Ok(column)
+    }
+}
+
+/// For each cell of a box its value along one dimension, for values that are plain numbers without nulls;
+/// `None` for others. `axis` picks from `values`; `inner` cells follow with the same index, and all of that
+/// comes `outer` times.
+pub(crate) fn spread(session: &Session, values: &ArrayRef, axis: &Axis, inner: usize, outer: usize) -> Result<Option<ArrayRef>> {
+    let Some(width) = values.data_type().primitive_width().filter(|_| values.null_count() == 0) else { return Ok(None) };
+    if matches!(values.data_type(), DataType::Dictionary(..)) {
+        return Ok(None);
+    }
+    let data = values.to_data();
+    let start = data.offset().saturating_mul(width);
+    let bytes = data.buffers().first().and_then(|buffer| buffer.as_slice().get(start..)).unwrap_or_default();
+    let count = usize::try_from(axis.count()).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+    let lengths = [inner, outer, width].into_iter().try_fold(count, usize::checked_mul);
+    let length = lengths.ok_or_else(|| Error::limit_exceeded("a window exceeds memory"))?;
+    let mut out = session.values().take(length)?;
+    let once = length.checked_div(outer).unwrap_or(0);
+    let (first, rest) = out.split_at_mut(once);
+    let filled = match width {
+        1 => fill::<1>(bytes, axis, inner, first),
+        2 => fill::<2>(bytes, axis, inner, first),
+        4 => fill::<4>(bytes, axis, inner, first),
+        8 => fill::<8>(bytes, axis, inner, first),
+        _ => return Ok(None),
+    };
+    filled.ok_or_else(|| Error::internal("a dimension is longer than its coordinates"))?;
+    if once > 0 {
+        rest.chunks_exact_mut(once).for_each(|again| again.copy_from_slice(first));
+    }
+    let buffer = out.into_buffer();
+    if buffer.as_ptr().align_offset(width) != 0 {
+        return Ok(None);
+    }
+    let data = ArrayData::try_new(values.data_type().clone(), length / width, None, 0, vec![buffer], Vec::new());
+    Ok(Some(make_array(data.map_err(|e| Error::internal(e.to_string()))?)))
+}
+
+fn fill<const W: usize>(values: &[u8], axis: &Axis, inner: usize, out: &mut [u8]) -> Option<()> {
+    let (values, _) = values.as_chunks::<W>();
+    let (out, _) = out.as_chunks_mut::<W>();
+    let value = |position: usize| values.get(usize::try_from(axis.index(position as u64)?).ok()?);
+    if inner == 1 {
+        if let Axis::Range { start, count, step: 1 } = axis {
+            let start = usize::try_from(*start).ok()?;
+            out.copy_from_slice(values.get(start..start.checked_add(usize::try_from(*count).ok()?)?)?);
+            return Some(());
+        }
+        for (position, cell) in out.iter_mut().enumerate() {
+            *cell = *value(position)?;
+        }
+        return Some(());
+    }
+    if inner > 0 {
+        for (position, cells) in out.chunks_exact_mut(inner).enumerate() {
+            cells.fill(*value(position)?);
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Int64Array;
+
+    #[test]
+    fn windows_of_one_form_share_a_column_and_others_have_their_own() -> Result<()> {
+        let spreads = Spreads::default();
+        let mut made = 0;
+        let mut column = |name: &str, start: u64, inner: usize| {
+            let form = Form { part: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
+            spreads.column(name, form, |form| {
+                made += 1;
+                Ok(Arc::new(Int64Array::from(vec![form.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)
+            })
+        };
+        let (first, again, other, further) = (column("x", 0, 1)?, column("x", 0, 1)?, column("y", 0, 1)?, column("x", 2, 1)?);
+        let wider = column("x", 2, 3)?;
+        assert!(Arc::ptr_eq(&first, &again) && !Arc::ptr_eq(&first, &other) && !Arc::ptr_eq(&further, &wider));
+        assert_ne!(first.as_ref(), further.as_ref());
+        assert_eq!(made, 4);
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Narrow: the parts of a predicate that speak of one dimension become a hyperslab, so that chunks
+//! outside are never read.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
+use hyperslab_array::{Axis, Error, Result};
+use hyperslab_predicate::BoundPredicate;
+
+/// Indexes tested at a time along a dimension without coordinate values.
+const BLOCK: u64 = 1 << 20;
+/// Most single indexes that an axis keeps; beyond, the bounding range is read and filtered.
+const MOST_INDICES: u64 = 4 << 20;
+
+/// An axis narrowed by a predicate on its column.
+pub(crate) struct Narrowed {
+    pub axis: Axis,
+    /// Whether the axis holds just the matching indexes; else rows must still be tested.
+    pub exact: bool,
+}
+
+/// The indexes along a dimension of `extent` for which `predicate` holds. `values` are the
+/// dimension's coordinate values; without them, the indexes themselves are tested.
+pub(crate) fn narrow(
+    predicate: &BoundPredicate,
+    field: &Arc<Field>,
+    values: Option<&ArrayRef>,
+    extent: u64,
+) -> Result<Narrowed> {
+    let mut kept = Kept::default();
+    let mut start = 0;
+    while start < extent {
+        let end = (start + BLOCK).min(extent);
+        let block: ArrayRef = match values {
+            Some(values) => {
+                let offset = usize::try_from(start).map_err(|_| Error::internal("coordinate index"))?;
+                let length = usize::try_from(end - start).map_err(|_| Error::internal("coordinate index"))?;
+                values.slice(offset, length)
+            }
+            None => Arc::new(
+                (start..end)
+                    .map(|i| i64::try_from(i).map_err(|_| Error::unsupported("a dimension beyond 63 bits")))
+                    .collect::<Result<Int64Array>>()?,
+            ),
+        };
+        kept.add(&evaluate(predicate, field, block)?, start);
+        start = end;
+    }
+    Ok(kept.finish())
+}
+
+/// As [`narrow`] without values, for a predicate whose truth changes only behind the `breaks` and the integers
+/// before them: as quick for long dimensions as for short ones.
+pub(crate) fn narrow_integers(predicate: &BoundPredicate, field: &Arc<Field>, breaks: &[i128], extent: u64) -> Result<Narrowed> {
+    let Some(last) = extent.checked_sub(1) else { return Ok(Narrowed { axis: Axis::range(0, 0), exact: true }) };
+    // First indexes of the runs in which nothing changes.
+    let mut starts = vec![0];
+    for floor in breaks {
+        let near = [floor.saturating_sub(1), *floor, floor.saturating_add(1), floor.saturating_add(2)];
+        starts.extend(near.iter().filter_map(|n| u64::try_from(*n).ok()).filter(|n| *n <= last));
+    }
+    starts.sort_unstable();
+    starts.dedup();
+    let tested = starts.iter().map(|n| i64::try_from(*n).map_err(|_| Error::unsupported("a dimension beyond 63 bits")));
+    let mask = evaluate(predicate, field, Arc::new(tested.collect::<Result<Int64Array>>()?))?;
+    let mut kept = Kept::default();
+    for (number, start) in starts.iter().enumerate() {
+        let end = starts.get(number + 1).copied().unwrap_or(extent);
+        if mask.is_valid(number) && mask.value(number) {
+            kept.add_run(*start, end);
+        }
+    }
+    Ok(kept.finish())
+}
+
+/// Evaluates a predicate that uses one column only.
+pub(crate) fn evaluate(predicate: &BoundPredicate, field: &Arc<Field>, values: ArrayRef) -> Result<BooleanArray> {
+    let rows = values.len();
+    let field = Arc::new(field.as_ref().clone().with_nullable(true));
+    let schema = Arc::new(Schema::new(vec![field]));
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    let batch = RecordBatch::try_new_with_options(schema, vec![values], &options)
+        .map_err(|e| Error::internal(format!("a batch of one column: {e}")))?;
+    predicate.evaluate(&batch)
+}
+
+#[derive(Default)]
+struct Kept {
+    first: Option<u64>,
+    last: u64,
+    count: u64,
+    indices: Vec<u64>,
+    overflow: bool,
+}
+
+impl Kept {
+    fn add(&mut self, mask: &BooleanArray, start: u64) {
+        for (run_start, run_end) in mask.values().set_slices() {
+            self.add_run(start + run_start as u64, start + run_end as u64);
+        }
+    }
+
+    fn add_run(&mut self, start: u64, end: u64) {
+        self.first.get_or_insert(start);
+        self.last = end - 1;
+        self.count += end - start;
+        if (self.indices.len() as u64).saturating_add(end - start) > MOST_INDICES {
+            self.overflow = true;
+        }
+        if !self.overflow {
+            self.indices.extend(start..end);
+        }
+    }
+
+    fn finish(self) -> Narrowed {
+        let Some(first) = self.first else {
+            return Narrowed { axis: Axis::range(0, 0), exact: true };
+        };
+        if self.last - first + 1 == self.count {
+            return Narrowed { axis: Axis::range(first, self.last + 1), exact: true };
+        }
+        if self.overflow {
+            return Narrowed { axis: Axis::range(first, self.last + 1), exact: false };
+        }
+        Narrowed { axis: Axis::Indices(self.indices), exact: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyperslab_predicate::Predicate;
+    use arrow_schema::DataType;
+
+    #[test]
+    fn breaks_give_what_testing_every_index_gives() -> Result<()> {
+        let field = Arc::new(Field::new("i", DataType::Int64, false));
+        let schema = Schema::new(vec![field.clone()]);
+        for text in [
+            "i > 5", "i >= 5.5", "i < 0", "i <= -1e40", "i = 7", "i = 7.5", "i != 7", "not i < 3", "i in (3, 5, 99, 100, -4, 2.5)", "i > 3 and i < 9",
+            "i < 2 or i > 97", "not (i > 3 and i != 50)", "i is null", "i > 1e300", "i >= 99", "i = 0", "i between 4 and 6",
+        ] {
+            let predicate = Predicate::parse(text)?;
+            let (bound, breaks) = (predicate.bind(&schema)?, predicate.integer_breaks());
+            let breaks = breaks.ok_or_else(|| Error::internal(format!("{text} has constants of numbers")))?;
+            for extent in [0, 1, 8, 100, 1000] {
+                let (quick, slow) = (narrow_integers(&bound, &field, &breaks, extent)?, narrow(&bound, &field, None, extent)?);
+                let indexes = |axis: &Axis| (0..axis.count()).filter_map(|n| axis.index(n)).collect::<Vec<_>>();
+                assert_eq!((indexes(&quick.axis), quick.exact), (indexes(&slow.axis), slow.exact), "{text} {extent}");
+            }
+        }
+        Ok(())
+    }
+}

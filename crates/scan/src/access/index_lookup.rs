@@ -1,0 +1,109 @@
+//! Told: which rows pass, where indexes tell it, and where these leave so few that they are read one by one and tested.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema};
+use hyperslab_array::{Cancellation, Error, Result};
+use rayon::prelude::*;
+
+use super::row_gather::Gathered;
+use crate::plan::Part;
+use super::indexed_predicate::Pruning;
+use crate::pruner::{Level, Piece, RowSet};
+
+/// Rows that are looked up in an index in the time in which one row's values are read and tested, values in the page cache.
+const ROWS_OF_A_TEST: u64 = 1024;
+/// One in so many rows: where more are left to be tested, reading all of them costs no more.
+const FEW: u64 = 16;
+
+impl Part {
+    /// Whether indexes may tell what passes in a whole segment, with less work than reading columns.
+    pub(crate) fn is_told(&self) -> bool {
+        self.residual.is_some() && self.is_whole() && self.prunings.iter().any(|pruning| pruning.level() >= Level::Positions)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.selection.shape() == self.segment.shape
+    }
+
+    /// Numbers of the selected rows that pass; `None` where indexes do not tell them, and leave more than a few to be tested.
+    pub(crate) fn told(&self, cancellation: &Cancellation) -> Result<Option<RowSet>> {
+        let all = self.selection.element_count()?;
+        // From the condition that leaves least.
+        let telling = self.prunings.iter().filter(|pruning| pruning.level() >= Level::Positions);
+        let mut asked: Vec<(u64, &Pruning)> = match self.prunings.as_slice() {
+            [_] if self.all_pruned => telling.map(|only| (all, only)).collect(),
+            _ => telling.map(|pruning| Ok((pruning.count(&self.selection, cancellation)?.most, pruning))).collect::<Result<_>>()?,
+        };
+        asked.sort_by_key(|(most, _)| *most);
+        let Some((least, _)) = asked.first() else { return Ok(None) };
+        let mut is_tested = !self.all_pruned || asked.len() < self.prunings.len();
+        if is_tested && *least > all / FEW {
+            return Ok(None);
+        }
+        let tested = if is_tested || asked.len() > 1 { self.tested()? } else { None };
+        if is_tested && tested.is_none() {
+            return Ok(None);
+        }
+        let (mut left, mut vague): (Option<RowSet>, RowSet) = (None, RowSet::new());
+        for (most, pruning) in asked {
+            if let Some(rows) = &left {
+                if rows.is_empty() {
+                    return Ok(left);
+                }
+                if tested.is_some() && rows.len() <= most.min(all.saturating_sub(most)) / ROWS_OF_A_TEST {
+                    is_tested = true;
+                    continue;
+                }
+            }
+            let known = pruning.rows(&self.selection, cancellation)?;
+            let here = if known.candidates.is_empty() { known.hits } else { known.hits.or(&known.candidates) };
+            vague = if vague.is_empty() { known.candidates } else { vague.or(&known.candidates) };
+            left = Some(match left {
+                Some(rows) => rows.and(&here),
+                None => here,
+            });
+        }
+        let Some(left) = left else { return Ok(None) };
+        let open = match (is_tested, vague.is_empty()) {
+            (true, _) => left.clone(),
+            (false, true) => return Ok(Some(left)),
+            (false, false) => vague.and(&left),
+        };
+        if open.is_empty() {
+            return Ok(Some(left));
+        }
+        let Some(tested) = (if tested.is_some() { tested } else { self.tested()? }).filter(|_| open.len() <= all / FEW) else { return Ok(None) };
+        let passed = self.passed(&open, &tested, cancellation)?;
+        Ok(Some(left.and_not(&open).or(&passed)))
+    }
+
+    /// The columns that the rest of the predicate speaks of, where all their values can be had one by one.
+    fn tested(&self) -> Result<Option<Vec<Gathered>>> {
+        let Some((_, needed)) = self.residual.as_ref().filter(|_| self.is_whole()) else { return Ok(None) };
+        needed.iter().map(|name| Ok(self.one_by_one(name)?.filter(Gathered::is_stored))).collect()
+    }
+
+    /// Which of `rows` pass the rest of the predicate, by the values of its columns.
+    fn passed(&self, rows: &RowSet, columns: &[Gathered], cancellation: &Cancellation) -> Result<RowSet> {
+        let (predicate, needed) = self.residual.as_ref().ok_or_else(|| Error::internal("no predicate is left"))?;
+        let fields: Vec<Field> = needed.iter().zip(columns).map(|(name, column)| Field::new(name, column.data_type.clone(), true)).collect();
+        let (schema, session) = (Arc::new(Schema::new(fields)), self.segment.file.session());
+        let of_piece = |piece: &Piece<'_>| {
+            cancellation.check()?;
+            let arrays = columns.iter().map(|column| column.of_piece(piece, session)).collect::<Result<Vec<_>>>()?;
+            let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| Error::internal(format!("a batch of few rows: {error}")))?;
+            let mask = predicate.evaluate_cancellable(&batch, cancellation)?;
+            let mut kept = RowSet::new();
+            let passes = |number: &usize| mask.values().value(*number);
+            kept.insert_sorted((0..).zip(piece.numbers()).filter(|(number, _)| passes(number)).map(|(_, row)| row));
+            Ok(kept)
+        };
+        let pieces: Vec<Piece<'_>> = rows.pieces().collect();
+        let kept = session.compute(|| pieces.par_iter().map(of_piece).collect::<Result<Vec<RowSet>>>())?;
+        let mut all = RowSet::new();
+        kept.into_iter().for_each(|kept| all.append(kept));
+        Ok(all)
+    }
+}

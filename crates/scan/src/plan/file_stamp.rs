@@ -1,0 +1,133 @@
+//! Stamp: length and time of change of a file, so that who reads a split knows the files that it was planned from.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::ObjectId;
+use hyperslab_reader::{File, virtual_dataset};
+use serde::{Deserialize, Serialize};
+
+use super::Part;
+use crate::table::segment::{Segment, Source};
+
+/// A file as it was when a split was planned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    /// The path that it was opened by.
+    pub path: String,
+    /// How its bytes were taken: as plain HDF5 a netCDF-4 file has other values.
+    format: String,
+    /// Length: another length is another file.
+    bytes: u64,
+    /// When it was changed last, where the file system tells: later is another file, too.
+    modified_nanoseconds: Option<u64>,
+    /// Names, lengths and times of change of the files that its virtual datasets and external raw data lie in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beside: Option<u64>,
+}
+
+impl Stamp {
+    /// Of a file as it was opened; `Conflict` where its path has another one by now.
+    fn of(file: &File, datasets: &[ObjectId]) -> Result<Self> {
+        let storage = file.array_file().storage();
+        let modified_nanoseconds = storage.modified_nanoseconds();
+        if modified_nanoseconds.is_none() && std::fs::metadata(file.path()).is_ok_and(|metadata| metadata.modified().is_ok()) {
+            return Err(Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it anew").in_file(file.name()));
+        }
+        Ok(Self { path: file.name(), format: format!("{:?}", file.format()), bytes: storage.len(), modified_nanoseconds, beside: beside(file, datasets)? })
+    }
+
+    /// `Conflict` where `file`, which has just been opened by this path, is not the one that was planned.
+    pub fn check(&self, file: &File) -> Result<()> {
+        let (storage, format) = (file.array_file().storage(), format!("{:?}", file.format()));
+        if format != self.format {
+            let message = format!("this split was planned of {}, and the session that reads it takes the file for {format}", self.format);
+            return Err(Error::invalid_input(message).in_file(&self.path));
+        }
+        let what = if storage.len() != self.bytes {
+            format!("{} bytes", self.bytes)
+        } else if self.modified_nanoseconds.is_some_and(|planned| storage.modified_nanoseconds() != Some(planned)) {
+            "another time of change".to_owned()
+        } else {
+            return Ok(());
+        };
+        let message = format!("the file had {what} when this split was planned; it has changed: plan again");
+        Err(Error::new(ErrorKind::Conflict, message).in_file(&self.path))
+    }
+}
+
+/// The files that a segment is read from, the one that was asked for first.
+pub(crate) fn files_of(segment: &Segment) -> Vec<File> {
+    let mut files = vec![segment.opened.clone(), segment.file.clone()];
+    files.extend(segment.columns.iter().filter_map(|column| match &column.source {
+        Source::Placed { place, .. } => Some(place.file.clone()),
+        _ => None,
+    }));
+    let mut known = Vec::new();
+    files.retain(|file| {
+        let new = !known.contains(&file.name());
+        known.push(file.name());
+        new
+    });
+    files
+}
+
+/// The stamps of `files_of` a part's segment, with what lies beside them of the columns that are read. `Unsupported` for
+/// arrays that are in no file; `Conflict` where two variables are of one path, but of different files.
+pub(crate) fn stamps_of(part: &Part) -> Result<Vec<Stamp>> {
+    let (segment, columns_read) = (&part.segment, part.columns_read());
+    let mut read: Vec<(File, Vec<ObjectId>)> = files_of(segment).into_iter().map(|file| (file, Vec::new())).collect();
+    for column in &segment.columns {
+        let (file, dataset) = match &column.source {
+            Source::Placed { dataset, place, .. } => (&place.file, *dataset),
+            Source::Variable { dataset, .. } | Source::Coordinate { dataset, .. } | Source::Member { dataset, .. } => (&segment.file, *dataset),
+            _ => continue,
+        };
+        if file.is_foreign() {
+            return Err(Error::unsupported(format!(
+                "splits with {}, an array that this process holds: others do not find it; write it to a file",
+                column.field.name()
+            )));
+        }
+        let (first, datasets) = read.iter_mut().find(|(known, _)| known.name() == file.name()).ok_or_else(|| Error::internal("a column of no file"))?;
+        if first != file {
+            let stamp = |file: &File| (file.array_file().storage().len(), file.array_file().storage().modified_nanoseconds());
+            if stamp(first) != stamp(file) {
+                return Err(Error::new(ErrorKind::Conflict, "the file has changed while the split was planned").in_file(file.name()));
+            }
+        }
+        if columns_read.contains(column.field.name()) {
+            datasets.push(dataset);
+        }
+    }
+    if let Some((file, _)) = read.iter().find(|(file, _)| file.is_foreign()) {
+        return Err(Error::unsupported(format!("splits of {}: arrays that this process holds, which others do not find", file.name())));
+    }
+    read.iter().map(|(file, datasets)| Stamp::of(file, datasets)).collect()
+}
+
+/// What the files are like that datasets of `file` lie in besides it; `None` where they lie in none.
+fn beside(file: &File, datasets: &[ObjectId]) -> Result<Option<u64>> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for dataset in datasets {
+        let dataset = file.dataset(*dataset)?;
+        let sources = if dataset.virtual_mappings.is_empty() { Default::default() } else { virtual_dataset::source_names(file, dataset)? };
+        let names = dataset.external_files.iter().map(|external| &external.file).chain(&sources);
+        // What may not be opened is refused when it is read.
+        paths.extend(names.filter(|name| *name != ".").filter_map(|name| file.neighbour_path(name).ok()));
+    }
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        let metadata = std::fs::metadata(&path).ok();
+        let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok());
+        (path, metadata.map(|metadata| metadata.len()), modified).hash(&mut hasher);
+    }
+    Ok(Some(hasher.finish()))
+}

@@ -1,0 +1,230 @@
+//! Part: a segment of a plan, with the rows that are left of it and what is still to be tested.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_array::ArrayRef;
+use arrow_schema::Schema;
+use hyperslab_array::{Axis, Cancellation, Result, Selection};
+use hyperslab_formats::ObjectId;
+use hyperslab_predicate::{BoundPredicate, Predicate};
+
+use crate::access::dimension_ranges;
+use super::window;
+use crate::read::pipeline::Work;
+use crate::access::indexed_predicate::{Pruning, prunings};
+use crate::table::segment::{Segment, Source};
+use crate::access::coordinate_columns::Spreads;
+use super::window::{Rows, WINDOW_BYTES, Windows};
+use super::columns::top_level;
+
+/// A segment with the rows that a predicate on its dimensions leaves.
+pub(crate) struct Part {
+    pub segment: Segment,
+    pub selection: Selection,
+    /// Names of the wanted columns, in order.
+    pub wanted: Vec<String>,
+    /// What is left to test row by row, with the columns that it needs.
+    pub residual: Option<(BoundPredicate, Vec<String>)>,
+    /// Values of the coordinate datasets in use.
+    pub coordinates: HashMap<ObjectId, ArrayRef>,
+    /// What indexes know of the rest of the predicate.
+    pub prunings: Vec<Pruning>,
+    /// Whether all of the rest of the predicate is among them.
+    pub all_pruned: bool,
+    /// Its number among all parts of this process.
+    pub number: u64,
+    /// The columns of coordinates that the last windows of the plan have had.
+    pub spreads: Arc<Spreads>,
+}
+
+impl Part {
+    pub(super) fn new(
+        segment: Segment,
+        table: &Schema,
+        wanted: &[String],
+        conjuncts: &[Predicate],
+        spreads: Arc<Spreads>,
+        cancellation: &Cancellation,
+    ) -> Result<Self> {
+        static PARTS: AtomicU64 = AtomicU64::new(0);
+        let mut dimensions = Dimensions::whole(&segment);
+        let mut left: Vec<&Predicate> = Vec::new();
+        for conjunct in conjuncts {
+            // Checks names and types even where the conjunct is then answered here.
+            let bound = conjunct.bind(table)?;
+            if dimensions.answer(conjunct, &bound, cancellation)? {
+                continue;
+            }
+            left.push(conjunct);
+        }
+        let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
+        let (prunings, mut all_pruned) = prunings(&segment, table, &left, wanted);
+        let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
+        if empty {
+            axes = vec![Axis::range(0, 0); axes.len().max(1)];
+        }
+        let selection = if empty && segment.shape.is_empty() {
+            // A scalar has no axis to empty: an impossible predicate on it is tested on its row.
+            residual = conjuncts.iter().cloned().reduce(Predicate::and);
+            all_pruned = false;
+            Selection::all(&[])
+        } else {
+            Selection::new(axes, &segment.shape)?
+        };
+        let residual = match residual {
+            None => None,
+            Some(predicate) => {
+                let needed = predicate.columns().into_iter().map(|name| top_level(&name, table)).collect::<BTreeSet<_>>();
+                Some((predicate.bind(table)?, needed.into_iter().collect()))
+            }
+        };
+        let mut part = Self {
+            selection,
+            wanted: wanted.to_vec(),
+            residual,
+            coordinates: HashMap::new(),
+            prunings,
+            all_pruned,
+            number: PARTS.fetch_add(1, Ordering::Relaxed),
+            spreads,
+            segment,
+        };
+        for name in part.columns_read() {
+            if let Some(Source::Coordinate { dataset, column, .. }) = part.segment.column(&name).map(|c| &c.source) {
+                load(&part.segment, *dataset, column, &mut coordinates, cancellation)?;
+            }
+        }
+        part.coordinates = coordinates;
+        Ok(part)
+    }
+
+    /// Every column that is wanted or tested.
+    pub(crate) fn columns_read(&self) -> Vec<String> {
+        let mut names = self.wanted.clone();
+        for name in self.residual.iter().flat_map(|(_, needed)| needed) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    pub(super) fn windows(&self, columns: &[String]) -> Result<Windows> {
+        self.windows_of(columns, WINDOW_BYTES)
+    }
+
+    /// Windows for splits of about `split_bytes`.
+    pub(super) fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
+        window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES, split_bytes)
+    }
+
+    /// Windows as work of a pipeline.
+    pub(super) fn work(self: Arc<Self>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
+        let row_bytes = self.row_bytes(&self.columns_read());
+        windows.map(move |rows| Work { part: self.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })
+    }
+
+    /// Bytes of a row, roughly: what a window costs.
+    pub(super) fn row_bytes(&self, columns: &[String]) -> u64 {
+        let mut datasets = BTreeSet::new();
+        let mut bytes = 0u64;
+        for column in columns.iter().filter_map(|name| self.segment.column(name)) {
+            bytes += match &column.source {
+                Source::Variable { column, per_row, .. } => column.datatype().size().saturating_mul(per_row.unwrap_or(1)),
+                Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
+                Source::Member { dataset, .. } if datasets.insert(*dataset) => {
+                    self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
+                }
+                Source::Member { .. } => 0,
+                _ => 8,
+            };
+        }
+        bytes.max(1)
+    }
+}
+
+/// What the conjuncts of a predicate leave of a segment that speak of its dimensions or of constants.
+struct Dimensions<'a> {
+    segment: &'a Segment,
+    axes: Vec<Axis>,
+    /// Whether a condition on a constant leaves nothing.
+    empty: bool,
+    /// Values of the coordinate datasets that were looked at.
+    coordinates: HashMap<ObjectId, ArrayRef>,
+}
+
+impl<'a> Dimensions<'a> {
+    fn whole(segment: &'a Segment) -> Self {
+        let axes = Selection::all(&segment.shape).axes().to_vec();
+        Self { segment, axes, empty: false, coordinates: HashMap::new() }
+    }
+
+    /// Leaves what passes `conjunct`, if that can be told from one dimension or constant; whether nothing of it is left
+    /// to be tested row by row.
+    fn answer(&mut self, conjunct: &Predicate, bound: &BoundPredicate, cancellation: &Cancellation) -> Result<bool> {
+        let names = conjunct.columns();
+        let mut only = names.iter();
+        let Some(column) = only.next().filter(|_| only.next().is_none()).and_then(|name| self.segment.column(name)) else {
+            return Ok(false);
+        };
+        if let Source::Constant(value) = &column.source {
+            self.empty |= dimension_ranges::evaluate(bound, &column.field, value.clone())?.true_count() == 0;
+            return Ok(true);
+        }
+        let Some(number) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };
+        let values = match &column.source {
+            Source::Coordinate { dataset, column, .. } => {
+                Some(load(self.segment, *dataset, column, &mut self.coordinates, cancellation)?)
+            }
+            _ => None,
+        };
+        let extent = self.segment.shape.get(number).copied().unwrap_or(0);
+        let narrowed = match conjunct.integer_breaks().filter(|_| values.is_none()) {
+            Some(breaks) => dimension_ranges::narrow_integers(bound, &column.field, &breaks, extent)?,
+            None => dimension_ranges::narrow(bound, &column.field, values.as_ref(), extent)?,
+        };
+        if let Some(axis) = self.axes.get_mut(number) {
+            *axis = intersect(axis, &narrowed.axis);
+        }
+        Ok(narrowed.exact)
+    }
+}
+
+/// The dimension that a column alone tells the place along. Row numbers do where there is but one.
+fn axis_of(source: &Source, ndim: usize) -> Option<usize> {
+    match source {
+        Source::Index { axis } | Source::Coordinate { axis, .. } => Some(*axis),
+        Source::Row if ndim == 1 => Some(0),
+        _ => None,
+    }
+}
+
+fn load(
+    segment: &Segment,
+    dataset: ObjectId,
+    column: &hyperslab_columns::Column,
+    coordinates: &mut HashMap<ObjectId, ArrayRef>,
+    cancellation: &Cancellation,
+) -> Result<ArrayRef> {
+    if let Some(values) = coordinates.get(&dataset) {
+        return Ok(values.clone());
+    }
+    let values = segment.coordinate(dataset, column, cancellation)?;
+    coordinates.insert(dataset, values.clone());
+    Ok(values)
+}
+
+/// The indexes that both axes select.
+fn intersect(a: &Axis, b: &Axis) -> Axis {
+    match (a, b) {
+        (other, Axis::Range { start, count, step: 1 }) | (Axis::Range { start, count, step: 1 }, other) => {
+            other.clip(*start, start + count)
+        }
+        _ => {
+            let theirs: std::collections::HashSet<u64> = (0..b.count()).filter_map(|p| b.index(p)).collect();
+            Axis::Indices((0..a.count()).filter_map(|p| a.index(p)).filter(|i| theirs.contains(i)).collect())
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Aggregate: what a scan answers without handing out batches. Windows are read and summed up side by side and
+//! put together in row order, so that the sum of floats does not depend on the number of threads.
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, Int8Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
+use arrow_schema::DataType;
+use hyperslab_array::{Cancellation, Error, Result};
+use rayon::prelude::*;
+
+use crate::Plan;
+
+macro_rules! for_number {
+    ($array:expr, $integer:ident, $float:ident $(, $argument:expr)*) => {
+        match $array.data_type() {
+            DataType::Int8 => $integer::<Int8Type>($array $(, $argument)*),
+            DataType::Int16 => $integer::<Int16Type>($array $(, $argument)*),
+            DataType::Int32 => $integer::<Int32Type>($array $(, $argument)*),
+            DataType::Int64 => $integer::<Int64Type>($array $(, $argument)*),
+            DataType::UInt8 => $integer::<UInt8Type>($array $(, $argument)*),
+            DataType::UInt16 => $integer::<UInt16Type>($array $(, $argument)*),
+            DataType::UInt32 => $integer::<UInt32Type>($array $(, $argument)*),
+            DataType::UInt64 => $integer::<UInt64Type>($array $(, $argument)*),
+            DataType::Float16 => $float::<Float16Type>($array $(, $argument)*),
+            DataType::Float32 => $float::<Float32Type>($array $(, $argument)*),
+            DataType::Float64 => $float::<Float64Type>($array $(, $argument)*),
+            other => Err(Error::unsupported(format!("sums and extremes of {other}: only integers and floats have them"))),
+        }
+    };
+}
+
+/// A column's values all together. Nulls and NaN are counted and otherwise left out.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Summary {
+    /// Values that are neither null nor NaN.
+    pub count: u64,
+    /// Rows whose value is null.
+    pub nulls: u64,
+    /// Rows whose value is not a number.
+    pub nans: u64,
+    /// Least, greatest and sum, once there is a value.
+    pub extremes: Option<Extremes>,
+}
+
+/// Least and greatest value and the sum, in a type that holds them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Extremes {
+    /// Of integers, exactly.
+    Integer {
+        /// Least value.
+        minimum: i128,
+        /// Greatest value.
+        maximum: i128,
+        /// Sum.
+        sum: i128,
+    },
+    /// Of floats, summed in double precision.
+    Float {
+        /// Least value.
+        minimum: f64,
+        /// Greatest value.
+        maximum: f64,
+        /// Sum.
+        sum: f64,
+    },
+}
+
+/// How values that are not numbers count, and how wide a sum of integers is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// As numpy's `nanmin`, `nanmax` and `nansum`: NaN is left out, sums of integers are exact.
+    Numpy,
+    /// As Spark: NaN is above every number and spoils a sum; a sum of integers has 64 bits, and beyond them it
+    /// wraps around or is `InvalidInput`.
+    Spark {
+        /// Whether it wraps around (Spark without ANSI).
+        wraps: bool,
+    },
+}
+
+/// An answer in a type that holds it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// Of integers.
+    Integer(i128),
+    /// Of floats.
+    Float(f64),
+}
+
+impl Summary {
+    /// Of one column of integers or floats; `Unsupported` for others.
+    pub fn of(array: &ArrayRef) -> Result<Self> {
+        for_number!(array, integers, floats)
+    }
+
+    /// NaN where it alone answers: it is above every number, or there is nothing else.
+    fn nan(&self, rule: Rule, above: bool) -> Option<Number> {
+        let answers = rule != Rule::Numpy && self.nans > 0 && (above || self.count == 0);
+        answers.then_some(Number::Float(f64::NAN))
+    }
+
+    /// The least value; none where there is no value.
+    pub fn minimum(&self, rule: Rule) -> Option<Number> {
+        self.nan(rule, false).or_else(|| self.extremes.map(|extremes| match extremes {
+            Extremes::Integer { minimum, .. } => Number::Integer(minimum),
+            Extremes::Float { minimum, .. } => Number::Float(minimum),
+        }))
+    }
+
+    /// The greatest value; none where there is no value.
+    pub fn maximum(&self, rule: Rule) -> Option<Number> {
+        self.nan(rule, true).or_else(|| self.extremes.map(|extremes| match extremes {
+            Extremes::Integer { maximum, .. } => Number::Integer(maximum),
+            Extremes::Float { maximum, .. } => Number::Float(maximum),
+        }))
+    }
+
+    /// The sum; none where there is no value.
+    pub fn sum(&self, rule: Rule) -> Result<Option<Number>> {
+        if let Some(nan) = self.nan(rule, true) {
+            return Ok(Some(nan));
+        }
+        match (self.extremes, rule) {
+            (None, _) => Ok(None),
+            (Some(Extremes::Float { sum, .. }), _) => Ok(Some(Number::Float(sum))),
+            (Some(Extremes::Integer { sum, .. }), Rule::Numpy) => Ok(Some(Number::Integer(sum))),
+            (Some(Extremes::Integer { sum, .. }), Rule::Spark { wraps }) => match i64::try_from(sum) {
+                Ok(sum) => Ok(Some(Number::Integer(sum.into()))),
+                Err(_) if wraps => Ok(Some(Number::Integer(lowest_64_bits(sum).into()))),
+                Err(_) => Err(Error::invalid_input("a sum of integers is more than 64 bits hold (ARITHMETIC_OVERFLOW)")),
+            },
+        }
+    }
+
+    /// Both together, `self` before `other`.
+    pub fn and(self, other: Self) -> Result<Self> {
+        let extremes = match (self.extremes, other.extremes) {
+            (Some(Extremes::Integer { minimum, maximum, sum }), Some(Extremes::Integer { minimum: low, maximum: high, sum: more })) => {
+                let sum = sum.checked_add(more).ok_or_else(|| Error::limit_exceeded("a sum of integers beyond 128 bits"))?;
+                Some(Extremes::Integer { minimum: minimum.min(low), maximum: maximum.max(high), sum })
+            }
+            (Some(Extremes::Float { minimum, maximum, sum }), Some(Extremes::Float { minimum: low, maximum: high, sum: more })) => {
+                Some(Extremes::Float { minimum: minimum.min(low), maximum: maximum.max(high), sum: sum + more })
+            }
+            (one, None) => one,
+            (None, other) => other,
+            _ => return Err(Error::internal("a column of two types")),
+        };
+        Ok(Self { count: self.count + other.count, nulls: self.nulls + other.nulls, nans: self.nans + other.nans, extremes })
+    }
+}
+
+impl Plan {
+    /// Count, extremes and sum of a numeric column of the plan, over the rows that the predicate keeps.
+    /// `Unsupported` for other columns than integers and floats.
+    pub fn summary(&self, column: &str, cancellation: &Cancellation) -> Result<Summary> {
+        self.over_windows(column, cancellation, Summary::of)?.into_iter().try_fold(Summary::default(), Summary::and)
+    }
+
+    /// How many values lie in each bin: `edges[i] <= value < edges[i + 1]`, the last bin with its upper edge, as
+    /// in numpy. Nulls, NaN and values outside are in none. `InvalidInput` for edges that do not increase.
+    pub fn histogram(&self, column: &str, edges: &[f64], cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let rising = edges.windows(2).all(|pair| matches!(pair, [low, high] if low < high));
+        if edges.len() < 2 || !rising || edges.iter().any(|edge| !edge.is_finite()) {
+            return Err(Error::invalid_input("the edges of a histogram are two or more finite numbers that increase"));
+        }
+        let mut total = vec![0; edges.len() - 1];
+        for counts in self.over_windows(column, cancellation, |array| histogram(array, edges))? {
+            for (sum, count) in total.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        Ok(total)
+    }
+
+    /// What `work` makes of the column in each window, in row order.
+    fn over_windows<T: Send>(
+        &self,
+        column: &str,
+        cancellation: &Cancellation,
+        work: impl Fn(&ArrayRef) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let of = |batch: &RecordBatch| {
+            let array = batch.column_by_name(column);
+            work(array.ok_or_else(|| Error::not_found(format!("the plan has no column {column:?}")))?)
+        };
+        if self.limit().is_some() {
+            let mut batches = self.batches(cancellation)?;
+            return std::iter::from_fn(|| batches.next_batch()).map(|batch| of(&batch?)).collect();
+        }
+        let windows = self.all_windows()?;
+        self.session().compute(|| {
+            windows.par_iter().map(|(part, rows)| of(&part.read(*rows, self.schema(), cancellation)?)).collect()
+        })
+    }
+}
+
+fn lowest_64_bits(sum: i128) -> i64 {
+    let [a, b, c, d, e, f, g, h, ..] = sum.to_le_bytes();
+    i64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// The values that are not null.
+fn valid<T: ArrowPrimitiveType>(array: &ArrayRef) -> impl Iterator<Item = T::Native> + '_ {
+    let array = array.as_primitive::<T>();
+    array.values().iter().enumerate().filter(|(row, _)| array.is_valid(*row)).map(|(_, value)| *value)
+}
+
+fn integers<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<Summary>
+where
+    T::Native: Into<i128> + Ord,
+{
+    let nulls = array.null_count() as u64;
+    let count = array.len() as u64 - nulls;
+    let (mut minimum, mut maximum, mut sum) = (None, None, 0i128);
+    let mut add = |value: T::Native| {
+        minimum = Some(minimum.map_or(value, |least: T::Native| least.min(value)));
+        maximum = Some(maximum.map_or(value, |most: T::Native| most.max(value)));
+        sum += value.into();
+    };
+    match nulls {
+        0 => array.as_primitive::<T>().values().iter().for_each(|value| add(*value)),
+        _ => valid::<T>(array).for_each(add),
+    }
+    let extremes = minimum.zip(maximum).map(|(minimum, maximum)| Extremes::Integer { minimum: minimum.into(), maximum: maximum.into(), sum });
+    Ok(Summary { count, nulls, nans: 0, extremes })
+}
+
+/// Values that are added up side by side, so that the compiler makes SIMD of it.
+const LANES: usize = 8;
+
+fn floats<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<Summary>
+where
+    T::Native: Into<f64>,
+{
+    let nulls = array.null_count() as u64;
+    let mut lanes = [(f64::INFINITY, f64::NEG_INFINITY, 0.0, 0u64); LANES];
+    let add = |(least, most, sum, numbers): &mut (f64, f64, f64, u64), value: f64| {
+        // False for NaN.
+        let is_number = value.partial_cmp(&value).is_some();
+        *least = if value < *least { value } else { *least };
+        *most = if value > *most { value } else { *most };
+        *sum += if is_number { value } else { 0.0 };
+        *numbers += u64::from(is_number);
+    };
+    if nulls == 0 {
+        let (blocks, rest) = array.as_primitive::<T>().values().as_chunks::<LANES>();
+        for block in blocks {
+            lanes.iter_mut().zip(block).for_each(|(lane, value)| add(lane, (*value).into()));
+        }
+        lanes.iter_mut().zip(rest).for_each(|(lane, value)| add(lane, (*value).into()));
+    } else {
+        valid::<T>(array).enumerate().for_each(|(row, value)| {
+            if let Some(lane) = lanes.get_mut(row % LANES) {
+                add(lane, value.into());
+            }
+        });
+    }
+    let [first, ..] = lanes;
+    let (minimum, maximum, sum, count) = lanes.iter().skip(1).fold(first, |(least, most, sum, numbers), lane| {
+        (least.min(lane.0), most.max(lane.1), sum + lane.2, numbers + lane.3)
+    });
+    let extremes = (count > 0).then_some(Extremes::Float { minimum, maximum, sum });
+    Ok(Summary { count, nulls, nans: array.len() as u64 - nulls - count, extremes })
+}
+
+fn histogram(array: &ArrayRef, edges: &[f64]) -> Result<Vec<u64>> {
+    for_number!(array, counted_integers, counted_floats, edges)
+}
+
+fn counted_integers<T: ArrowPrimitiveType>(array: &ArrayRef, edges: &[f64]) -> Result<Vec<u64>>
+where
+    T::Native: Into<i128>,
+{
+    // As numpy, which compares integers with the edges as doubles.
+    Ok(counted(valid::<T>(array).map(|value| Into::<i128>::into(value) as f64), edges))
+}
+
+fn counted_floats<T: ArrowPrimitiveType>(array: &ArrayRef, edges: &[f64]) -> Result<Vec<u64>>
+where
+    T::Native: Into<f64>,
+{
+    Ok(counted(valid::<T>(array).map(Into::into), edges))
+}
+
+fn counted(values: impl Iterator<Item = f64>, edges: &[f64]) -> Vec<u64> {
+    let bins = edges.len().saturating_sub(1);
+    let mut counts = vec![0; bins];
+    let (Some(&low), Some(&high)) = (edges.first(), edges.last()) else { return counts };
+    let scale = bins as f64 / (high - low);
+    let edge = |number: usize| edges.get(number).copied().unwrap_or(high);
+    for value in values {
+        if value >= low && value <= high {
+            // Where edges are equally far apart this is the bin or one beside it.
+            let mut bin = (((value - low) * scale) as usize).min(bins - 1);
+            while value < edge(bin) {
+                bin -= 1;
+            }
+            while bin + 1 < bins && value >= edge(bin + 1) {
+                bin += 1;
+            }
+            if let Some(count) = counts.get_mut(bin) {
+                *count += 1;
+            }
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::{Float32Array, Int64Array};
+    use std::sync::Arc;
+
+    const SPARK: Rule = Rule::Spark { wraps: false };
+
+    fn of(values: Vec<Option<f32>>) -> Result<Summary> {
+        Summary::of(&(Arc::new(Float32Array::from(values)) as ArrayRef))
+    }
+
+    fn is_nan(number: Option<Number>) -> bool {
+        matches!(number, Some(Number::Float(value)) if value.is_nan())
+    }
+
+    #[test]
+    fn nan_is_left_out_as_in_numpy_and_above_every_number_as_in_spark() -> Result<()> {
+        for nan in [f32::NAN, -f32::NAN] {
+            let mixed = of(vec![Some(1.0), Some(nan), None, Some(f32::INFINITY), Some(-2.0)])?;
+            assert_eq!(mixed.minimum(SPARK), Some(Number::Float(-2.0)));
+            assert!(is_nan(mixed.maximum(SPARK)) && is_nan(mixed.sum(SPARK)?));
+            assert_eq!((mixed.minimum(Rule::Numpy), mixed.maximum(Rule::Numpy)), (Some(Number::Float(-2.0)), Some(Number::Float(f64::INFINITY))));
+            let alone = of(vec![Some(nan), None])?;
+            assert!(is_nan(alone.minimum(SPARK)) && is_nan(alone.maximum(SPARK)) && is_nan(alone.sum(SPARK)?));
+            assert_eq!((alone.minimum(Rule::Numpy), alone.sum(Rule::Numpy)?), (None, None));
+        }
+        assert_eq!((of(vec![None])?.minimum(SPARK), of(vec![])?.sum(SPARK)?), (None, None));
+        Ok(())
+    }
+
+    #[test]
+    fn a_sum_beyond_64_bits_is_exact_wraps_or_is_an_error() -> Result<()> {
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![i64::MAX, 1]));
+        let summary = Summary::of(&column)?;
+        assert_eq!(summary.sum(Rule::Numpy)?, Some(Number::Integer(1 << 63)));
+        assert_eq!(summary.sum(Rule::Spark { wraps: true })?, Some(Number::Integer(i64::MIN.into())));
+        assert!(summary.sum(SPARK).is_err());
+        let back = Summary::of(&(Arc::new(Int64Array::from(vec![-1])) as ArrayRef))?;
+        assert_eq!(summary.and(back)?.sum(SPARK)?, Some(Number::Integer(i64::MAX.into())));
+        Ok(())
+    }
+}

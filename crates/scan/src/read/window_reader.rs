@@ -1,0 +1,379 @@
+//! Rows: the record batch of one window.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use hyperslab_array::{Axis, Cancellation, Datatype, Error, HeapObjects, Member, Result, Selection};
+use hyperslab_columns::{Column, Decoding};
+use hyperslab_formats::ObjectId;
+use hyperslab_reader::{File, MOST_BYTES, Values, read};
+
+use crate::plan::chunk_count;
+use crate::plan::Part;
+use crate::access::indexed_predicate::Left;
+use crate::table::segment::Source;
+use crate::access::coordinate_columns::{Form, spread};
+use crate::plan::window::{self, Rows};
+
+impl Part {
+    /// The wanted columns of the window's rows, tested where a predicate is left.
+    pub(crate) fn read(&self, rows: Rows, schema: &SchemaRef, cancellation: &Cancellation) -> Result<RecordBatch> {
+        let mut window = Window::new(self, rows, cancellation)?;
+        let Some((predicate, needed)) = &self.residual else {
+            let columns = window.columns(&self.wanted)?;
+            return batch(schema.clone(), columns, window.count);
+        };
+        if let Left::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if rows.is_empty() {
+                self.count_skipped(self.columns_read().iter(), &window.selection)?;
+                return Ok(RecordBatch::new_empty(schema.clone()));
+            }
+            let mut told = if exact { self.values_by_index(&window.selection, &rows, cancellation)? } else { HashMap::new() };
+            let read: Vec<String> = self.wanted.iter().filter(|name| !told.contains_key(*name)).cloned().collect();
+            if exact && read.is_empty() && !told.is_empty() {
+                self.count_skipped(self.columns_read().iter(), &window.selection)?;
+                let columns = self.wanted.iter().filter_map(|name| told.get(name).cloned()).collect();
+                return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
+            }
+            let here = if exact { read.clone() } else { self.columns_read() };
+            if let Some((selection, fewer)) = self.narrowed(&window.selection, &rows, &here)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                (window.selection, rows) = (selection, fewer);
+            }
+            if exact {
+                let mut columns = window.columns(&read)?;
+                if rows.len() < window.count as u64 {
+                    let mask = BooleanArray::new(rows.mask(0, window.count), None);
+                    for column in &mut columns {
+                        *column = arrow_select::filter::filter(column, &mask).map_err(|e| Error::internal(e.to_string()))?;
+                    }
+                }
+                told.extend(read.into_iter().zip(columns));
+                let columns = self.wanted.iter().filter_map(|name| told.get(name).cloned()).collect();
+                return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
+            }
+        }
+        let tested = window.batch_of(needed)?;
+        let mask = predicate.evaluate_cancellable(&tested, cancellation)?;
+        // Columns that are not part of the test are read only where it left something.
+        if mask.true_count() == 0 {
+            self.count_skipped(self.wanted.iter().filter(|name| !needed.contains(name)), &window.selection)?;
+            return Ok(RecordBatch::new_empty(schema.clone()));
+        }
+        let rest: Vec<String> = self.wanted.iter().filter(|name| !needed.contains(name)).cloned().collect();
+        let mut by_name: HashMap<&str, ArrayRef> = HashMap::new();
+        for (name, column) in rest.iter().zip(window.columns(&rest)?) {
+            by_name.insert(name, column);
+        }
+        for (name, column) in needed.iter().zip(tested.columns()) {
+            by_name.insert(name, column.clone());
+        }
+        let columns: Option<Vec<ArrayRef>> = self.wanted.iter().map(|name| by_name.get(name.as_str()).cloned()).collect();
+        let columns = columns.ok_or_else(|| Error::internal("a column was not read"))?;
+        let all = batch(schema.clone(), columns, window.count)?;
+        arrow_select::filter::filter_record_batch(&all, &mask).map_err(|e| Error::internal(e.to_string()))
+    }
+
+    /// Counts the chunks of columns that are not read for the rows of `selection`.
+    fn count_skipped<'a>(&self, unread: impl Iterator<Item = &'a String>, selection: &Selection) -> Result<()> {
+        let chunks = chunk_count::within(&self.segment, unread, selection)?;
+        self.segment.file.session().counters().add_skipped_chunks(chunks);
+        Ok(())
+    }
+
+    /// Numbers, in the segment, of the window's rows that pass the rest of the predicate, in order.
+    pub(crate) fn passing(&self, rows: Rows, cancellation: &Cancellation) -> Result<Vec<u64>> {
+        let mut window = Window::new(self, rows, cancellation)?;
+        // Rows of a whole segment have the numbers that they have in the selection.
+        let plain = self.selection.shape() == self.segment.shape;
+        let number = |selection: &Selection, row: u64| if plain { Ok(rows.start + row) } else { self.row_of(selection, row) };
+        let Some((predicate, needed)) = &self.residual else {
+            return (0..rows.count()).map(|row| number(&window.selection, row)).collect();
+        };
+        let mut plain_window = true;
+        if let Left::Rows { rows: left, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+            if exact {
+                return left.iter().map(|row| number(&window.selection, row)).collect();
+            }
+            if let Some((selection, _)) = self.narrowed(&window.selection, &left, needed)? {
+                window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                window.selection = selection;
+                plain_window = false;
+            }
+        }
+        let mask = predicate.evaluate_cancellable(&window.batch_of(needed)?, cancellation)?;
+        let passed = mask.values().set_indices().map(|row| row as u64);
+        passed.map(|row| if plain_window { number(&window.selection, row) } else { self.row_of(&window.selection, row) }).collect()
+    }
+
+    /// The number in the segment of a row of a selection.
+    fn row_of(&self, selection: &Selection, mut number: u64) -> Result<u64> {
+        let (mut row, mut stride) = (0u64, 1u64);
+        for (axis, extent) in selection.axes().iter().zip(&self.segment.shape).rev() {
+            let count = axis.count().max(1);
+            let index = axis.index(number % count).ok_or_else(|| Error::internal("axis position"))?;
+            number /= count;
+            row = row.saturating_add(index.saturating_mul(stride));
+            stride = stride.saturating_mul(*extent);
+        }
+        Ok(row)
+    }
+
+    /// How many of the window's rows pass the rest of the predicate.
+    pub(crate) fn matching(&self, rows: Rows, cancellation: &Cancellation) -> Result<u64> {
+        match &self.residual {
+            None => Ok(rows.count()),
+            Some((predicate, needed)) => {
+                let mut window = Window::new(self, rows, cancellation)?;
+                if let Left::Rows { rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+                    if exact {
+                        return Ok(rows.len());
+                    }
+                    if let Some((selection, _)) = self.narrowed(&window.selection, &rows, needed)? {
+                        window.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+                        window.selection = selection;
+                    }
+                }
+                let tested = window.batch_of(needed)?;
+                Ok(predicate.evaluate_cancellable(&tested, cancellation)?.true_count() as u64)
+            }
+        }
+    }
+}
+
+fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options).map_err(|e| Error::internal(format!("batch: {e}")))
+}
+
+struct Window<'a> {
+    part: &'a Part,
+    selection: Selection,
+    count: usize,
+    cancellation: &'a Cancellation,
+}
+
+impl<'a> Window<'a> {
+    fn new(part: &'a Part, rows: Rows, cancellation: &'a Cancellation) -> Result<Self> {
+        cancellation.check()?;
+        let selection = window::select(&part.selection, rows);
+        let count = selection.element_count()?;
+        if count != rows.count() {
+            return Err(Error::internal("a window is not a box"));
+        }
+        let count = usize::try_from(count).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+        Ok(Self { part, selection, count, cancellation })
+    }
+
+    fn batch_of(&self, names: &[String]) -> Result<RecordBatch> {
+        let columns = self.columns(names)?;
+        let fields: Vec<Field> = names
+            .iter()
+            .zip(&columns)
+            .map(|(name, column)| Field::new(name, column.data_type().clone(), true))
+            .collect();
+        batch(Arc::new(Schema::new(fields)), columns, self.count)
+    }
+
+    fn columns(&self, names: &[String]) -> Result<Vec<ArrayRef>> {
+        let records = self.records(names)?;
+        names.iter().map(|name| self.column(name, &records)).collect()
+    }
+
+    fn column(&self, name: &str, records: &HashMap<ObjectId, StructArray>) -> Result<ArrayRef> {
+        let column = self.part.segment.column(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
+        match &column.source {
+            Source::Index { axis } => {
+                let extent = self.part.segment.shape.get(*axis).copied().unwrap_or(0);
+                self.along(name, *axis, true, || indexes(self.selection.axes().get(*axis), extent))
+            }
+            Source::Coordinate { axis, dataset, .. } => {
+                let values = self.part.coordinates.get(dataset);
+                self.along(name, *axis, false, || values.cloned().ok_or_else(|| Error::internal("coordinates were not loaded")))
+            }
+            Source::Variable { dataset, column, per_row } => {
+                let (bytes, heap) = self.read(*dataset, column.datatype())?;
+                let values = column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| self.part.segment.file.place(*dataset, e))?;
+                match per_row {
+                    None => Ok(values),
+                    Some(length) => self.lists(name, values, *length),
+                }
+            }
+            Source::Placed { dataset, column, place } => {
+                let selection = Selection::new(place.axes(self.selection.axes())?, place.file.dataset(*dataset)?.dataspace.shape())?;
+                let (bytes, heap) = self.read_of(&place.file, *dataset, &selection, column.datatype())?;
+                column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| place.file.place(*dataset, e))
+            }
+            Source::Member { dataset, member, .. } => {
+                let datatype = column_datatype(self.part, *dataset)?;
+                let Datatype::Compound { members, .. } = datatype else {
+                    return Err(Error::internal("a member of no compound"));
+                };
+                let member = members.get(*member).ok_or_else(|| Error::internal("no such member"))?;
+                let record = records.get(dataset).and_then(|r| r.column_by_name(&member.name));
+                record.cloned().ok_or_else(|| Error::internal(format!("member {} was not read", member.name)))
+            }
+            Source::Row => self.row_numbers(),
+            Source::Constant(value) => take(value, vec![0; self.count]),
+        }
+    }
+
+    /// The compound datasets in use, each read once with just the members in use.
+    fn records(&self, names: &[String]) -> Result<HashMap<ObjectId, StructArray>> {
+        let mut wanted: HashMap<ObjectId, HashMap<usize, &Datatype>> = HashMap::new();
+        for column in names.iter().filter_map(|name| self.part.segment.column(name)) {
+            if let Source::Member { dataset, member, column } = &column.source {
+                wanted.entry(*dataset).or_default().insert(*member, column.datatype());
+            }
+        }
+        let mut records = HashMap::new();
+        for (dataset, numbers) in wanted {
+            let Datatype::Compound { size, members } = column_datatype(self.part, dataset)? else {
+                return Err(Error::internal("records of no compound"));
+            };
+            let members: Vec<_> = members
+                .iter()
+                .enumerate()
+                .filter_map(|(number, member)| Some(Member { datatype: (*numbers.get(&number)?).clone(), ..member.clone() }))
+                .collect();
+            let projected = Datatype::Compound { size: *size, members };
+            let (bytes, heap) = self.read(dataset, &projected)?;
+            let array = Column::new("record", &projected, &[], Decoding::Raw)?
+                .to_arrow(&bytes, &heap)
+                .map_err(|e| self.part.segment.file.place(dataset, e))?;
+            let array = array.as_any().downcast_ref::<StructArray>();
+            let array = array.ok_or_else(|| Error::internal("a compound is no struct"))?;
+            records.insert(dataset, array.clone());
+        }
+        Ok(records)
+    }
+
+    /// The window's elements of a dataset; heap objects of `datatype`, which may be fewer members.
+    fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
+        let file = &self.part.segment.file;
+        let shape = file.dataset(dataset)?.dataspace.shape();
+        let mut axes = self.selection.axes().to_vec();
+        axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
+        let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
+        if self.shares_chunks(file, dataset, &selection)? {
+            let file = file.with_chunks(self.part.spreads.chunks.clone());
+            return self.read_of(&file, dataset, &selection, datatype);
+        }
+        self.read_of(file, dataset, &selection, datatype)
+    }
+
+    /// Whether chunks of this window are worth keeping for others.
+    fn shares_chunks(&self, file: &File, dataset: ObjectId, selection: &Selection) -> Result<bool> {
+        let description = file.dataset(dataset)?;
+        if description.filters.is_empty() || selection.is_empty() {
+            return Ok(false);
+        }
+        let rest = selection.axes().iter().skip(self.part.selection.axes().len());
+        let all = self.part.selection.axes().iter().chain(rest);
+        let extents = description.chunk_grid.chunk_shape();
+        let bytes = window::shared_bytes(selection.axes().iter().zip(all).zip(extents.iter().copied()), description.datatype.size());
+        Ok(bytes.is_some_and(|bytes| bytes <= MOST_BYTES))
+    }
+
+    fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
+        let read = || {
+            let bytes = read::read_values(file, dataset, selection, self.cancellation)?;
+            let mut heap = read::heap(file, dataset, datatype, &bytes)?;
+            file.name_references(datatype, &bytes, &mut heap)?;
+            Ok((bytes, heap))
+        };
+        read().map_err(|error| file.place(dataset, error))
+    }
+
+    /// For each row of the window, its value along dimension `axis`; `picked` ones are those of the window
+    /// alone, others those of the whole dimension.
+    fn along(&self, name: &str, axis: usize, picked: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
+        let (outer, mine, inner) = self.around(axis)?;
+        self.part.spreads.column(name, Form { part: self.part.number, axis: mine.clone(), inner, outer }, |form| {
+            let values = values()?;
+            let all = Axis::all(form.axis.count());
+            let mine = if picked { &all } else { &form.axis };
+            if let Some(column) = spread(self.part.segment.file.session(), &values, mine, inner, outer)? {
+                return Ok(column);
+            }
+            take(&values, positions(mine, inner, outer)?)
+        })
+    }
+
+    /// How many times the values of a dimension come, the dimension, and how many cells each value has.
+    fn around(&self, axis: usize) -> Result<(usize, &Axis, usize)> {
+        let shape = self.selection.shape();
+        let size = |extents: &[u64]| usize::try_from(extents.iter().product::<u64>());
+        let (outer, inner) = (shape.get(..axis), shape.get(axis + 1..));
+        let (Some(outer), Some(inner), Some(mine)) = (outer, inner, self.selection.axes().get(axis)) else {
+            return Err(Error::internal("no such axis"));
+        };
+        let (Ok(outer), Ok(inner)) = (size(outer), size(inner)) else {
+            return Err(Error::internal("a window exceeds memory"));
+        };
+        Ok((outer, mine, inner))
+    }
+
+    /// For each row of the window, its index along `axis`.
+    fn positions(&self, axis: usize) -> Result<Vec<u64>> {
+        let (outer, mine, inner) = self.around(axis)?;
+        positions(mine, inner, outer)
+    }
+
+    fn row_numbers(&self) -> Result<ArrayRef> {
+        let mut numbers = vec![0u64; self.count];
+        let mut stride = 1u64;
+        for (axis, &extent) in self.part.segment.shape.iter().enumerate().rev() {
+            for (number, position) in numbers.iter_mut().zip(self.positions(axis)?) {
+                *number += position * stride;
+            }
+            stride = stride.saturating_mul(extent);
+        }
+        let numbers = numbers
+            .into_iter()
+            .map(|n| i64::try_from(n).map_err(|_| Error::unsupported("row numbers beyond 63 bits")))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(Int64Array::from(numbers)))
+    }
+
+    fn lists(&self, name: &str, values: ArrayRef, length: u64) -> Result<ArrayRef> {
+        let column = self.part.segment.column(name).ok_or_else(|| Error::internal("no such column"))?;
+        let DataType::FixedSizeList(item, _) = column.field.data_type() else {
+            return Err(Error::internal("a row is no list"));
+        };
+        let length = i32::try_from(length).map_err(|_| Error::internal("list length"))?;
+        FixedSizeListArray::try_new_with_length(item.clone(), length, values, None, self.count)
+            .map(|list| Arc::new(list) as ArrayRef)
+            .map_err(|e| Error::internal(e.to_string()))
+    }
+}
+
+/// The indexes that an axis picks.
+fn indexes(axis: Option<&Axis>, extent: u64) -> Result<ArrayRef> {
+    if i64::try_from(extent).is_err() {
+        return Err(Error::unsupported("a dimension beyond 63 bits"));
+    }
+    let axis = axis.ok_or_else(|| Error::internal("no such axis"))?;
+    let picked = (0..axis.count()).filter_map(|position| axis.index(position)).map(u64::cast_signed);
+    Ok(Arc::new(Int64Array::from_iter_values(picked)))
+}
+
+/// Each index of an axis `inner` times, and all of them `outer` times.
+fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
+    let mut once = Vec::new();
+    for position in 0..axis.count() {
+        let index = axis.index(position).ok_or_else(|| Error::internal("axis position"))?;
+        once.extend(std::iter::repeat_n(index, inner));
+    }
+    Ok(once.repeat(outer))
+}
+
+fn column_datatype(part: &Part, dataset: ObjectId) -> Result<&Datatype> {
+    Ok(&part.segment.file.dataset(dataset)?.datatype)
+}
+
+fn take(values: &ArrayRef, positions: Vec<u64>) -> Result<ArrayRef> {
+    arrow_select::take::take(values, &UInt64Array::from(positions), None).map_err(|e| Error::internal(e.to_string()))
+}

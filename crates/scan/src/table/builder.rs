@@ -1,0 +1,223 @@
+//! Builder: the rows and columns of one object.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field};
+use hyperslab_array::{CharacterSet, Dataspace, Datatype, Error, Result, StringPadding};
+use hyperslab_columns::{Column, Decoding};
+use hyperslab_formats::{Content, Dataset, Format, LinkTarget, Object};
+use hyperslab_reader::{File, Found};
+
+use crate::Layout;
+use super::boundary;
+use super::members::{self, Member, Omitted};
+use super::segment::{SegmentColumn, Source, decoding, free_name};
+
+/// Rows and columns without what wildcards add.
+pub(crate) struct Built {
+    pub shape: Vec<u64>,
+    pub chunk_shape: Vec<u64>,
+    pub columns: Vec<SegmentColumn>,
+    pub omitted: Vec<Omitted>,
+}
+
+pub(crate) struct Builder<'a> {
+    pub found: &'a Found,
+    pub decode: bool,
+}
+
+impl Builder<'_> {
+    pub fn dataset(&self, object: &Object, dataset: &Dataset, layout: Option<Layout>) -> Result<Built> {
+        if let Some(refusal) = &dataset.refusal {
+            return Err(refusal.clone());
+        }
+        if dataset.dataspace == Dataspace::Null {
+            return Err(members::no_values());
+        }
+        let compound = matches!(dataset.datatype, Datatype::Compound { .. });
+        let layout = layout.unwrap_or(if compound { Layout::Records } else { Layout::Cells });
+        let id = self.found.object;
+        let name = last_part(&object.path);
+        let member = Member { name, id, object, dataset, ndim: row_ndim(&self.found.file, object, dataset, self.decode) };
+        match layout {
+            Layout::Cells | Layout::Rows => self.side_by_side(&[member], layout, Vec::new()),
+            Layout::Records => self.records(&member, Vec::new()),
+            Layout::Columns => Err(Error::invalid_input(
+                "the columns layout is for a group of equally long 1-D datasets; this is a dataset",
+            )),
+        }
+    }
+
+    /// The datasets directly in the group that make one table.
+    pub fn group(&self, layout: Option<Layout>) -> Result<Built> {
+        let chosen = members::choose(self.found, self.decode, layout)?;
+        match (chosen.layout, chosen.members.as_slice()) {
+            (Layout::Records, [table]) => self.records(table, chosen.omitted),
+            (layout, members) => self.side_by_side(members, layout, chosen.omitted),
+        }
+    }
+
+    /// Datasets of the same dimensions: a column for each dimension and each dataset.
+    fn side_by_side(&self, members: &[Member<'_>], layout: Layout, omitted: Vec<Omitted>) -> Result<Built> {
+        let first = members.first().ok_or_else(|| Error::internal("a table without columns"))?;
+        let (row_shape, per_row) = match (layout, first.shape().split_first()) {
+            (Layout::Rows, None) => {
+                return Err(Error::invalid_input("the rows layout needs at least one dimension; this is a scalar"));
+            }
+            (Layout::Rows, Some((&rows, rest))) if !rest.is_empty() => (vec![rows], Some(rest.iter().product())),
+            _ => (first.shape().to_vec(), None),
+        };
+        let taken: BTreeSet<String> = members.iter().map(|member| member.name.to_owned()).collect();
+        let mut columns = match layout {
+            Layout::Columns => Vec::new(),
+            _ => self.dimension_columns(first, row_shape.len(), &taken)?,
+        };
+        for member in members {
+            columns.push(self.variable(member, per_row)?);
+        }
+        let chunk_shape = first.dataset.chunk_grid.chunk_shape().iter().copied().take(row_shape.len()).collect();
+        Ok(Built { shape: row_shape, chunk_shape, columns, omitted })
+    }
+
+    /// A column for each member of a compound dataset, after the indexes if it has several dimensions.
+    fn records(&self, table: &Member<'_>, omitted: Vec<Omitted>) -> Result<Built> {
+        let Datatype::Compound { members, .. } = &table.dataset.datatype else {
+            return Err(Error::invalid_input("the records layout needs a compound dataset; use cells or rows"));
+        };
+        let shape = table.shape().to_vec();
+        let mut columns = Vec::new();
+        if shape.len() > 1 {
+            let taken = members.iter().map(|member| member.name.clone()).collect();
+            columns = self.dimension_columns(table, shape.len(), &taken)?;
+        }
+        for (number, member) in members.iter().enumerate() {
+            let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
+            columns.push(SegmentColumn {
+                field: column.field().clone(),
+                source: Source::Member { dataset: table.id, member: number, column },
+            });
+        }
+        Ok(Built { shape, chunk_shape: table.dataset.chunk_grid.chunk_shape().to_vec(), columns, omitted })
+    }
+
+    fn variable(&self, member: &Member<'_>, per_row: Option<u64>) -> Result<SegmentColumn> {
+        let Member { name, id, object, dataset, ndim } = *member;
+        self.check_attributes(object)?;
+        let attributes = boundary::attributes(self.found.file.tree(), object);
+        let datatype = match dataset.dataspace.shape().get(ndim..) {
+            Some([length]) => Datatype::FixedString { size: *length, padding: StringPadding::NullPadded, character_set: CharacterSet::Ascii },
+            _ => self.shown(&dataset.datatype),
+        };
+        let column = Column::new(name, &datatype, &attributes, self.decoding())?;
+        let field = match per_row {
+            None => column.field().clone(),
+            Some(count) => {
+                let count = i32::try_from(count).map_err(|_| {
+                    Error::unsupported(format!("a row of {count} elements is longer than an Arrow list can be; use the layout cells"))
+                })?;
+                let item = column.field();
+                let element = Field::new("item", item.data_type().clone(), item.is_nullable());
+                let mut metadata = item.metadata().clone();
+                let rest = member.shape().iter().skip(1).map(u64::to_string).collect::<Vec<_>>();
+                metadata.insert("shape".to_owned(), format!("[{}]", rest.join(",")));
+                let list = DataType::FixedSizeList(Arc::new(element), count);
+                Arc::new(Field::new(name, list, false).with_metadata(metadata))
+            }
+        };
+        Ok(SegmentColumn { field, source: Source::Variable { dataset: id, column, per_row } })
+    }
+
+    /// Attributes that cannot be read may say how values are decoded: without them they would be wrong.
+    fn check_attributes(&self, object: &Object) -> Result<()> {
+        match &object.attributes_error {
+            Some(error) if self.decode => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    fn decoding(&self) -> Decoding {
+        decoding(&self.found.file, self.decode)
+    }
+
+    /// The datatype as the columns show it: references undecoded are their bytes.
+    fn shown(&self, datatype: &Datatype) -> Datatype {
+        if self.decode { datatype.clone() } else { datatype.with_references_as_bytes() }
+    }
+
+    /// A column for each of the first `count` dimensions: coordinate values, else the index. `taken` are the names of
+    /// other columns.
+    fn dimension_columns(&self, member: &Member<'_>, count: usize, taken: &BTreeSet<String>) -> Result<Vec<SegmentColumn>> {
+        let (tree, dataset) = (self.found.file.tree(), member.dataset);
+        let mut taken = taken.clone();
+        let mut columns: Vec<SegmentColumn> = Vec::new();
+        for axis in 0..count {
+            let dimension = dataset.dimensions.get(axis).cloned().unwrap_or_default();
+            // A coordinate variable's values are its own coordinates.
+            if dimension.scale == Some(member.id) && member.ndim == 1 {
+                continue;
+            }
+            let mut name = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
+            if columns.iter().any(|c| *c.field.name() == name) {
+                // The same dimension twice (a covariance matrix): the second gets its number.
+                name = format!("{name}_{axis}");
+            }
+            let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, self.found.file.dataset(scale).ok()?)));
+            let usable = scale.filter(|(_, _, values)| {
+                values.refusal.is_none()
+                    && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(axis..=axis)
+            });
+            let column = match usable {
+                Some((scale, object, values)) => {
+                    self.check_attributes(object)?;
+                    let name = free_name(&name, "coordinate", &taken);
+                    let column = Column::new(&name, &self.shown(&values.datatype), &object.attributes, self.decoding())?;
+                    SegmentColumn {
+                        field: column.field().clone(),
+                        source: Source::Coordinate { axis, dataset: scale, column },
+                    }
+                }
+                // A variable may be named like one of its dimensions and not hold its coordinates.
+                None => SegmentColumn {
+                    field: Arc::new(Field::new(free_name(&name, "index", &taken), DataType::Int64, false)),
+                    source: Source::Index { axis },
+                },
+            };
+            taken.insert(column.field.name().clone());
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+}
+
+/// The last part of a path, as the name of a column.
+fn last_part(path: &str) -> &str {
+    match path.rsplit('/').next() {
+        Some(name) if !name.is_empty() => name,
+        _ => "value",
+    }
+}
+
+/// How many dimensions of a dataset make rows. The last dimension of a netCDF array of characters is the length of a
+/// text (CF 2.2), unless other variables have it too.
+pub(crate) fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
+    let ndim = dataset.dataspace.ndim();
+    let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
+    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format() != Format::Hdf5 && is_text(dataset)) else { return ndim };
+    let (Some(dimension), Some(1..)) = (dataset.dimensions.get(last), dataset.dataspace.shape().get(last)) else { return ndim };
+    if dimension.scale.is_some() || dimension.name.is_none() {
+        return ndim;
+    }
+    let tree = file.tree();
+    let parent = object.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let group = tree.objects.iter().find(|other| other.path.trim_end_matches('/') == parent);
+    let siblings = match group.map(|group| &group.content) {
+        Some(Content::Group(group)) => group.links.as_slice(),
+        _ => &[],
+    };
+    let shared = siblings.iter().any(|link| match link.target {
+        LinkTarget::Hard(id) => tree.dataset(id).is_some_and(|other| !is_text(other) && other.dimensions.iter().any(|d| d.name == dimension.name)),
+        _ => false,
+    });
+    if shared { ndim } else { last }
+}

@@ -1,0 +1,303 @@
+//! Members: which datasets of a group are columns of its table, and why other members are not.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use hyperslab_array::{Dataspace, Datatype, Error, Result};
+use hyperslab_columns::attribute_text;
+use hyperslab_formats::{Content, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
+use hyperslab_reader::{File, Found};
+
+use crate::Layout;
+
+/// A member of a group that is not a column of the group's table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Omitted {
+    /// Its name in the group.
+    pub name: String,
+    /// Why it is not a column, as the rest of a sentence that begins with the name: `is a group`.
+    pub reason: String,
+}
+
+/// A dataset of a group.
+#[derive(Clone, Copy)]
+pub(crate) struct Member<'a> {
+    pub name: &'a str,
+    pub id: ObjectId,
+    pub object: &'a Object,
+    pub dataset: &'a Dataset,
+    /// Dimensions that make rows: all, except for the length of text in an array of characters.
+    pub ndim: usize,
+}
+
+/// The datasets that make a group's table, and how.
+pub(crate) struct Chosen<'a> {
+    pub members: Vec<Member<'a>>,
+    pub layout: Layout,
+    pub omitted: Vec<Omitted>,
+}
+
+impl<'a> Member<'a> {
+    pub fn shape(&self) -> &'a [u64] {
+        self.dataset.dataspace.shape().get(..self.ndim).unwrap_or_default()
+    }
+
+    fn dimensions(&self) -> &'a [DimensionScale] {
+        self.dataset.dimensions.get(..self.ndim).unwrap_or(&self.dataset.dimensions)
+    }
+
+    /// What two datasets have in common that are columns of one table.
+    fn key(&self) -> (&'a [u64], &'a [DimensionScale]) {
+        (self.shape(), self.dimensions())
+    }
+
+    /// `(time=12, bnds=2)`, or `(12, 2)` for dimensions without names.
+    fn described(&self) -> String {
+        let named = |(axis, extent): (usize, &u64)| match self.dimensions().get(axis).and_then(|d| d.name.as_ref()) {
+            Some(name) => format!("{name}={extent}"),
+            None => extent.to_string(),
+        };
+        format!("({})", self.shape().iter().enumerate().map(named).collect::<Vec<_>>().join(", "))
+    }
+
+    fn is_compound(&self) -> bool {
+        matches!(self.dataset.datatype, Datatype::Compound { .. })
+    }
+}
+
+/// Chooses the columns of a group's table. `InvalidInput` for a group that has none, or none of the layout.
+pub(crate) fn choose<'a>(found: &'a Found, decode: bool, layout: Option<Layout>) -> Result<Chosen<'a>> {
+    let file = &found.file;
+    let group = file.tree().group(found.object).ok_or_else(|| Error::internal("not a group"))?;
+    let mut omitted = Vec::new();
+    let mut members = Vec::new();
+    let mut refused: Vec<Error> = Vec::new();
+    for link in &group.links {
+        match member(file, link, decode) {
+            Ok(Some(member)) => members.push(member),
+            Ok(None) => {}
+            Err(Unusable::Dataset(error)) => {
+                omitted.push(Omitted { name: link.name.clone(), reason: format!("cannot be a column: {}", error.message()) });
+                refused.push(error);
+            }
+            Err(Unusable::Other(reason)) => omitted.push(Omitted { name: link.name.clone(), reason }),
+        }
+    }
+    if members.is_empty() {
+        return Err(no_columns(refused, &omitted));
+    }
+    let mut rest = Rest { members, omitted };
+    // Scalars (grid mappings, flags) have no rows.
+    if rest.members.iter().any(|member| member.ndim > 0) {
+        rest.leave_out(|member| (member.ndim == 0).then(|| "is a scalar".to_owned()));
+    }
+    let bounds = bounds(&rest.members);
+    if rest.members.iter().any(|member| !bounds.contains_key(member.name)) {
+        rest.leave_out(|member| bounds.get(member.name).map(|of| format!("has the bounds of {of}")));
+    }
+    let scales: BTreeSet<ObjectId> = rest.members.iter().flat_map(|m| m.dimensions().iter().filter_map(|d| d.scale)).collect();
+    let is_scale = |member: &Member<'_>| member.ndim == 1 && scales.contains(&member.id);
+    match layout {
+        None => rest.default_layout(is_scale),
+        Some(Layout::Columns) => {
+            rest.leave_out(|member| (member.ndim != 1).then(|| format!("has dimensions {}", member.described())));
+            let Some(best) = best(rest.members.iter()) else {
+                return Err(Error::invalid_input("the columns layout needs 1-D datasets of equal length; this group has none"));
+            };
+            rest.keep_alike(&best);
+            Ok(rest.chosen(Layout::Columns))
+        }
+        Some(Layout::Records) => rest.records(),
+        Some(layout) => Ok(rest.of_largest(is_scale, layout)),
+    }
+}
+
+/// Datasets that may still be columns, and what is left out so far.
+struct Rest<'a> {
+    members: Vec<Member<'a>>,
+    omitted: Vec<Omitted>,
+}
+
+impl<'a> Rest<'a> {
+    fn default_layout(mut self, is_scale: impl Fn(&Member<'_>) -> bool) -> Result<Chosen<'a>> {
+        let one_dimensional = self.members.iter().filter(|member| member.ndim == 1).count();
+        let compounds: Vec<&Member<'_>> = self.members.iter().filter(|member| member.is_compound()).collect();
+        let is_table = |member: &Member<'_>| self.members.len() == 1 || member.ndim == 1 && one_dimensional == 1;
+        if matches!(compounds.as_slice(), [only] if is_table(only)) {
+            return self.records();
+        }
+        let equal = |members: &[Member<'_>]| members.iter().all(|member| member.ndim == 1 && members.first().is_some_and(|first| first.key() == member.key()));
+        if equal(&self.members) {
+            return Ok(self.chosen(Layout::Columns));
+        }
+        // Dimensions without names have no coordinates, and `_row` is the index already.
+        let named = self.members.iter().any(|member| member.dimensions().iter().any(|dimension| dimension.name.is_some()));
+        let data: Vec<Member<'a>> = self.members.iter().filter(|member| !is_scale(member)).copied().collect();
+        match best(data.iter()) {
+            Some(best) if best.ndim == 1 && !named => {
+                self.keep_alike(&best);
+                Ok(self.chosen(Layout::Columns))
+            }
+            _ => Ok(self.of_largest(is_scale, Layout::Cells)),
+        }
+    }
+
+    /// The only compound dataset as the table.
+    fn records(mut self) -> Result<Chosen<'a>> {
+        let mut compounds = self.members.iter().filter(|member| member.is_compound());
+        let (Some(table), None) = (compounds.next().copied(), compounds.next()) else {
+            return Err(Error::invalid_input("the records layout needs one compound dataset; name it"));
+        };
+        self.leave_out(|member| (member.id != table.id).then(|| format!("is not part of the compound dataset {}", table.name)));
+        Ok(self.chosen(Layout::Records))
+    }
+
+    /// The variables of the largest common dimensions. Coordinate variables describe them, and come back as the
+    /// columns of dimensions.
+    fn of_largest(mut self, is_scale: impl Fn(&Member<'_>) -> bool, layout: Layout) -> Chosen<'a> {
+        let has_data = self.members.iter().any(|member| !is_scale(member));
+        let Some(best) = best(self.members.iter().filter(|member| !has_data || !is_scale(member))) else { return self.chosen(layout) };
+        let rows = if layout == Layout::Rows { 1 } else { best.ndim };
+        let shown: BTreeSet<ObjectId> = best.dimensions().iter().take(rows).filter_map(|dimension| dimension.scale).collect();
+        self.members.retain(|member| !(has_data && is_scale(member) && shown.contains(&member.id)));
+        if has_data {
+            self.leave_out(|member| is_scale(member).then(|| format!("has the coordinates of dimension {}", member.described())));
+        }
+        self.keep_alike(&best);
+        self.chosen(layout)
+    }
+
+    fn keep_alike(&mut self, best: &Member<'a>) {
+        self.leave_out(|member| (member.key() != best.key()).then(|| format!("has dimensions {}, not {}", member.described(), best.described())));
+    }
+
+    /// Leaves out the members for which there is a reason.
+    fn leave_out(&mut self, reason: impl Fn(&Member<'a>) -> Option<String>) {
+        let omitted = &mut self.omitted;
+        self.members.retain(|member| match reason(member) {
+            Some(reason) => {
+                omitted.push(Omitted { name: member.name.to_owned(), reason });
+                false
+            }
+            None => true,
+        });
+    }
+
+    fn chosen(self, layout: Layout) -> Chosen<'a> {
+        Chosen { members: self.members, layout, omitted: self.omitted }
+    }
+}
+
+/// Why a member is not a column, whatever the others are.
+enum Unusable {
+    /// A dataset without values, or with values that cannot be read.
+    Dataset(Error),
+    /// Not a dataset.
+    Other(String),
+}
+
+/// The dataset that a link leads to; `None` for a group that no reader expects as a column.
+fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Member<'a>>, Unusable> {
+    let id = match &link.target {
+        LinkTarget::Hard(id) => *id,
+        LinkTarget::Soft(path) => return Err(Unusable::Other(format!("is a soft link to {path}"))),
+        LinkTarget::External { file, path } => return Err(Unusable::Other(format!("is a link to {path} in {file}"))),
+        LinkTarget::UserDefined(class) => return Err(Unusable::Other(format!("is a user-defined link of class {class}"))),
+    };
+    let object = file.object(id).map_err(Unusable::Dataset)?;
+    match &object.content {
+        // The index of a PyTables table, which PyTables hides too.
+        Content::Group(_) if is_index_of_pytables(object) => return Ok(None),
+        Content::Group(_) => return Err(Unusable::Other("is a group".to_owned())),
+        Content::Datatype(_) => return Err(Unusable::Other("is a committed datatype".to_owned())),
+        Content::Unreadable(error) => return Err(Unusable::Dataset(error.clone())),
+        Content::Dataset(_) => {}
+    }
+    let dataset = file.dataset(id).map_err(Unusable::Dataset)?;
+    check(object, dataset, decode).map_err(Unusable::Dataset)?;
+    Ok(Some(Member { name: &link.name, id, object, dataset, ndim: crate::table::builder::row_ndim(file, object, dataset, decode) }))
+}
+
+/// Whether a dataset has values that can be columns.
+fn check(object: &Object, dataset: &Dataset, decode: bool) -> Result<()> {
+    if let Some(refusal) = &dataset.refusal {
+        return Err(refusal.clone());
+    }
+    if dataset.dataspace == Dataspace::Null {
+        return Err(no_values());
+    }
+    if let Some(error) = object.attributes_error.as_ref().filter(|_| decode) {
+        return Err(error.clone());
+    }
+    hyperslab_columns::arrow_type(&dataset.datatype).map(|_| ())
+}
+
+pub(crate) fn no_values() -> Error {
+    Error::invalid_input("its dataspace is null: there are no values to make rows of")
+}
+
+fn is_index_of_pytables(object: &Object) -> bool {
+    let class = object.attributes.iter().find(|attribute| attribute.name == "CLASS").and_then(attribute_text);
+    class.is_some_and(|class| class == "TINDEX")
+}
+
+/// Boundary variables (CF 7.1, 7.4), and the variable that each is of.
+fn bounds(members: &[Member<'_>]) -> BTreeMap<String, String> {
+    let mut bounds = BTreeMap::new();
+    for member in members {
+        for attribute in &member.object.attributes {
+            if ["bounds", "climatology"].contains(&attribute.name.as_str())
+                && let Some(name) = attribute_text(attribute).filter(|name| name != member.name)
+            {
+                bounds.insert(name, member.name.to_owned());
+            }
+        }
+    }
+    bounds
+}
+
+/// One of the datasets whose dimensions make the group's table. If all dimensions have names: those with the largest
+/// number of elements, then of dimensions, then of datasets. If not, the number of datasets comes first: twenty columns
+/// and a matrix are a table of twenty columns. The first of equals.
+fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Member<'b>> {
+    let members: Vec<&Member<'b>> = members.collect();
+    let named = members.iter().all(|member| member.dimensions().len() == member.ndim && member.dimensions().iter().all(|d| d.name.is_some()));
+    let mut counts: Vec<(&Member<'b>, u64)> = Vec::new();
+    let mut places: HashMap<(&[u64], Vec<_>), usize> = HashMap::new();
+    for member in members {
+        let names = member.dimensions().iter().map(|dimension| (dimension.name.as_deref(), dimension.scale)).collect();
+        let place = *places.entry((member.shape(), names)).or_insert(counts.len());
+        match counts.get_mut(place) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((member, 1)),
+        }
+    }
+    let rank = |(member, count): &(&Member<'b>, u64)| {
+        // An unlimited dimension without any record yet is as good as one with a record.
+        let elements = member.shape().iter().fold(1u64, |n, &extent| n.saturating_mul(extent.max(1)));
+        let ndim = member.ndim as u64;
+        if named { (elements, ndim, *count) } else { (*count, elements, ndim) }
+    };
+    let mut first: Option<&(&Member<'b>, u64)> = None;
+    for candidate in &counts {
+        if first.is_none_or(|first| rank(candidate) > rank(first)) {
+            first = Some(candidate);
+        }
+    }
+    first.map(|(member, _)| **member)
+}
+
+/// The error of a group without any column: that of its only dataset, or what there is instead.
+fn no_columns(mut refused: Vec<Error>, omitted: &[Omitted]) -> Error {
+    if refused.len() == 1
+        && let Some(error) = refused.pop()
+    {
+        return error;
+    }
+    let what: Vec<String> = omitted.iter().take(5).map(|omitted| format!("{} {}", omitted.name, omitted.reason)).collect();
+    let more = omitted.len().saturating_sub(what.len());
+    Error::invalid_input(match what.as_slice() {
+        [] => "this group is empty: there is nothing to make a table of".to_owned(),
+        what if more == 0 => format!("this group has no datasets to make a table of: {}", what.join(", ")),
+        what => format!("this group has no datasets to make a table of: {}, and {more} more", what.join(", ")),
+    })
+}

@@ -1,0 +1,9 @@
+//! Which objects a request stands for, and their rows and columns.
+
+pub(crate) mod array_sources;
+pub(crate) mod boundary;
+pub(crate) mod builder;
+pub(crate) mod members;
+pub(crate) mod resolver;
+pub(crate) mod segment;
+pub(crate) mod wildcard;

@@ -1,0 +1,148 @@
+//! Table: which segments a request's path stands for, in every file.
+
+use arrow_array::ArrayRef;
+use hyperslab_array::{Error, Result};
+use hyperslab_formats::ObjectId;
+use hyperslab_reader::File;
+
+use crate::ScanRequest;
+use super::wildcard;
+use super::segment::{Segment, capture_column};
+
+/// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
+/// before `Step#10`).
+pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segment>> {
+    let mut places: Vec<(&File, String, Vec<String>)> = Vec::new();
+    let file_pattern = request.file_pattern.as_deref();
+    let literal = is_literal(files, &request.path);
+    for file in files {
+        let captured = match file_pattern {
+            Some(pattern) => wildcard::matched_file(pattern, &file.name()).ok_or_else(|| {
+                Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name()))
+            })?,
+            None => Vec::new(),
+        };
+        let mut paths = if literal { vec![(request.path.clone(), Vec::new())] } else { expand(file, &request.path)? };
+        paths.sort_by(|a, b| natural(&a.0, &b.0));
+        for (path, matched) in paths {
+            places.push((file, path, [captured.clone(), matched].concat()));
+        }
+    }
+    if places.is_empty() {
+        return Err(Error::not_found(format!("no object matches {}", request.path)));
+    }
+    let mut names = file_pattern.map(wildcard::file_column_names).unwrap_or_default();
+    for name in if literal { Vec::new() } else { wildcard::column_names(&request.path) } {
+        let taken = names.contains(&name);
+        names.push(if taken { format!("{name}_path") } else { name });
+    }
+    let per_wildcard: Vec<Vec<ArrayRef>> = (0..names.len())
+        .map(|k| {
+            let values: Vec<String> = places.iter().filter_map(|place| place.2.get(k).cloned()).collect();
+            capture_column(&values, names.get(k).is_some_and(|name| request.text_captures.contains(name)))
+        })
+        .collect();
+    let mut segments = Vec::with_capacity(places.len());
+    for (number, (file, path, _)) in places.iter().enumerate() {
+        let captures: Vec<(String, ArrayRef)> = names
+            .iter()
+            .zip(&per_wildcard)
+            .filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone())))
+            .collect();
+        segments.push(Segment::new(file, path, request.layout, request.decode, &captures)?);
+    }
+    Ok(segments)
+}
+
+/// The columns that the wildcards of `pattern` make of all the `files` that match it, and whether their values are
+/// all integers: for those who plan the files one by one. `Internal` where a file does not match.
+pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>> {
+    let mut columns: Vec<(String, bool)> = wildcard::file_column_names(pattern).into_iter().map(|name| (name, true)).collect();
+    for file in files {
+        let captured = wildcard::matched_file(pattern, file)
+            .ok_or_else(|| Error::internal(format!("{file} does not match the pattern {pattern} that it came from")))?;
+        for ((_, integers), text) in columns.iter_mut().zip(captured) {
+            *integers &= text.parse::<i64>().is_ok();
+        }
+    }
+    Ok(columns)
+}
+
+/// Whether one of the files has an object of this very name: then `*` and `?` in it are no wildcards.
+pub fn is_literal(files: &[File], pattern: &str) -> bool {
+    !wildcard::has_wildcard(pattern) || files.iter().any(|file| file.find(pattern).is_ok())
+}
+
+/// Paths that match a pattern, in natural order; the pattern itself if that is a path.
+pub fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
+    if is_literal(std::slice::from_ref(file), pattern) {
+        return Ok(vec![pattern.to_owned()]);
+    }
+    let mut paths: Vec<String> = expand(file, pattern)?.into_iter().map(|(path, _)| path).collect();
+    paths.sort_by(|a, b| natural(a, b));
+    Ok(paths)
+}
+
+/// Paths that match a pattern with wildcards, with what each of them stood for.
+pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
+    let mut here: Vec<(String, Vec<String>)> = vec![(String::new(), Vec::new())];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let mut next = Vec::new();
+        for (path, captured) in here {
+            if !wildcard::has_wildcard(part) {
+                let below = format!("{path}/{part}");
+                // A path that only some matches have is no error: the others are what was meant.
+                if file.find(&below).is_ok() {
+                    next.push((below, captured));
+                }
+                continue;
+            }
+            let group = if path.is_empty() { ObjectId(0) } else { file.find(&path)?.object };
+            for link in file.tree().group(group).map(|g| g.links.as_slice()).unwrap_or_default() {
+                if let Some(matched) = wildcard::matched(part, &link.name) {
+                    next.push((format!("{path}/{}", link.name), [captured.clone(), matched].concat()));
+                }
+            }
+        }
+        here = next;
+    }
+    Ok(here)
+}
+
+/// Compares names with numbers in them by the numbers' values.
+pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |text: &str| {
+        let mut parts: Vec<(String, u128, String)> = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let split = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let (words, tail) = rest.split_at(split);
+            let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+            let (number, tail) = tail.split_at(digits);
+            parts.push((words.to_owned(), number.parse().unwrap_or(u128::MAX), number.to_owned()));
+            rest = tail;
+        }
+        parts
+    };
+    key(a).cmp(&key(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_among_numbers_makes_a_column_text() -> Result<()> {
+        assert_eq!(file_columns("/d/run_*.h5", &["/d/run_1.h5", "/d/run_20.h5"])?, [("run".to_owned(), true)]);
+        assert_eq!(file_columns("/d/run_*.h5", &["/d/run_1.h5", "/d/run_b.h5"])?, [("run".to_owned(), false)]);
+        assert!(file_columns("/d/run_*.h5", &["/d/other.h5"]).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn steps_come_in_the_order_of_their_numbers() {
+        let mut names = ["/Step#10/x", "/Step#2/x", "/Step#1/x"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["/Step#1/x", "/Step#2/x", "/Step#10/x"]);
+    }
+}

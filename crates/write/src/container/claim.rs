@@ -1,0 +1,161 @@
+//! Claim: which commit follows a state of the master, also where locks do not tell or reach one machine only.
+//!
+//! A committer that has written its master aside claims the state that it follows: it creates a file whose name is that of
+//! the state, which only one can do. The file names the master aside. If the state is still the same then, the committer
+//! renames. A committer that was killed in between blocks none: the next one removes its master aside, which then can
+//! not be renamed any more, and claims the state once more. Claims are removed when the state has changed, the last one
+//! first, so that one that comes late sees another state.
+
+use std::fs::File;
+use std::io::ErrorKind::NotFound;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_storage::{create_whole, folder_of, is_aside, is_left, locks_reach_all};
+
+use super::state::State;
+
+/// What a claim's name ends with.
+const ENDING: &str = ".claim";
+/// Claims of one state, at most: each but the last is of a committer that was killed or stopped.
+const MAX_CLAIMS: u32 = 10_000;
+/// How long a committer may take from its claim to the rename, where no lock tells whether it still runs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What claims of this state are called, up to their number.
+fn key(state: &State) -> String {
+    match state {
+        State::Absent => "none".to_owned(),
+        State::Committed { commit } => commit.id.clone(),
+        State::Foreign { bytes, modified_nanos } => format!("{bytes:x}-{modified_nanos:x}"),
+    }
+}
+
+fn place(container: &Path, state: &State, number: u32) -> PathBuf {
+    container.join(format!(".{}.{number}{ENDING}", key(state)))
+}
+
+/// Claims `state` of `master` for the file `aside`, which is to be renamed next; `Conflict` while another committer is
+/// between its claim and its rename.
+pub(crate) fn claim(container: &Path, state: &State, master: &Path, aside: &Path) -> Result<()> {
+    let name = aside.file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::internal("a file aside without a name"))?;
+    for number in 0..MAX_CLAIMS {
+        let place = place(container, state, number);
+        if place.exists() {
+            end(&place, master)?;
+        } else if create_whole(&place, name.as_bytes())? {
+            return Ok(());
+        } else {
+            return Err(busy(master));
+        }
+    }
+    Err(Error::limit_exceeded("too many commits that were stopped: hyperslab tidy removes what they have left"))
+}
+
+fn busy(master: &Path) -> Error {
+    Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(master.display().to_string())
+}
+
+/// Sees that the commit of another's claim will not happen any more; `Conflict` if it still may.
+fn end(claim: &Path, master: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| Error::from(error).in_file(claim.display().to_string());
+    let name = match std::fs::read_to_string(claim) {
+        Err(error) if error.kind() == NotFound => return Err(busy(master)),
+        name => name.map_err(failed)?,
+    };
+    let is_old = || claim.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= PATIENCE));
+    if !is_aside(master, &name) {
+        // It is not complete yet, which a killed committer may leave on file systems that have neither links nor renaming
+        // without replacing.
+        return if is_old() { Ok(()) } else { Err(busy(master)) };
+    }
+    let aside = folder_of(master).join(name);
+    let file = match File::open(&aside) {
+        Err(error) if error.kind() == NotFound => return Ok(()),
+        file => file.map_err(failed)?,
+    };
+    let has_ended = match is_left(&file) {
+        Some(false) => false,
+        Some(true) if locks_reach_all(&file) => true,
+        // A free lock says nothing of other machines.
+        _ => is_old(),
+    };
+    if !has_ended {
+        return Err(busy(master));
+    }
+    match std::fs::remove_file(&aside) {
+        Err(error) if error.kind() != NotFound => Err(failed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes the claims of a state that the master does not have any more; best effort, because tidying removes them, too.
+pub(crate) fn release(container: &Path, state: &State) {
+    let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|number| place(container, state, number)).take_while(|place| place.exists()).collect();
+    for claim in claims.iter().rev() {
+        let _ = std::fs::remove_file(claim);
+    }
+}
+
+/// Whether a file in a container is called as claims are, complete or not.
+pub(crate) fn is_of_claims(name: &str) -> bool {
+    name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    /// A master aside, and whether a process still writes it.
+    fn aside(folder: &Path, number: u8) -> std::io::Result<(PathBuf, File)> {
+        let path = folder.join(format!(".out.h5.{number:032x}.part"));
+        let file = File::create_new(&path)?;
+        file.lock()?;
+        Ok((path, file))
+    }
+
+    #[test]
+    fn one_commit_follows_a_state_and_a_killed_one_blocks_none() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let (master, container) = (folder.path().join("out.h5"), folder.path().join("out.h5.d"));
+        std::fs::create_dir(&container)?;
+        let busy = |claimed: Result<()>| claimed.is_err_and(|error| error.kind() == ErrorKind::Conflict);
+        let (first, alive) = aside(folder.path(), 1)?;
+        let (second, _second) = aside(folder.path(), 2)?;
+        claim(&container, &State::Absent, &master, &first)?;
+        assert!(busy(claim(&container, &State::Absent, &master, &second)) && first.exists());
+        drop(alive);
+        claim(&container, &State::Absent, &master, &second)?;
+        assert!(!first.exists(), "the killed one cannot be renamed any more");
+        let (third, _third) = aside(folder.path(), 3)?;
+        assert!(busy(claim(&container, &State::Absent, &master, &third)) && second.exists());
+        // The master has another state: others claim that.
+        claim(&container, &State::Foreign { bytes: 1, modified_nanos: 2 }, &master, &third)?;
+        release(&container, &State::Absent);
+        assert_eq!(std::fs::read_dir(&container)?.count(), 1);
+        Ok(())
+    }
+
+    #[test]
+    fn a_claim_without_content_is_waited_for_and_a_foreign_name_is_not_removed() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let (master, container) = (folder.path().join("out.h5"), folder.path().join("out.h5.d"));
+        std::fs::create_dir(&container)?;
+        std::fs::write(folder.path().join("precious"), b"")?;
+        let (mine, _mine) = aside(folder.path(), 1)?;
+        for (number, content) in ["", "precious", "../precious"].into_iter().enumerate() {
+            let place = place(&container, &State::Absent, u32::try_from(number)?);
+            std::fs::write(&place, content)?;
+            assert!(claim(&container, &State::Absent, &master, &mine).is_err_and(|error| error.kind() == ErrorKind::Conflict));
+            File::options().write(true).open(&place)?.set_modified(SystemTime::now() - 2 * PATIENCE)?;
+        }
+        claim(&container, &State::Absent, &master, &mine)?;
+        assert!(folder.path().join("precious").exists());
+        Ok(())
+    }
+}

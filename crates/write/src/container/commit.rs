@@ -1,0 +1,343 @@
+//! Commit: the one step that readers see.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
+use rayon::prelude::*;
+
+use super::claim::{claim, release};
+use crate::shared::completion::{CLOSED, check, complete};
+use super::fragment::Fragment;
+use super::gather::gather;
+use super::lineage::{CommitName, living, records};
+use super::master::Master;
+use super::plan::{WriteMode, WritePlan};
+use crate::shared::task_regions::name_of;
+use super::state::{RECORD, Record, State, SubfileRecord, read_record, reading_session, state_of};
+use super::tail::{self, Appended, TAIL, commits_in};
+
+/// How a commit ended.
+#[derive(Debug, Clone)]
+pub enum Commit {
+    /// The file is what the plan wanted, on the disk, and visible.
+    Committed(Committed),
+    /// Tasks contradict each other, or the file has changed since the plan was made. Nothing has changed.
+    Conflicted(Error),
+    /// Somebody else is committing; nothing has changed. Try again.
+    Retryable(Error),
+}
+
+/// What a commit did.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    /// The subfiles of this commit.
+    pub subfiles: Vec<SubfileRecord>,
+    /// Whether an earlier call had done it already.
+    pub repeated: bool,
+    /// What could not be tidied up; the file is whole all the same.
+    pub left: Vec<String>,
+    /// What makes the file hard to read for others.
+    pub remarks: Vec<String>,
+}
+
+/// Files that programs can usually have open at a time.
+const USUAL_OPEN_FILES: usize = 1024;
+
+/// Says so if a master has more subfiles than programs that use the HDF5 library can be expected to open.
+pub(crate) fn crowded(master: &Path, subfiles: usize) -> Option<String> {
+    (subfiles > USUAL_OPEN_FILES / 4 * 3).then(|| {
+        format!(
+            "{}: {subfiles} subfiles; programs that use the HDF5 library keep all of them open, and where the limit is reached (usually {USUAL_OPEN_FILES} files, `ulimit -n`) \
+             they show fill values without an error: make one file with fuse, or let tasks share subfiles",
+            master.display()
+        )
+    })
+}
+
+/// The subfiles of a commit whose tail took in more rows.
+fn tail_of(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
+    let subfiles = read_record(container, folder)?.subfiles;
+    Ok(subfiles.into_iter().filter(|subfile| subfile.name == TAIL).collect())
+}
+
+/// Why something could not be removed, if so.
+fn failure_of(removed: Result<()>) -> Vec<String> {
+    removed.err().iter().map(Error::to_string).collect()
+}
+
+impl WritePlan {
+    /// Makes what the fragments say visible at once: readers see all of it or nothing. Fragments of several
+    /// attempts at one task count once. Calling it again, also after it was killed, ends the same.
+    pub fn commit(&self, fragments: &[Fragment]) -> Result<Commit> {
+        match self.try_commit(fragments) {
+            Ok(committed) => Ok(Commit::Committed(committed)),
+            Err(Failure::Busy(error)) => Ok(Commit::Retryable(error)),
+            Err(Failure::Other(error)) if error.kind() == ErrorKind::Conflict => {
+                Ok(Commit::Conflicted(error.in_file(self.path().display().to_string())))
+            }
+            Err(Failure::Other(error)) => Err(error.in_file(self.path().display().to_string())),
+        }
+    }
+
+    fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
+        let container = self.container();
+        if self.begun && !self.folder().is_dir()
+            && let Some(done) = self.done_before(&state_of(self.path())?)?
+        {
+            return Ok(done);
+        }
+        self.folder_for_writing()?;
+        let _lock = FolderLock::take(&container).map_err(|error| match error.kind() {
+            ErrorKind::Conflict => Failure::Busy(error),
+            _ => Failure::Other(error),
+        })?;
+        match self.commit_locked(fragments) {
+            // Where locks do not reach, another process may have committed the same plan meanwhile.
+            Err(Failure::Other(error)) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
+                self.done_before(&state_of(self.path())?)?.ok_or(Failure::Other(error))
+            }
+            done => done,
+        }
+    }
+
+    fn commit_locked(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
+        let mut by_task: BTreeMap<u64, &Fragment> = BTreeMap::new();
+        for fragment in fragments {
+            if fragment.write_id != self.id {
+                return Err(Error::invalid_input(format!("the fragment of task {} belongs to another plan", fragment.task)).into());
+            }
+            check(self.sharing.as_ref(), fragment)?;
+            by_task.entry(fragment.task).or_insert(fragment);
+        }
+        let (container, folder) = (self.container(), self.folder());
+        let now = state_of(self.path())?;
+        if now != self.base
+            && let Some(done) = self.done_before(&now)?
+        {
+            return Ok(done);
+        }
+        self.check_base(&now)?;
+        let mut master = match self.mode {
+            WriteMode::Append if now != State::Absent => Master::load(self.path())?,
+            _ => Master::default(),
+        };
+        let seen_from_master = relative(&folder, self.path())?;
+        let mut subfiles = Vec::new();
+        for (task, fragment) in &by_task {
+            let Some(bytes) = fragment.bytes else { continue };
+            let place = folder.join(&fragment.name);
+            let length = std::fs::metadata(&place).map_err(|error| Error::from(error).in_file(place.display().to_string()))?.len();
+            if length != bytes {
+                return Err(Error::corrupt(format!("the subfile of task {task} has {length} bytes, its fragment says {bytes}")).in_file(place.display().to_string()).into());
+            }
+            let checksums = fragment.checksums.clone();
+            subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
+        }
+        // What contradicts is found before anything is touched.
+        master.merge_plan(self)?;
+        for fragment in by_task.values() {
+            master.merge(fragment, &seen_from_master)?;
+        }
+        master.check_overlaps()?;
+        let shared = self.complete_shared(&by_task)?;
+        for (group, record) in &shared {
+            master.place_shared(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
+        }
+        let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
+        let appended = match (&now, self.mode) {
+            (State::Committed { commit }, WriteMode::Append) if shared.is_empty() => tail::append(self, &mut master, commit, &seen_from_master, &subfiles)?,
+            _ => Appended::No,
+        };
+        match appended {
+            Appended::No => subfiles = gather(self, &mut master, &seen_from_master, subfiles)?,
+            Appended::New(tail) => subfiles = vec![tail],
+            Appended::Behind(folder) => {
+                subfiles = tail_of(&container, &folder)?;
+                name.folder = folder;
+            }
+        }
+        subfiles.extend(shared.into_values());
+        master.join_parts();
+        let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
+        let (mut is_recorded, mut is_claimed) = (false, false);
+        let written = master.write(self.path(), self, &name, existing, |aside| {
+            claim(&container, &now, self.path(), aside)?;
+            is_claimed = true;
+            // Others that have claimed this state before have ended, or it is another one now.
+            self.check_base(&state_of(self.path())?)?;
+            if name.folder == self.id {
+                is_recorded = true;
+                self.write_record(&now, &subfiles)?;
+            }
+            Ok(())
+        });
+        let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == now);
+        if is_claimed && !is_same {
+            release(&container, &now);
+        }
+        if let Err(error) = written {
+            // What was not committed leaves no record, unless the error came after the rename or another process has
+            // committed the same plan.
+            if is_recorded && is_same && error.kind() != ErrorKind::Conflict {
+                let _ = std::fs::remove_file(folder.join(RECORD));
+            }
+            return Err(error.into());
+        }
+        let left = if name.folder == self.id { self.tidy(&subfiles, &master) } else { failure_of(remove_folder(&folder)) };
+        Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
+    }
+
+    /// What an earlier call did, on the disk, if one has committed this write.
+    fn done_before(&self, now: &State) -> Result<Option<Committed>> {
+        let State::Committed { commit } = now else { return Ok(None) };
+        let container = self.container();
+        let chain = match records(&container, commit) {
+            // A master that lost its records can still be taken the place of.
+            Err(_) if self.mode == WriteMode::Overwrite => return Ok(None),
+            found => found?,
+        };
+        let mut names = std::iter::once(commit.clone()).chain(chain.iter().filter_map(|record| record.previous.clone()));
+        let Some(name) = names.find(|name| name.folder == self.id || commits_in(&container, name).contains(&self.id)) else { return Ok(None) };
+        let Some(record) = chain.iter().find(|record| record.id == name.folder) else { return Ok(None) };
+        let subfiles = record.subfiles.clone();
+        if self.durable {
+            // That call may have been killed before it had waited for the disk.
+            let folder = container.join(&name.folder);
+            for synced in [&folder.join(RECORD), &folder, &container, self.path()] {
+                sync_folder(synced)?;
+            }
+            sync_place(self.path())?;
+        }
+        release(&container, &self.base);
+        let left = match (name.folder == self.id).then(|| Master::load(self.path())) {
+            Some(Ok(master)) => self.tidy(&subfiles, &master),
+            // What the master uses cannot be told, so nothing is removed.
+            Some(Err(error)) => vec![error.to_string()],
+            None => failure_of(remove_folder(&self.folder())),
+        };
+        Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
+    }
+
+    /// Writes what this commit consists of into its folder, and waits until all of its folders are on the disk.
+    fn write_record(&self, now: &State, subfiles: &[SubfileRecord]) -> Result<()> {
+        let (previous, replaced) = match (now, self.mode) {
+            (State::Committed { commit }, WriteMode::Append) => (Some(commit.clone()), None),
+            (State::Committed { commit }, _) => (None, Some(commit.clone())),
+            _ => (None, None),
+        };
+        let record = Record::new(&self.id, previous, replaced, subfiles.to_vec()).encode()?;
+        let mut output = Output::create_own(self.folder().join(RECORD))?;
+        if !self.durable {
+            output.without_sync();
+        }
+        output.write_at(0, &record)?;
+        output.publish(record.len() as u64, Existing::Replace)?;
+        if self.durable {
+            sync_folder(&self.container())?;
+            sync_folder(&folder_of(&self.container()))?;
+        }
+        Ok(())
+    }
+
+    /// `Conflict` unless the file is as it was when the plan was made.
+    fn check_base(&self, now: &State) -> Result<()> {
+        if *now == self.base {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: another process has written it; plan again"))
+    }
+
+    /// Makes HDF5 files of what several tasks have written into one, side by side.
+    fn complete_shared(&self, by_task: &BTreeMap<u64, &Fragment>) -> Result<BTreeMap<u64, SubfileRecord>> {
+        let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.factor > 1) else { return Ok(BTreeMap::new()) };
+        // Tasks that begin from now on share nothing; those that have, left a mark.
+        hyperslab_storage::claim(&self.folder().join(CLOSED))?;
+        let mut groups: BTreeMap<u64, Vec<&Fragment>> = BTreeMap::new();
+        for fragment in by_task.values() {
+            if let Some(shared) = &fragment.shared {
+                groups.entry(shared.group).or_default().push(fragment);
+            }
+        }
+        let completed = |(group, fragments): (&u64, &Vec<&Fragment>)| Ok((*group, complete(self, sharing, *group, fragments)?));
+        if groups.len() == 1 {
+            return groups.iter().map(completed).collect();
+        }
+        reading_session()?.compute(|| groups.par_iter().map(completed).collect())
+    }
+
+    /// Removes what the commit has no use for: other attempts' subfiles, and what earlier commits have replaced.
+    fn tidy(&self, subfiles: &[SubfileRecord], master: &Master) -> Vec<String> {
+        let mut left = Vec::new();
+        let files = master.files();
+        // Where locks do not reach, another attempt at this commit may have written the record anew.
+        let is_used = |name: &str| files.iter().any(|file| file.ends_with(&format!("{}/{name}", self.id)));
+        let kept = |name: &str| name == RECORD || tail::is_claim(name) || is_used(name) || subfiles.iter().any(|subfile| subfile.name == name);
+        if let Err(error) = remove_files(&self.folder(), |name| !kept(name)) {
+            left.push(error.to_string());
+        }
+        if let (State::Committed { commit }, false) = (&self.base, self.mode == WriteMode::Create)
+            && let Err(error) = self.remove_superseded(commit)
+        {
+            left.push(error.to_string());
+        }
+        left
+    }
+
+    /// Removes what `base`, the commit before this one, and those before it have replaced. What this commit has replaced
+    /// stays until the next one: readers may have opened the master a moment ago.
+    fn remove_superseded(&self, base: &CommitName) -> Result<()> {
+        let container = self.container();
+        let older = |record: &Record| record.replaced.is_some();
+        if !records(&container, base).is_ok_and(|records| records.iter().any(older)) {
+            return Ok(());
+        }
+        let living = living(&container)?;
+        for old in living.superseded.iter().filter(|old| old.by != self.id) {
+            living.certain()?;
+            let folder = container.join(&old.folder);
+            remove_files(&folder, |name| name != RECORD).and_then(|()| remove_folder(&folder))?;
+        }
+        Ok(())
+    }
+}
+
+enum Failure {
+    Busy(Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// Where `folder`, which is beside `master` or below, is seen from there.
+fn relative(folder: &Path, master: &Path) -> Result<String> {
+    let below = folder.strip_prefix(folder_of(master)).ok().and_then(Path::to_str);
+    below.map(str::to_owned).ok_or_else(|| Error::internal("a commit's folder that is not beside its file"))
+}
+
+pub(crate) fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<()> {
+    let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        if unwanted(&entry.file_name().to_string_lossy()) {
+            std::fs::remove_file(entry.path()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from(error).in_file(folder.display().to_string())),
+        _ => Ok(()),
+    }
+}

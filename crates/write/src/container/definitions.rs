@@ -1,0 +1,134 @@
+//! Definitions: objects that a plan has itself, so that no task defines them.
+
+use std::collections::BTreeMap;
+
+use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
+use hyperslab_formats::hdf5::writer::encode_datatype;
+use serde::{Deserialize, Serialize};
+
+use super::hex::Hex;
+use crate::file::definition::{AttributeValue, DatasetDefinition};
+use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, StoredValue};
+use crate::file::links::Link;
+use crate::file::object_references::Pointers;
+use crate::file::file_writer::{check_attribute, normal};
+
+/// Bytes of values that a plan takes with it to every task.
+const MAX_VALUE_BYTES: usize = 16 << 20;
+
+/// Groups, datasets, attributes, links and datatypes of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Definitions {
+    objects: BTreeMap<String, ObjectFragment>,
+}
+
+impl Definitions {
+    fn define(&mut self, path: &str, kind: Kind, dataset: Option<DatasetFragment>, other: Option<OtherFragment>) -> Result<()> {
+        let path = normal(path)?;
+        if self.objects.get(&path).is_some_and(|known| known.kind != kind || kind != Kind::Group) {
+            return Err(Error::invalid_input("the plan has an object of this name already").at_object(format!("/{path}")));
+        }
+        if let Some((above, _)) = path.rsplit_once('/') {
+            self.create_group(above)?;
+        }
+        let created = self.objects.len() as u64;
+        self.objects.entry(path).or_insert_with(|| ObjectFragment { kind, created, tracked: false, attributes: Vec::new(), dataset, other, scales: BTreeMap::new() });
+        Ok(())
+    }
+
+    /// Defines a group and those above it; one that is there already stays as it is.
+    pub fn create_group(&mut self, path: &str) -> Result<()> {
+        self.define("", Kind::Group, None, None)?;
+        if normal(path)?.is_empty() { Ok(()) } else { self.define(path, Kind::Group, None, None) }
+    }
+
+    /// Defines a dataset. With `rows`, each task adds rows of its own; with `value`, these are all of its values, and no
+    /// task writes any. Readers see that it can grow as its dataspace says.
+    pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, rows: bool, value: Option<&Elements>) -> Result<()> {
+        self.create_group("")?;
+        let given = definition.chunk_shape.clone();
+        let definition = definition.checked().map_err(|error| error.at_object(path))?;
+        if value.is_some_and(|value| value.bytes.len() > MAX_VALUE_BYTES) {
+            return Err(Error::unsupported("more than 16 MiB of values in a plan: let a task write them").at_object(path));
+        }
+        let growable = matches!(&definition.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
+        let shape = definition.dataspace.shape().to_vec();
+        let mut dataset = DatasetFragment::new(&definition, rows, vec![0; shape.len()], shape, Vec::new(), value)?;
+        dataset.growable = growable;
+        dataset.chunk_shape = given.and(definition.chunk_shape);
+        dataset.filters = definition.filters.filters.into_iter().map(|filter| (filter.id, filter.name, filter.optional, filter.parameters)).collect();
+        self.define(path, Kind::Dataset, Some(dataset), None)
+    }
+
+    /// Defines a link.
+    pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
+        self.define(path, Kind::Link, None, Some(OtherFragment::Link(link.checked()?)))
+    }
+
+    /// Commits a datatype.
+    pub fn create_datatype(&mut self, path: &str, datatype: &Datatype) -> Result<()> {
+        self.define(path, Kind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?))))
+    }
+
+    /// Defines a dataset of references to objects.
+    pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        self.define(path, Kind::References, None, Some(OtherFragment::References(Pointers::new(shape, targets)?)))
+    }
+
+    fn object(&mut self, path: &str) -> Result<&mut ObjectFragment> {
+        self.create_group("")?;
+        let path = normal(path)?;
+        self.objects.get_mut(&path).ok_or_else(|| Error::not_found("there is no such object in the plan").at_object(format!("/{path}")))
+    }
+
+    fn set(&mut self, path: &str, name: &str, value: AttributeFragment) -> Result<()> {
+        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
+            return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
+        }
+        let object = self.object(path)?;
+        if object.kind == Kind::Link {
+            return Err(Error::invalid_input("a link has no attributes").at_object(path));
+        }
+        match object.attributes.iter_mut().find(|(known, _)| known == name) {
+            Some((_, known)) => *known = value,
+            None => object.attributes.push((name.to_owned(), value)),
+        }
+        Ok(())
+    }
+
+    /// Sets an attribute.
+    pub fn set_attribute(&mut self, path: &str, name: &str, value: &AttributeValue) -> Result<()> {
+        check_attribute(name, value)?;
+        self.set(path, name, AttributeFragment::Value(StoredValue::new(value)?))
+    }
+
+    /// Sets an attribute of references to objects.
+    pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        self.set(path, name, AttributeFragment::References(Pointers::new(shape, targets)?))
+    }
+
+    /// Makes a dataset the scale of a dimension of another.
+    pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normal(scale)?;
+        self.object(path)?.scales.insert(dimension, scale);
+        Ok(())
+    }
+
+    /// Whether the file records the order of an object's attributes and members.
+    pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
+        self.object(path)?.tracked = tracked;
+        Ok(())
+    }
+
+    /// A dataset of the plan.
+    pub(crate) fn dataset(&self, path: &str) -> Option<&DatasetFragment> {
+        self.objects.get(path)?.dataset.as_ref()
+    }
+
+    /// All of it as what a task has done.
+    pub(crate) fn fragment(&self, write_id: &str) -> Fragment {
+        let mut fragment = Fragment::new(write_id, 0, "");
+        fragment.objects.clone_from(&self.objects);
+        fragment
+    }
+}

@@ -1,0 +1,204 @@
+//! The folder of one write's subfiles: who makes it, and how it goes while tasks may still be filling it.
+
+use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound};
+use std::path::{Path, PathBuf};
+
+use hyperslab_array::{Error, ErrorKind, Result};
+
+use super::lineage::{is_id, living, records};
+use super::plan::WritePlan;
+use super::state::{RECORD, State, state_of};
+use super::tail::commits_in;
+
+/// Behind the name of a folder that is being removed: no task knows it by that name.
+const REMOVED: &str = ".removed";
+
+/// Somebody else may remove the folder of all commits, empty for a moment, between two steps of ours, or put a file
+/// into one that we are removing.
+const ATTEMPTS: usize = 100;
+
+impl WritePlan {
+    /// Makes the folder of the tasks' subfiles now. Tasks of a plan that has begun never make it: one that comes after
+    /// [`WritePlan::abort`] finds nothing to write into, and fails with `Cancelled`.
+    pub fn begin(&mut self) -> Result<()> {
+        self.make_folder()?;
+        self.begun = true;
+        Ok(())
+    }
+
+    /// Makes the folder that tasks write into, or sees that it is there.
+    pub(crate) fn folder_for_writing(&self) -> Result<PathBuf> {
+        if !self.begun {
+            self.make_folder()?;
+        } else if !self.folder().is_dir() {
+            let message = "this write was given up, or its file was written by somebody else: the folder of its subfiles is gone";
+            return Err(Error::new(ErrorKind::Cancelled, message).in_file(self.path().display().to_string()));
+        }
+        Ok(self.folder())
+    }
+
+    fn make_folder(&self) -> Result<()> {
+        let folder = self.folder();
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match std::fs::create_dir_all(&folder) {
+                Err(error) if [NotFound, AlreadyExists].contains(&error.kind()) && attempts < ATTEMPTS => {}
+                made => return made.map_err(|error| Error::from(error).in_file(folder.display().to_string())),
+            }
+        }
+    }
+
+    /// Gives the write up: removes all that its tasks have written. May be called again. What was committed is
+    /// refused with `InvalidInput`. Tasks of a plan that has begun ([`WritePlan::begin`]) may still be at work: what
+    /// they write is gone with the folder, those that begin later fail, and so does a commit. Tasks of another plan
+    /// would make the folder again.
+    pub fn abort(&self) -> Result<()> {
+        let container = self.container();
+        // A master that was renamed or copied since may use what was committed.
+        let is_living = self.folder().join(RECORD).exists() && living(&container)?.folders.contains(&self.id);
+        if is_living || self.is_appended()? {
+            return Err(Error::invalid_input("this write was committed: it cannot be given up").in_file(self.path().display().to_string()));
+        }
+        let aside = container.join(format!("{}{REMOVED}", self.id));
+        // What is left of a call that was killed.
+        remove_aside(&aside)?;
+        match std::fs::rename(self.folder(), &aside) {
+            Err(error) if error.kind() != NotFound => return Err(Error::from(error).in_file(self.folder().display().to_string())),
+            _ => remove_aside(&aside)?,
+        }
+        // The folder of all commits goes with its last one.
+        match std::fs::remove_dir(&container) {
+            Err(error) if ![NotFound, DirectoryNotEmpty].contains(&error.kind()) => Err(Error::from(error).in_file(container.display().to_string())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl WritePlan {
+    /// Whether an earlier commit's subfile has taken in the rows of this write, so that no folder is left of it.
+    fn is_appended(&self) -> Result<bool> {
+        let State::Committed { commit } = state_of(self.path())? else { return Ok(false) };
+        let earlier = records(&self.container(), &commit).unwrap_or_default().into_iter().filter_map(|record| record.previous);
+        Ok(std::iter::once(commit).chain(earlier).any(|name| commits_in(&self.container(), &name).contains(&self.id)))
+    }
+}
+
+/// Removes a folder that no task knows by its name. One that was creating a file when the folder was renamed still
+/// puts it there: no more than one each.
+fn remove_aside(folder: &Path) -> Result<()> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == NotFound => return Ok(()),
+            Err(error) if error.kind() == DirectoryNotEmpty && attempts < ATTEMPTS => {}
+            removed => return removed.map_err(|error| Error::from(error).in_file(folder.display().to_string())),
+        }
+    }
+}
+
+/// The write whose folder, or what is left of it, is called so.
+pub(crate) fn write_of(name: &str) -> Option<&str> {
+    Some(name.strip_suffix(REMOVED).unwrap_or(name)).filter(|id| is_id(id))
+}
+
+/// Whether this folder is what an abort that was killed has left.
+pub(crate) fn is_removed(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with(REMOVED))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::{TidyOptions, WriteMode};
+    use crate::maintenance::vacuum;
+    use hyperslab_reader::{Session, SessionOptions};
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    fn left(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+        std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect()
+    }
+
+    #[test]
+    fn an_abort_while_tasks_begin_and_end_leaves_nothing_and_the_late_ones_fail() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        for _ in 0..30 {
+            let mut plan = WritePlan::new(&folder.path().join("out.h5"), WriteMode::Create, None)?;
+            plan.begin()?;
+            let (plan, aborted) = (&plan, &AtomicBool::new(false));
+            let late = std::thread::scope(|scope| -> Result<usize> {
+                let tasks = (0..4).map(|number| {
+                    scope.spawn(move || -> Result<usize> {
+                        let session = Session::new(SessionOptions { threads: Some(1), ..SessionOptions::default() })?;
+                        let mut late = 0;
+                        while late < 20 {
+                            let after = aborted.load(Ordering::SeqCst);
+                            let ended = plan.task(number, &session).and_then(|mut task| {
+                                task.create_group("g")?;
+                                task.finish()
+                            });
+                            late += usize::from(after);
+                            match ended {
+                                Ok(_) if after => return Err(Error::internal("a late task has written")),
+                                Err(error) if after && error.kind() != ErrorKind::Cancelled => return Err(error),
+                                _ => {}
+                            }
+                        }
+                        Ok(late)
+                    })
+                });
+                let tasks: Vec<_> = tasks.collect();
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                let outcome = plan.abort();
+                aborted.store(true, Ordering::SeqCst);
+                let ended: Result<usize> = tasks.into_iter().map(|task| task.join().unwrap_or_else(|_| Err(Error::internal("a panic")))).sum();
+                outcome.and(ended)
+            })?;
+            assert_eq!((late, left(folder.path())?), (80, vec![]));
+            plan.abort()?;
+            assert!(matches!(plan.commit(&[]), Err(error) if error.kind() == ErrorKind::Cancelled));
+            assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn plans_for_one_file_begin_and_give_up_side_by_side() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("out.h5");
+        std::thread::scope(|scope| {
+            let work = || (0..200).try_for_each(|_| {
+                let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
+                plan.begin()?;
+                plan.abort()
+            });
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(Error::internal("a panic"))))
+        })?;
+        assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
+        Ok(())
+    }
+
+    #[test]
+    fn what_a_killed_abort_has_left_goes_with_the_next_one_or_with_tidying() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("out.h5");
+        for again in [true, false] {
+            let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
+            plan.begin()?;
+            std::fs::write(plan.folder().join("0000-a.h5"), b"")?;
+            std::fs::rename(plan.folder(), plan.container().join(format!("{}{REMOVED}", plan.id)))?;
+            if again {
+                plan.abort()?;
+            } else {
+                assert_eq!(tidy(&path, TidyOptions { age: std::time::Duration::from_secs(60), orphans: false, is_dry: false })?.removed, vec![plan.id().to_owned()]);
+            }
+            assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,344 @@
+//! Fragment: what a task has done, as plain data for whoever commits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
+use hyperslab_formats::FillTime;
+use hyperslab_formats::filter::{Filter, Pipeline};
+use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype, store_values};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::file::region::Region;
+use super::hex::Hex;
+use crate::file::definition::{AttributeValue, DatasetDefinition};
+use crate::file::links::Link;
+use crate::file::object_references::Pointers;
+use super::envelope::{sealed, unsealed};
+
+/// The version of the bytes; raised when their meaning changes.
+const VERSION: u32 = 5;
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Group,
+    Dataset,
+    /// A dataset of references to objects.
+    References,
+    /// A committed datatype.
+    Datatype,
+    Link,
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Group => "group",
+            Self::Dataset => "dataset",
+            Self::References => "dataset of references",
+            Self::Datatype => "datatype",
+            Self::Link => "link",
+        })
+    }
+}
+
+/// What one task defined and wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fragment {
+    version: u32,
+    pub(crate) write_id: String,
+    pub(crate) task: u64,
+    /// Name of the subfile in the plan's folder.
+    pub(crate) name: String,
+    /// Length of the subfile; none is there where all went into a shared one.
+    pub(crate) bytes: Option<u64>,
+    /// CRC-32 of each 16 MiB of it, where the plan asks for that.
+    pub(crate) checksums: Option<Vec<u32>>,
+    /// The subfile that it shares with other tasks.
+    pub(crate) shared: Option<SharedPart>,
+    pub(crate) objects: BTreeMap<String, ObjectFragment>,
+}
+
+/// A task's part of a shared subfile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SharedPart {
+    pub group: u64,
+    /// Where the last byte ends that the task wrote.
+    pub end: u64,
+}
+
+/// A chunk in a shared subfile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ChunkFragment {
+    position: Vec<u64>,
+    address: u64,
+    length: u64,
+    filter_mask: u32,
+}
+
+impl From<&ChunkFragment> for StoredChunk {
+    fn from(chunk: &ChunkFragment) -> Self {
+        Self { position: chunk.position.clone(), address: chunk.address, length: chunk.length, filter_mask: chunk.filter_mask }
+    }
+}
+
+impl From<&StoredChunk> for ChunkFragment {
+    fn from(chunk: &StoredChunk) -> Self {
+        Self { position: chunk.position.clone(), address: chunk.address, length: chunk.length, filter_mask: chunk.filter_mask }
+    }
+}
+
+/// An object that a task defined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ObjectFragment {
+    pub kind: Kind,
+    /// How many objects the task defined before it.
+    pub created: u64,
+    /// Whether the order of its attributes and members is recorded.
+    pub tracked: bool,
+    /// In the order of their creation.
+    pub attributes: Vec<(String, AttributeFragment)>,
+    pub dataset: Option<DatasetFragment>,
+    /// What the object is if it is no group and no dataset of values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<OtherFragment>,
+    /// Paths of the dimension scales of a dataset, by dimension.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scales: BTreeMap<u32, String>,
+}
+
+/// An object that is no group and no dataset of values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum OtherFragment {
+    Link(Link),
+    References(Pointers),
+    /// As HDF5's message.
+    Datatype(Hex),
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum AttributeFragment {
+    Value(StoredValue),
+    References(Pointers),
+}
+
+impl AttributeFragment {
+    /// Whether both are the same value.
+    pub fn same(&self, other: &Self) -> Result<bool> {
+        match (self, other) {
+            (Self::Value(a), Self::Value(b)) => a.same(b),
+            (a, b) => Ok(a == b),
+        }
+    }
+}
+
+/// Datatype, dataspace and value, the first two as HDF5's messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredValue {
+    datatype: Hex,
+    dataspace: Hex,
+    bytes: Hex,
+    heap: Vec<(u64, u32, Hex)>,
+}
+
+/// A dataset that a task defined, and what it wrote of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DatasetFragment {
+    datatype: Hex,
+    dataspace: Hex,
+    fill_value: Option<Hex>,
+    /// Name of the time at which the fill value is written, if it is not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fill_time: Option<String>,
+    /// Whether rows follow those of the tasks before.
+    pub rows: bool,
+    /// Where the array of the subfile begins in the dataset; 0 for rows.
+    pub origin: Vec<u64>,
+    /// Extent of the array in the subfile.
+    pub shape: Vec<u64>,
+    /// What was written, in the dataset's coordinates.
+    pub written: Vec<Region>,
+    /// All of its values, where these are not in a subfile.
+    pub scalar: Option<StoredValue>,
+    /// Whether readers see that it can grow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub growable: bool,
+    /// Path of the committed datatype that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed: Option<String>,
+    /// Chunks and filters of tasks that write a dataset of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_shape: Option<Vec<u64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<(u16, Option<String>, bool, Vec<u32>)>,
+    /// Whether the values are in the shared subfile.
+    pub shared: bool,
+    /// Chunks there that have no place known before.
+    pub chunks: Vec<ChunkFragment>,
+}
+
+impl StoredValue {
+    pub fn new(value: &AttributeValue) -> Result<Self> {
+        let mut heap: Vec<(u64, u32, Hex)> =
+            value.value.heap.iter().map(|(reference, bytes)| (reference.address, reference.index, Hex(bytes.to_vec()))).collect();
+        heap.sort_by_key(|(address, index, _)| (*address, *index));
+        Ok(Self {
+            datatype: Hex(encode_datatype(&value.value.datatype)?),
+            dataspace: Hex(encode_dataspace(&value.dataspace)?),
+            bytes: Hex(value.value.bytes.clone()),
+            heap,
+        })
+    }
+
+    /// Whether both are the same value, wherever their heaps have the parts of variable length.
+    pub fn same(&self, other: &Self) -> Result<bool> {
+        if self.datatype != other.datatype || self.dataspace != other.dataspace {
+            return Ok(false);
+        }
+        let plain = |stored: &Self| {
+            let mut value = stored.value()?.value;
+            let mut heap = HeapWriter::new(8);
+            let resolve = |reference| value.heap.object(reference);
+            store_values(&value.datatype, &mut value.bytes, &resolve, &mut heap)?;
+            Ok::<_, Error>((value.bytes, heap.finish()))
+        };
+        Ok(self == other || plain(self)? == plain(other)?)
+    }
+
+    pub fn value(&self) -> Result<AttributeValue> {
+        let mut heap = HeapObjects::default();
+        for (address, index, bytes) in &self.heap {
+            heap.insert(HeapReference { address: *address, index: *index }, Arc::from(bytes.0.as_slice()));
+        }
+        let datatype = parse_datatype(&self.datatype.0)?;
+        let dataspace = parse_dataspace(&self.dataspace.0)?;
+        if dataspace.element_count()?.checked_mul(datatype.size()) != Some(self.bytes.0.len() as u64) {
+            return Err(Error::invalid_input(format!("a fragment with a value of {} bytes for shape {:?}", self.bytes.0.len(), dataspace.shape())));
+        }
+        Ok(AttributeValue { dataspace, value: Elements { datatype, bytes: self.bytes.0.clone(), heap } })
+    }
+}
+
+/// A time as fragments and plans keep it.
+pub(crate) fn stored_fill_time(time: FillTime) -> Option<String> {
+    (time != FillTime::default()).then(|| time.name().to_owned())
+}
+
+/// The time of [`stored_fill_time`].
+pub(crate) fn fill_time(stored: Option<&str>) -> Result<FillTime> {
+    stored.map_or(Ok(FillTime::default()), FillTime::of_name)
+}
+
+impl DatasetFragment {
+    pub fn new(global: &DatasetDefinition, rows: bool, origin: Vec<u64>, shape: Vec<u64>, written: Vec<Region>, scalar: Option<&Elements>) -> Result<Self> {
+        let scalar = scalar.map(|value| StoredValue::new(&AttributeValue { dataspace: global.dataspace.clone(), value: value.clone() }));
+        Ok(Self {
+            datatype: Hex(encode_datatype(&global.datatype)?),
+            dataspace: Hex(encode_dataspace(&global.dataspace)?),
+            fill_value: global.fill_value.clone().map(Hex),
+            fill_time: stored_fill_time(global.fill_time),
+            rows,
+            origin,
+            shape,
+            written,
+            scalar: scalar.transpose()?,
+            shared: false,
+            chunks: Vec::new(),
+            growable: false,
+            committed: global.committed.clone(),
+            chunk_shape: None,
+            filters: Vec::new(),
+        })
+    }
+
+    /// What was written in coordinates of the array in the subfile; `None` where it does not lie there.
+    pub fn local_regions(&self) -> Option<Vec<Region>> {
+        let local = |written: &Region| {
+            if written.start.len() != self.origin.len() {
+                return None;
+            }
+            let start: Option<Vec<u64>> = written.start.iter().zip(&self.origin).map(|(start, origin)| start.checked_sub(*origin)).collect();
+            Some(Region { start: start?, count: written.count.clone() }).filter(|local| local.fits(&self.shape))
+        };
+        self.written.iter().map(local).collect()
+    }
+
+    /// The definition, as far as the master needs it: without chunks and filters, which are each subfile's own.
+    pub fn definition(&self) -> Result<DatasetDefinition> {
+        Ok(DatasetDefinition {
+            datatype: parse_datatype(&self.datatype.0)?,
+            committed: self.committed.clone(),
+            dataspace: parse_dataspace(&self.dataspace.0)?,
+            chunk_shape: None,
+            filters: Pipeline::default(),
+            fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
+            fill_time: fill_time(self.fill_time.as_deref())?,
+        })
+    }
+}
+
+impl DatasetFragment {
+    /// The definition with the chunks and filters of a dataset of the plan.
+    pub fn whole_definition(&self) -> Result<DatasetDefinition> {
+        let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter { id: *id, name: name.clone(), optional: *optional, parameters: parameters.clone() };
+        let filters = Pipeline { filters: self.filters.iter().map(filter).collect() };
+        Ok(DatasetDefinition { chunk_shape: self.chunk_shape.clone(), filters, ..self.definition()? })
+    }
+}
+
+impl Fragment {
+    pub(crate) fn new(write_id: &str, task: u64, name: &str) -> Self {
+        Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, checksums: None, shared: None, objects: BTreeMap::new() }
+    }
+
+    /// The task that it comes from.
+    pub fn task(&self) -> u64 {
+        self.task
+    }
+
+    pub(crate) fn add_object(&mut self, path: &str, object: ObjectFragment) {
+        self.objects.insert(path.to_owned(), object);
+    }
+
+    /// The objects by path, in the order of their creation.
+    pub(crate) fn in_order(&self) -> Vec<(&String, &ObjectFragment)> {
+        let mut objects: Vec<(&String, &ObjectFragment)> = self.objects.iter().collect();
+        objects.sort_by_key(|(_, object)| object.created);
+        objects
+    }
+
+    pub(crate) fn add_dataset(&mut self, path: &str, dataset: DatasetFragment) {
+        if let Some(object) = self.objects.get_mut(path) {
+            object.dataset = Some(dataset);
+        }
+    }
+
+    /// The fragments of these bytes, in their order, decoded side by side.
+    pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
+        /// Bytes that one thread decodes sooner than others are awake.
+        const FEW_BYTES: usize = 256 << 10;
+        if all.iter().map(Vec::len).sum::<usize>() <= FEW_BYTES {
+            return all.iter().map(|bytes| Self::decode(bytes)).collect();
+        }
+        all.par_iter().map(|bytes| Self::decode(bytes)).collect()
+    }
+
+    /// Versioned bytes (JSON, and a checksum behind).
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map(sealed).map_err(|e| Error::internal(format!("cannot encode a fragment: {e}")))
+    }
+
+    /// The fragment of [`Fragment::encode`]; bytes that were changed, of another version or of something
+    /// else are `InvalidInput`.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let body = unsealed(bytes, VERSION, "fragment")?;
+        let fragment: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no fragment: {e}")))?;
+        if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
+            return Err(Error::invalid_input(format!("a fragment of a subfile called {:?}", fragment.name)));
+        }
+        Ok(fragment)
+    }
+}

@@ -1,0 +1,208 @@
+//! Gathering: what many small subfiles of one commit hold goes into few, before the commit makes anything visible. HDF5
+//! programs have all subfiles open at a time, so they should not be many.
+
+use std::collections::{BTreeMap, HashMap};
+
+use hyperslab_array::{Cancellation, Dataspace, Error, Result};
+use hyperslab_reader::{File, Session};
+use hyperslab_storage::{Existing, most_open_files, unique_name};
+
+use crate::file::region::Region;
+use super::checksum;
+use crate::file::copied_chunks::{Copy, Part, Stored};
+use crate::file::definition::DatasetDefinition;
+use crate::maintenance::fuse::Fused;
+use super::master::{Loose, LoosePart, Master};
+use super::plan::WritePlan;
+use super::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
+use crate::file::file_writer::{Subfile, checked_alignment};
+use super::task::text_attribute;
+
+/// Larger subfiles stay as they are: to copy them would take as long as to write them.
+pub(crate) const SMALL_BYTES: u64 = 1 << 20;
+/// As many small subfiles stay as they are.
+pub(crate) const FEW_SUBFILES: usize = 16;
+/// Boxes of a dataset that are gathered: parts that lie here and there stay where they are.
+const MAX_BOXES: usize = 16;
+/// Bytes of values that are decoded and encoded again.
+const MAX_RECODED_BYTES: u64 = 256 << 20;
+
+/// Parts of a dataset that lie together.
+struct Cluster {
+    /// The smallest box that has all of them.
+    around: Region,
+    /// Elements of the parts.
+    elements: u64,
+    /// Which of the dataset's loose parts.
+    parts: Vec<usize>,
+}
+
+/// The subfiles of a commit, opened one at a time where there are more than may be open.
+struct Sources<'a> {
+    plan: &'a WritePlan,
+    session: Session,
+    /// By the name that the master gives them: name in the plan's folder.
+    names: BTreeMap<String, &'a SubfileRecord>,
+    open: HashMap<String, File>,
+}
+
+impl Sources<'_> {
+    fn file(&mut self, name: &str) -> Result<File> {
+        if let Some(file) = self.open.get(name) {
+            return Ok(file.clone());
+        }
+        let record = self.names.get(name).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
+        let file = self.session.open(self.plan.folder().join(&record.name))?;
+        if self.open.len() < most_open_files() / 4 {
+            self.open.insert(name.to_owned(), file.clone());
+        }
+        Ok(file)
+    }
+
+    fn part(&mut self, path: &str, loose: &LoosePart, origin: &[u64]) -> Result<Part> {
+        let found = self.file(&loose.file)?.find(path)?;
+        let source = found.file.dataset(found.object)?.clone();
+        let start = loose.region.start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect();
+        let region = Region { start, count: loose.region.count.clone() };
+        Ok(Part { file: found.file, id: found.object, source, local: loose.local.clone(), region })
+    }
+}
+
+/// Puts what small subfiles of this commit hold into few, if they are many. Gives the subfiles that there are then; those that
+/// were gathered are not of the commit any more.
+pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>) -> Result<Vec<SubfileRecord>> {
+    let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= SMALL_BYTES);
+    if small.len() <= FEW_SUBFILES {
+        kept.extend(small);
+        kept.sort_by_key(|subfile| subfile.task);
+        return Ok(kept);
+    }
+    let names: BTreeMap<String, &SubfileRecord> = small.iter().map(|subfile| (format!("{folder}/{}", subfile.name), subfile)).collect();
+    let mut sources = Sources { plan, session: reading_session()?, names, open: HashMap::new() };
+    let loose = master.loose(|file| sources.names.contains_key(file))?;
+    let mut datasets = Vec::with_capacity(loose.len());
+    let mut recoded_bytes = 0u64;
+    for loose in loose {
+        let dataset = Gathered::new(loose, &mut sources)?;
+        recoded_bytes = recoded_bytes.saturating_add(dataset.recoded_bytes);
+        datasets.push(dataset);
+    }
+    let files = datasets.iter().map(|dataset| dataset.clusters.len()).max().unwrap_or(0);
+    if files > MAX_BOXES || recoded_bytes > MAX_RECODED_BYTES {
+        drop(sources);
+        kept.extend(small);
+        kept.sort_by_key(|subfile| subfile.task);
+        return Ok(kept);
+    }
+    for subfile in &small {
+        if let Some(expected) = &subfile.checksums {
+            let place = plan.folder().join(&subfile.name);
+            if !checksum::damaged(&place, expected)?.is_empty() {
+                return Err(Error::corrupt("these are not the bytes that the task has written").in_file(place.display().to_string()));
+            }
+        }
+    }
+    for number in 0..files {
+        let name = format!("gathered-{number:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
+        let place = plan.folder().join(&name);
+        let mut out = Subfile::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
+        if !plan.durable {
+            out.without_sync();
+        }
+        out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {name}", plan.id())))?;
+        for dataset in &datasets {
+            if let Some(cluster) = dataset.clusters.get(number) {
+                dataset.write(cluster, &mut out, &mut sources)?;
+                for part in cluster.parts.iter().filter_map(|part| dataset.loose.parts.get(*part)) {
+                    let start: Vec<u64> = part.region.start.iter().zip(&cluster.around.start).map(|(start, origin)| start - origin).collect();
+                    master.move_part(&dataset.loose.path, part.number, &format!("{folder}/{name}"), &start)?;
+                }
+            }
+        }
+        let bytes = out.finish(Existing::Keep)?;
+        let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
+        let tasks: Vec<u64> = small.iter().map(|subfile| subfile.task).collect();
+        kept.push(SubfileRecord { name, bytes, task: tasks.first().copied().unwrap_or(0), tasks, checksums });
+    }
+    kept.sort_by_key(|subfile| subfile.task);
+    Ok(kept)
+}
+
+/// A dataset, its parts, and how they come to lie.
+struct Gathered {
+    loose: Loose,
+    first: Stored,
+    /// Whether all sources store their values alike.
+    alike: bool,
+    clusters: Vec<Cluster>,
+    /// Bytes of values that have to be encoded again.
+    recoded_bytes: u64,
+}
+
+impl Gathered {
+    fn new(loose: Loose, sources: &mut Sources<'_>) -> Result<Self> {
+        let (mut first, mut alike, mut fits) = (None::<Stored>, true, true);
+        let mut clusters: Vec<Cluster> = Vec::new();
+        for (number, part) in loose.parts.iter().enumerate() {
+            let source = sources.part(&loose.path, part, &vec![0; part.region.start.len()])?.source;
+            let stored = Stored::of(&source);
+            alike &= first.as_ref().is_none_or(|first| *first == stored);
+            if let Some(chunk) = &stored.chunk_shape {
+                let axes = part.region.start.iter().zip(&part.local.start).zip(chunk);
+                fits &= axes.into_iter().all(|((start, local), chunk)| start.abs_diff(*local).is_multiple_of((*chunk).max(1)));
+            }
+            first.get_or_insert(stored);
+            let elements = part.region.elements().unwrap_or(u64::MAX);
+            let joined = clusters.last_mut().and_then(|last| {
+                let around = last.around.around(&part.region);
+                let together = last.elements.saturating_add(elements);
+                (around.elements()? <= together.saturating_mul(2)).then_some((last, around, together))
+            });
+            match joined {
+                Some((last, around, together)) => {
+                    (last.around, last.elements) = (around, together);
+                    last.parts.push(number);
+                }
+                None => clusters.push(Cluster { around: part.region.clone(), elements, parts: vec![number] }),
+            }
+        }
+        let first = first.ok_or_else(|| Error::internal("a dataset without parts"))?;
+        if let (true, Some(chunk)) = (alike, &first.chunk_shape) {
+            for cluster in &mut clusters {
+                cluster.begin_on(chunk);
+            }
+        }
+        let elements = clusters.iter().fold(0u64, |sum, cluster| sum.saturating_add(cluster.elements));
+        let is_copied = first.filters.filters.is_empty() || (alike && fits);
+        let recoded_bytes = if is_copied { 0 } else { elements.saturating_mul(loose.definition.datatype.size()) };
+        Ok(Self { loose, first, alike, clusters, recoded_bytes })
+    }
+
+    fn write(&self, cluster: &Cluster, out: &mut Subfile, sources: &mut Sources<'_>) -> Result<()> {
+        let definition = DatasetDefinition {
+            // Of an array without chunks, what no task wrote is never looked at.
+            fill_value: self.loose.definition.fill_value.clone().filter(|_| self.first.chunk_shape.is_some()),
+            fill_time: self.loose.definition.fill_time,
+            ..DatasetDefinition::new(self.loose.definition.datatype.clone(), Dataspace::fixed(cluster.around.count.clone()))
+        };
+        let (cancellation, mut fused) = (Cancellation::new(), Fused::default());
+        let mut copy = Copy { out, path: &self.loose.path, cancellation: &cancellation, fused: &mut fused, grows: false };
+        copy.create(definition, &self.first, self.alike)?;
+        for part in cluster.parts.iter().filter_map(|part| self.loose.parts.get(*part)) {
+            let part = sources.part(&self.loose.path, part, &cluster.around.start)?;
+            copy.put(&part, self.alike)?;
+        }
+        Ok(())
+    }
+}
+
+impl Cluster {
+    /// Makes the box begin on a chunk, so that chunks of the dataset's own grid can be copied.
+    fn begin_on(&mut self, chunk: &[u64]) {
+        for ((start, count), chunk) in self.around.start.iter_mut().zip(&mut self.around.count).zip(chunk) {
+            let before = *start % (*chunk).max(1);
+            *start -= before;
+            *count += before;
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Bytes in versioned text: as hexadecimal digits.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Bytes that a person can copy out of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Hex(pub Vec<u8>);
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use std::fmt::Write;
+        let mut text = String::with_capacity(2 * self.0.len());
+        for byte in &self.0 {
+            // Writing into a String does not fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        serializer.serialize_str(&text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+        let digits = digits.filter(|digits| digits.len() % 2 == 0).ok_or_else(|| serde::de::Error::custom("bytes that are no hexadecimal digits"))?;
+        Ok(Self(digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |n, digit| n << 4 | digit)).collect()))
+    }
+}

@@ -1,0 +1,266 @@
+//! Room: where in a file the next bytes of a writer go.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
+use hyperslab_storage::{Existing, Output, SharedFile, Storage, block_bytes_in, folder_of};
+
+/// A file under way and where its next bytes go.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    file: Place,
+    room: Room,
+    alignment: u64,
+    /// Where the last byte ends that was written.
+    top: u64,
+    /// Bytes of the file before everything else, which readers leave to users.
+    user_block: u64,
+    /// Bytes of unfinished chunks of all datasets that wait in memory.
+    waiting_bytes: u64,
+    /// Whether whoever waits for what is being written has given up.
+    pub cancellation: Cancellation,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// A file that is made when there is something to write into it.
+    Later(PathBuf),
+    /// A file of the writer's own.
+    Own(Output),
+    /// A file that others write too.
+    Shared(SharedFile),
+}
+
+#[derive(Debug)]
+enum Room {
+    /// All from here on, and what was left free before the first block that begins on one of the file system.
+    Behind { next: u64, front: Option<Front> },
+    /// Segments, one after the other, between which are those of the other writers.
+    Segments(Segments),
+}
+
+/// Free bytes at the beginning of a file: from where, up to where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Front {
+    pub start: u64,
+    pub stop: u64,
+}
+
+/// The segments of one writer: the first begins at `first`, the others `step` bytes after each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segments {
+    pub first: u64,
+    pub step: u64,
+    /// Length of a segment.
+    pub bytes: u64,
+    /// How many bytes of the present segment are used, and which it is.
+    pub used: u64,
+    pub number: u64,
+}
+
+impl Blocks {
+    /// A file of the writer's own that is called `target` from its beginning.
+    pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
+        let output = Output::in_place(target)?;
+        let alignment = alignment.unwrap_or_else(|| output.block_bytes());
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+    }
+
+    /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
+    pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
+        let output = Output::create(target, existing)?;
+        let alignment = alignment.unwrap_or_else(|| output.block_bytes());
+        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+    }
+
+    /// The same as [`Blocks::in_place`], made with the first bytes that are written.
+    pub fn later(target: &Path, alignment: Option<u64>) -> Result<Self> {
+        let alignment = match alignment {
+            Some(alignment) => alignment,
+            None => block_bytes_in(&folder_of(target))?,
+        };
+        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+    }
+
+    /// A writer's part of a file that others write too.
+    pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
+        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() }
+    }
+
+    /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.
+    pub fn set_user_block(&mut self, bytes: u64) {
+        self.user_block = bytes;
+    }
+
+    /// Bytes before everything else, from which addresses count.
+    pub fn user_block(&self) -> u64 {
+        self.user_block
+    }
+
+    /// Bytes of unfinished chunks that the file's datasets keep in memory. Chunks of a deleted dataset still count.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
+    /// Counts `after` bytes of a dataset's unfinished chunks, which were `before` bytes.
+    pub fn replace_waiting(&mut self, before: u64, after: u64) {
+        self.waiting_bytes = self.waiting_bytes.saturating_sub(before).saturating_add(after);
+    }
+
+    /// The name that the file will have, or has.
+    pub fn target(&self) -> &Path {
+        match &self.file {
+            Place::Later(target) => target,
+            Place::Own(output) => output.target(),
+            Place::Shared(file) => file.path(),
+        }
+    }
+
+    /// Where the last byte ends that was written.
+    pub fn top(&self) -> u64 {
+        self.top
+    }
+
+    /// Whether nothing was written yet, so that there is no file.
+    pub fn is_later(&self) -> bool {
+        matches!(self.file, Place::Later(_))
+    }
+
+    /// The file of the writer's own, made now if it was not yet.
+    pub fn into_output(self) -> Result<Output> {
+        match self.file {
+            Place::Later(target) => Output::in_place(target),
+            Place::Own(output) => Ok(output),
+            Place::Shared(_) => Err(Error::internal("a shared file has no end of its own")),
+        }
+    }
+
+    /// The file that others write too.
+    pub fn into_shared(self) -> Result<SharedFile> {
+        match self.file {
+            Place::Shared(file) => Ok(file),
+            _ => Err(Error::internal("a file of its own is not shared")),
+        }
+    }
+
+    /// Room for `length` bytes; what fills a block of the file system begins on one.
+    pub fn allocate(&mut self, length: u64) -> Result<u64> {
+        let alignment = if length >= self.alignment { self.alignment } else { 8 };
+        let too_large = || Error::unsupported("a file of 8 EiB or more");
+        match &mut self.room {
+            Room::Behind { next, front } => {
+                let start = next.checked_next_multiple_of(alignment);
+                let end = start.and_then(|start| start.checked_add(length)).filter(|end| i64::try_from(*end).is_ok());
+                let (start, end) = start.zip(end).ok_or_else(too_large)?;
+                if front.is_none() && alignment > 8 {
+                    *front = Some(Front { start: *next, stop: start });
+                }
+                *next = end;
+                Ok(start)
+            }
+            Room::Segments(segments) => {
+                let mut within = segments.used.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
+                if length > segments.bytes {
+                    return Err(Error::unsupported(format!("{length} bytes at once in a shared subfile whose segments have {}", segments.bytes)));
+                }
+                if within.saturating_add(length) > segments.bytes {
+                    segments.number += 1;
+                    within = 0;
+                }
+                segments.used = within + length;
+                let start = segments.number.checked_mul(segments.step).and_then(|at| at.checked_add(segments.first)?.checked_add(within));
+                start.filter(|start| start.checked_add(length).is_some_and(|end| i64::try_from(end).is_ok())).ok_or_else(too_large)
+            }
+        }
+    }
+
+    /// What is free at the beginning, before the first block that begins on one of the file system.
+    pub fn front(&self) -> Option<Front> {
+        match self.room {
+            Room::Behind { front, .. } => front,
+            Room::Segments(_) => None,
+        }
+    }
+
+    /// Where everything ends for which room was taken.
+    pub fn end(&self) -> u64 {
+        match self.room {
+            Room::Behind { next, .. } => next,
+            Room::Segments(_) => self.top,
+        }
+    }
+
+    /// Room for bytes whose number is known when they are there: where they begin, a multiple of 8. They are
+    /// taken with [`Blocks::write_open`].
+    pub fn open_end(&mut self) -> Result<u64> {
+        match self.room {
+            Room::Behind { .. } => self.allocate(0),
+            Room::Segments(_) => Err(Error::unsupported("values of variable length in a shared subfile")),
+        }
+    }
+
+    /// Writes what belongs at the address of [`Blocks::open_end`].
+    pub fn write_open(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
+        if let Room::Behind { next, .. } = &mut self.room {
+            *next = at + bytes.len() as u64;
+        }
+        self.write_at(at, bytes)
+    }
+
+    pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if let Place::Later(target) = &self.file {
+            self.file = Place::Own(Output::in_place(target)?);
+        }
+        self.top = self.top.max(offset.saturating_add(bytes.len() as u64));
+        match &self.file {
+            Place::Own(output) => output.write_at(offset.saturating_add(self.user_block), bytes),
+            Place::Shared(file) => file.write_at(offset, bytes),
+            Place::Later(_) => Err(Error::internal("a file that was not made")),
+        }
+    }
+
+    pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        match &self.file {
+            Place::Own(output) => output.read_at(offset.saturating_add(self.user_block), bytes),
+            Place::Shared(file) => file.read_at(offset, bytes),
+            Place::Later(_) => Err(Error::internal("reading back what was not written")),
+        }
+    }
+
+    /// What was written so far, for readers.
+    pub fn storage(&self) -> Result<Arc<dyn Storage>> {
+        match &self.file {
+            Place::Own(output) => output.storage(),
+            Place::Shared(_) => Err(Error::unsupported("reading back a file that several tasks write")),
+            Place::Later(_) => Err(Error::internal("reading back what was not written")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_of_one_file_take_turns_in_its_space() -> std::result::Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let mut taken: Vec<(u64, u64)> = Vec::new();
+        for slot in 0..3u64 {
+            let segments = Segments { first: 4096 + slot * 1000, step: 3000, bytes: 1000, used: 0, number: 0 };
+            let mut blocks = Blocks::shared(SharedFile::open(&folder.path().join("x"))?, segments, 512);
+            for length in [1, 300, 600, 520, 10, 1000, 999, 7] {
+                let at = blocks.allocate(length)?;
+                let segment = (at - 4096) / 1000;
+                assert_eq!(segment % 3, slot);
+                assert_eq!((at + length - 1 - 4096) / 1000, segment, "a block within a segment");
+                taken.push((at, length));
+            }
+            assert!(blocks.allocate(1001).is_err() && blocks.open_end().is_err());
+        }
+        taken.sort_unstable();
+        assert!(taken.windows(2).all(|pair| matches!(pair, [(a, n), (b, _)] if a + n <= *b)));
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Copying: parts of datasets that lie in other files, into one dataset. Chunks that are the same in both are copied as they
+//! are stored, without decoding.
+
+use hyperslab_array::{Axis, Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result, Selection};
+use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
+use hyperslab_formats::filter::{Filter, Pipeline};
+use hyperslab_reader::File;
+
+use super::region::Region;
+use super::definition::DatasetDefinition;
+use crate::maintenance::fuse::Fused;
+use crate::container::master::region_of;
+use super::file_writer::Subfile;
+
+/// Bytes of values that are read and written at a time where chunks cannot be copied.
+const SLAB_BYTES: u64 = 32 << 20;
+/// Bytes of values of a dataset that gets another chunk shape when it goes on growing, and of a chunk that is too small then.
+const MAX_REGROWN_BYTES: u64 = 2 << 20;
+const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
+
+/// Copies into the dataset `path` of `out`.
+pub(crate) struct Copy<'a> {
+    pub out: &'a mut Subfile,
+    pub path: &'a str,
+    pub cancellation: &'a Cancellation,
+    pub fused: &'a mut Fused,
+    /// Whether the dataset goes on growing.
+    pub grows: bool,
+}
+
+/// A dataset of another file, what is taken of it, and where that belongs.
+pub(crate) struct Part {
+    pub file: File,
+    pub id: ObjectId,
+    pub source: Dataset,
+    pub local: Region,
+    pub region: Region,
+}
+
+/// How sources store their values.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stored {
+    pub chunk_shape: Option<Vec<u64>>,
+    pub filters: Pipeline,
+}
+
+impl Stored {
+    pub fn of(dataset: &Dataset) -> Self {
+        Self { chunk_shape: dataset.chunk_shape.clone(), filters: pipeline(dataset) }
+    }
+}
+
+impl Copy<'_> {
+    /// All of a dataset of `file`, whose datatype may be `committed`.
+    pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
+        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+        if dataset.virtual_mappings.is_empty() {
+            let never_written = dataset.stored_bytes == Some(0);
+            let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));
+            let rechunked = chunk_shape != dataset.chunk_shape;
+            let definition = DatasetDefinition { chunk_shape, filters: pipeline(dataset), ..definition };
+            self.out.create_dataset(self.path, definition)?;
+            if never_written || matches!(dataset.dataspace, Dataspace::Null) {
+                return Ok(());
+            }
+            let all = Region::all(dataset.dataspace.shape());
+            if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
+                let whole = Part { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
+                if self.chunks(&whole, dataset.dataspace.shape())? {
+                    return Ok(());
+                }
+            }
+            return self.recode(file, id, dataset, &all, &all);
+        }
+        let mappings = &dataset.virtual_mappings;
+        let mut first: Option<Stored> = None;
+        let mut alike = true;
+        // There may be more sources than files can be open: each is open while it is looked at.
+        for mapping in mappings.iter() {
+            let stored = Stored::of(&self.part(file, mapping)?.source);
+            alike &= first.as_ref().is_none_or(|first| *first == stored);
+            first.get_or_insert(stored);
+        }
+        let first = first.ok_or_else(|| Error::internal("a virtual dataset of nothing"))?;
+        self.create(definition, &first, alike)?;
+        for mapping in mappings.iter() {
+            let part = self.part(file, mapping)?;
+            self.put(&part, alike)?;
+        }
+        Ok(())
+    }
+
+    /// Defines the dataset for parts that are stored as `first`, all of them if they are `alike`.
+    pub fn create(&mut self, definition: DatasetDefinition, first: &Stored, alike: bool) -> Result<()> {
+        let definition = match &first.chunk_shape {
+            // Chunks that fitted the rows of each task: the whole gets a shape of its own.
+            Some(_) if !alike => DatasetDefinition { filters: first.filters.clone(), ..definition },
+            Some(chunk_shape) => DatasetDefinition { chunk_shape: Some(chunk_shape.clone()), filters: first.filters.clone(), ..definition },
+            None => definition,
+        };
+        self.out.create_dataset(self.path, definition)
+    }
+
+    /// Writes a part: its chunks as they are stored if all parts are stored `alike` and the chunks fit.
+    pub fn put(&mut self, part: &Part, alike: bool) -> Result<()> {
+        let target = self.out.definition(self.path)?;
+        let copies = alike && !target.datatype.uses_heap() && part.source.chunk_shape.is_some() && part.source.chunk_shape == target.chunk_shape;
+        if copies && self.chunks(part, target.dataspace.shape())? {
+            return Ok(());
+        }
+        self.recode(&part.file, part.id, &part.source, &part.local, &part.region)
+    }
+
+    fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<Part> {
+        let regions = region_of(&mapping.source_selection).zip(region_of(&mapping.selection)).filter(|(local, region)| local.count == region.count);
+        let (local, region) = regions.ok_or_else(|| Error::unsupported("fusing a virtual dataset that no task wrote").at_object(self.path))?;
+        let found = file.neighbour(&mapping.file.replace("%%", "%"))?.find(&mapping.dataset.replace("%%", "%"))?;
+        let source = found.file.dataset(found.object)?.clone();
+        Ok(Part { file: found.file, id: found.object, source, local, region })
+    }
+
+    /// Copies the chunks of a part if each of them is one of the target too, all of it; else nothing.
+    fn chunks(&mut self, part: &Part, shape: &[u64]) -> Result<bool> {
+        let Some(chunk_shape) = &part.source.chunk_shape else { return Ok(false) };
+        let clipped = |origin: &[u64], shape: &[u64]| Region {
+            start: origin.to_vec(),
+            count: origin.iter().zip(chunk_shape).zip(shape).map(|((origin, chunk), n)| (*chunk).min(n.saturating_sub(*origin))).collect(),
+        };
+        let axes = part.local.start.iter().zip(&part.local.count).map(|(start, count)| Axis::Range { start: *start, count: *count, step: 1 });
+        let selection = Selection::new(axes.collect(), part.source.dataspace.shape())?;
+        let moved = |origin: &[u64]| -> Option<Vec<u64>> {
+            let axes = origin.iter().zip(&part.local.start).zip(&part.region.start);
+            axes.map(|((origin, local), region)| origin.checked_add(*region)?.checked_sub(*local)).collect()
+        };
+        let grid = ChunkGrid::new(part.source.dataspace.shape().to_vec(), chunk_shape.clone())?;
+        let origins = grid.touched(&selection);
+        let same = origins.iter().all(|origin| {
+            let Some(target) = moved(origin) else { return false };
+            let here = clipped(origin, part.source.dataspace.shape());
+            let aligned = target.iter().zip(chunk_shape).all(|(start, chunk)| start % chunk == 0);
+            aligned && here.shared(&part.local).as_ref() == Some(&here) && clipped(&target, shape).count == here.count
+        });
+        if !same {
+            return Ok(false);
+        }
+        let storage = part.file.array_file().storage().clone();
+        for location in part.file.array_file().locate(part.id, &selection)?.chunks {
+            self.cancellation.check()?;
+            let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
+            let Some(target) = moved(&location.origin) else { continue };
+            let mut raw = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+            storage.read_exact_at(offset, &mut raw)?;
+            let position = target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect();
+            self.out.put_chunk(self.path, position, &raw, filter_mask)?;
+            self.fused.copied_chunks += 1;
+        }
+        Ok(true)
+    }
+
+    /// Reads `local` of a dataset and writes it as `region`, slab by slab.
+    fn recode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
+        let size = source.datatype.size().max(1);
+        let row = local.count.iter().skip(1).fold(size, |n, count| n.saturating_mul(*count)).max(1);
+        // Whole chunks, so that none is decoded twice.
+        let chunk = source.chunk_shape.as_ref().and_then(|shape| shape.first().copied()).unwrap_or(1).max(1);
+        let rows = (SLAB_BYTES / row).max(1).div_ceil(chunk).saturating_mul(chunk);
+        let total = local.count.first().copied();
+        let mut first = 0;
+        loop {
+            self.cancellation.check()?;
+            let count = total.map(|total| rows.min(total - first));
+            let slab = |of: &Region| {
+                let mut slab = of.clone();
+                if let (Some(start), Some(extent), Some(count)) = (slab.start.first_mut(), slab.count.first_mut(), count) {
+                    *start += first;
+                    *extent = count;
+                }
+                slab
+            };
+            let from = slab(local);
+            let axes = from.start.iter().zip(&from.count).map(|(start, count)| Axis::Range { start: *start, count: *count, step: 1 });
+            let values = file.read(id, &Selection::new(axes.collect(), source.dataspace.shape())?, self.cancellation)?;
+            let resolve = |reference: HeapReference| values.heap.object(reference);
+            self.out.write(self.path, &slab(region), &values.bytes, &resolve)?;
+            self.fused.recoded_bytes += values.bytes.len() as u64;
+            first += count.unwrap_or(0);
+            if total.is_none_or(|total| first >= total) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The filters of a dataset that was read, for one that is written.
+fn pipeline(dataset: &Dataset) -> Pipeline {
+    const FLETCHER32: u16 = 3;
+    let filter = |filter: &hyperslab_formats::FilterDescription| Filter {
+        id: filter.id,
+        name: (filter.id >= 256).then(|| filter.name.clone()),
+        optional: filter.id != FLETCHER32,
+        parameters: filter.parameters.clone(),
+    };
+    Pipeline { filters: dataset.filters.iter().map(filter).collect() }
+}
+
+/// Whether a dataset that can grow has few values in small chunks.
+fn is_regrown(dataset: &Dataset, chunk: &[u64]) -> bool {
+    let grows = matches!(&dataset.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
+    let chunk_bytes = chunk.iter().fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent));
+    grows && chunk_bytes < MIN_GROWN_CHUNK_BYTES && dataset.value_bytes().is_some_and(|bytes| bytes <= MAX_REGROWN_BYTES)
+}

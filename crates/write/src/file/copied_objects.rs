@@ -1,0 +1,127 @@
+//! Carried: objects of a file that is read, as they are written into another.
+
+use std::collections::{BTreeMap, HashMap};
+
+use hyperslab_array::{Attribute, Cancellation, Dataspace, Datatype, Elements, Error, ReferenceKind, Result, Selection};
+use hyperslab_formats::{Content, Group, LinkTarget, ObjectId};
+use hyperslab_reader::File;
+
+use super::definition::AttributeValue;
+use super::links::Link;
+use super::object_references::Pointers;
+
+/// An attribute of an object that is written.
+pub(crate) enum Carried {
+    Value(AttributeValue),
+    References(Pointers),
+    /// The dimension scales of a dataset.
+    Scales(BTreeMap<u32, String>),
+    /// What follows from other attributes.
+    Nothing,
+}
+
+/// A file that is read, with its objects by address.
+pub(crate) struct Source<'a> {
+    file: &'a File,
+    by_address: HashMap<u64, &'a str>,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(file: &'a File) -> Self {
+        let by_address = file.tree().objects.iter().filter_map(|object| Some((object.address?, object.path.as_str()))).collect();
+        Self { file, by_address }
+    }
+
+    /// The path of the object that a reference points at; `None` of a reference to nothing.
+    fn target(&self, reference: &[u8]) -> Result<Option<String>> {
+        let address = reference.iter().rev().try_fold(0u64, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)));
+        match address {
+            Some(0) => Ok(None),
+            address => {
+                let path = address.and_then(|address| self.by_address.get(&address));
+                path.map(|path| Some((*path).to_owned())).ok_or_else(|| Error::unsupported("copying a reference to an object that is not in the file"))
+            }
+        }
+    }
+
+    fn pointers(&self, shape: &[u64], bytes: &[u8]) -> Result<Pointers> {
+        let targets = bytes.chunks_exact(8).map(|reference| self.target(reference)).collect::<Result<Vec<_>>>()?;
+        Pointers::new(shape.to_vec(), &targets)
+    }
+
+    /// The references of a dataset; `None` of other datasets.
+    pub fn references(&self, id: ObjectId) -> Result<Option<Pointers>> {
+        let dataset = self.file.dataset(id)?;
+        if !is_reference(&dataset.datatype) || matches!(dataset.dataspace, Dataspace::Null) {
+            return Ok(None);
+        }
+        let shape = dataset.dataspace.shape();
+        let values = self.file.read(id, &Selection::all(shape), &Cancellation::new())?;
+        self.pointers(shape, &values.bytes).map(Some)
+    }
+
+    /// An attribute, whose references become paths.
+    pub fn attribute(&self, attribute: &Attribute) -> Result<Carried> {
+        let value = attribute.value.clone()?;
+        if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
+            return Ok(Carried::Nothing);
+        }
+        if attribute.name == "DIMENSION_LIST" && value.datatype.has_references() {
+            return self.scales(&value).map(Carried::Scales);
+        }
+        if is_reference(&value.datatype) {
+            return self.pointers(attribute.dataspace.shape(), &value.bytes).map(Carried::References);
+        }
+        if value.datatype.has_references() {
+            return Err(Error::unsupported(format!("copying attribute {:?}, which has references inside of other values", attribute.name)));
+        }
+        Ok(Carried::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
+    }
+
+    fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, String>> {
+        let mut scales = BTreeMap::new();
+        for (dimension, element) in (0..).zip(value.bytes.chunks_exact(16)) {
+            let (count, reference) = hyperslab_array::HeapReference::parse(element)?;
+            let Some(reference) = reference else { continue };
+            if count != 1 {
+                return Err(Error::unsupported(format!("copying dimension {dimension} with {count} scales")));
+            }
+            if let Some(path) = self.target(value.heap.object(reference)?.get(..8).unwrap_or_default())? {
+                scales.insert(dimension, path.trim_start_matches('/').to_owned());
+            }
+        }
+        Ok(scales)
+    }
+
+    /// The links of a group that are not an object's first name, by path.
+    pub fn links(&self, path: &str, group: &Group) -> Result<Vec<(String, Link)>> {
+        let mut links = Vec::new();
+        for link in &group.links {
+            let place = format!("{}/{}", path.trim_end_matches('/'), link.name);
+            let target = match &link.target {
+                LinkTarget::Hard(id) => {
+                    let target = &self.file.object(*id)?.path;
+                    if *target == place {
+                        continue;
+                    }
+                    Link::Hard(target.clone())
+                }
+                LinkTarget::Soft(path) => Link::Soft(path.clone()),
+                LinkTarget::External { file, path } => Link::External { file: file.clone(), path: path.clone() },
+                LinkTarget::UserDefined(class) => return Err(Error::unsupported(format!("copying a link of class {class}")).at_object(place)),
+            };
+            links.push((place, target.checked()?));
+        }
+        Ok(links)
+    }
+
+    /// The path of a committed datatype that is the same as this one.
+    pub fn committed(&self, datatype: &Datatype) -> Option<String> {
+        let same = |content: &Content| matches!(content, Content::Datatype(committed) if committed == datatype);
+        self.file.tree().objects.iter().find(|object| same(&object.content)).map(|object| object.path.clone())
+    }
+}
+
+fn is_reference(datatype: &Datatype) -> bool {
+    matches!(datatype, Datatype::Reference { kind: ReferenceKind::Object, size: 8 })
+}

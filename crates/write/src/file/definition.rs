@@ -1,0 +1,206 @@
+//! What a writer says of a dataset or attribute before its values.
+
+use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
+use hyperslab_formats::FillTime;
+use hyperslab_formats::filter::{Filter, Pipeline};
+
+use super::reference_targets;
+
+/// Bytes of values that a chunk holds whose shape is not given.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Number of the checksum filter.
+const FLETCHER32: u16 = 3;
+
+/// Number of the filter that packs the significant bits of elements.
+const NBIT: u16 = 5;
+
+/// A dataset to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatasetDefinition {
+    /// Datatype of an element.
+    pub datatype: Datatype,
+    /// Absolute path of the committed datatype that this is.
+    pub committed: Option<String>,
+    /// Extent, and how far it may grow.
+    pub dataspace: Dataspace,
+    /// Extent of a chunk; `None` without filters and growth is one run of bytes, else chosen.
+    pub chunk_shape: Option<Vec<u64>>,
+    /// The filters of chunks.
+    pub filters: Pipeline,
+    /// One element's bytes for what is never written; `None` is zeros.
+    pub fill_value: Option<Vec<u8>>,
+    /// When programs that change the file later write it.
+    pub fill_time: FillTime,
+}
+
+/// A named value to be written.
+#[derive(Debug, Clone)]
+pub struct AttributeValue {
+    /// Extent.
+    pub dataspace: Dataspace,
+    /// The value.
+    pub value: Elements,
+}
+
+impl DatasetDefinition {
+    /// A dataset of fixed extent without chunks.
+    pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
+        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None, fill_time: FillTime::default() }
+    }
+
+    /// The same in chunks, chosen where it has none.
+    pub(crate) fn in_chunks(mut self) -> Self {
+        if let (None, Dataspace::Simple { shape, max_shape }) = (&self.chunk_shape, &self.dataspace) {
+            self.chunk_shape = Some(chunk_shape(shape, max_shape, self.datatype.size()));
+        }
+        self
+    }
+
+    /// Puts another chunk shape in the place of the present one.
+    pub(crate) fn set_chunk_shape(&mut self, chunk_shape: Vec<u64>) -> Result<()> {
+        self.chunk_shape = Some(chunk_shape);
+        self.complete_filters()
+    }
+
+    /// Fills in what filters need to know of the elements and chunks.
+    fn complete_filters(&mut self) -> Result<()> {
+        let size = self.datatype.size();
+        let chunk_shape = self.chunk_shape.as_deref().unwrap_or_default();
+        let bytes = chunk_shape.iter().fold(size, |n, extent| n.saturating_mul(*extent));
+        for filter in &mut self.filters.filters {
+            filter.complete(&self.datatype, chunk_shape, self.fill_value.as_deref())?;
+            complete(filter, size, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// As [`DatasetDefinition::checked_own`], of a dataset in a file that is not the writer's alone: it has no references.
+    pub(crate) fn checked(self) -> Result<Self> {
+        if self.datatype.has_references() {
+            return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own"));
+        }
+        self.checked_own()
+    }
+
+    /// Checks what can be, and chooses the chunk shape where one is needed.
+    pub(crate) fn checked_own(mut self) -> Result<Self> {
+        if let Some(class) = self.datatype.unsupported_class() {
+            return Err(Error::unsupported(format!("writing datatype class {class}")));
+        }
+        if self.datatype.has_references() {
+            reference_targets::check(&self.datatype)?;
+            if !self.filters.filters.is_empty() {
+                return Err(Error::unsupported("references in chunks with filters: leave the filters out"));
+            }
+            if self.fill_value.is_some() {
+                return Err(Error::unsupported("a fill value for references: what is never written points at nothing"));
+            }
+        }
+        // What the format cannot say is refused now, not when the file is finished.
+        hyperslab_formats::hdf5::writer::encode_datatype(&self.datatype)?;
+        hyperslab_formats::hdf5::writer::encode_dataspace(&self.dataspace)?;
+        if let Some(refusal) = self.filters.writing_refusal() {
+            return Err(refusal);
+        }
+        if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
+            return Err(Error::invalid_input("nbit after another filter, which would take its bits for elements: leave shuffle and scaleoffset out"));
+        }
+        if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }) && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32) {
+            return Err(Error::unsupported("fletcher32 of values of variable length: HDF5 allows no such dataset; leave fletcher32 out"));
+        }
+        let size = self.datatype.size();
+        self.dataspace.element_count()?.checked_mul(size).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
+        if let Some(value) = &self.fill_value {
+            if value.len() as u64 != size {
+                return Err(Error::invalid_input(format!("a fill value of {} bytes for elements of {size}", value.len())));
+            }
+            if self.datatype.uses_heap() {
+                return Err(Error::unsupported("a fill value of variable length"));
+            }
+        }
+        let Dataspace::Simple { shape, max_shape } = &self.dataspace else {
+            if self.chunk_shape.is_some() || !self.filters.filters.is_empty() {
+                return Err(Error::invalid_input("a scalar or empty dataset has no chunks and no filters"));
+            }
+            return Ok(self);
+        };
+        if shape.iter().zip(max_shape).any(|(extent, most)| most.is_some_and(|most| most < *extent)) {
+            let bounds: Vec<String> = max_shape.iter().map(|most| most.map_or_else(|| "unlimited".to_owned(), |most| most.to_string())).collect();
+            return Err(Error::invalid_input(format!("shape {shape:?} exceeds maxshape [{}]", bounds.join(", "))));
+        }
+        let grows = shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent));
+        if self.chunk_shape.is_none() && (grows || !self.filters.filters.is_empty()) {
+            self.chunk_shape = Some(chunk_shape(shape, max_shape, size));
+        }
+        if let Some(chunk) = &mut self.chunk_shape {
+            if chunk.len() != shape.len() || chunk.contains(&0) {
+                return Err(Error::invalid_input(format!("chunks of shape {chunk:?} in a dataset of shape {shape:?}")));
+            }
+            // A chunk beyond what the dataset can ever hold would only be stored.
+            for (extent, most) in chunk.iter_mut().zip(max_shape) {
+                *extent = most.map_or(*extent, |most| (*extent).min(most)).max(1);
+            }
+            let bytes = chunk.iter().try_fold(size, |n, extent| n.checked_mul(*extent));
+            if bytes.is_none_or(|bytes| bytes > u64::from(u32::MAX)) {
+                return Err(Error::unsupported(format!("chunks of shape {chunk:?} and {size}-byte elements: HDF5 allows less than 4 GiB")));
+            }
+        }
+        self.complete_filters()?;
+        Ok(self)
+    }
+}
+
+/// Fills in what filters need to know of the elements.
+fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result<()> {
+    const SHUFFLE: u16 = 2;
+    const BITSHUFFLE: u16 = 32008;
+    const LZF: u16 = 32000;
+    let size = || u32::try_from(element_bytes).map_err(|_| Error::unsupported("shuffling elements of 4 GiB"));
+    match filter.id {
+        // Versions of h5py's filter and of the stream, and how much room its reader needs.
+        LZF => filter.parameters = vec![4, 0x0105, u32::try_from(chunk_bytes).unwrap_or(u32::MAX)],
+        SHUFFLE => filter.parameters = vec![size()?],
+        BITSHUFFLE => {
+            // Version of the stream, element size, block size, compression.
+            filter.parameters.resize(5, 0);
+            if let [major, minor, element, ..] = filter.parameters.as_mut_slice() {
+                (*major, *minor, *element) = (0, 4, size()?);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A chunk of about a mebibyte: the whole of the fast dimensions, cut from the slowest on. Along what can
+/// grow without end it is at least as long as it must be to fill that.
+fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> Vec<u64> {
+    let aim = (CHUNK_BYTES / element_bytes.max(1)).max(1);
+    let mut chunk: Vec<u64> = shape.iter().zip(max_shape).map(|(extent, most)| if most.is_none() { (*extent).max(1) } else { most.unwrap_or(*extent).max(1) }).collect();
+    let elements = |chunk: &[u64]| chunk.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
+    while elements(&chunk) > aim {
+        let Some(largest) = chunk.iter_mut().max() else { break };
+        *largest = largest.div_ceil(2);
+    }
+    for axis in (0..chunk.len()).filter(|axis| max_shape.get(*axis).is_some_and(Option::is_none)) {
+        let others = elements(&chunk) / chunk.get(axis).copied().unwrap_or(1).max(1);
+        if let Some(extent) = chunk.get_mut(axis) {
+            *extent = (*extent).max(aim / others.max(1)).max(1);
+        }
+    }
+    chunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_chunks_are_about_a_mebibyte() {
+        assert_eq!(chunk_shape(&[10, 1000, 1000], &[Some(10), Some(1000), Some(1000)], 4), [10, 125, 125]);
+        assert_eq!(chunk_shape(&[0], &[None], 8), [131_072]);
+        assert_eq!(chunk_shape(&[3, 4], &[Some(3), Some(4)], 8), [3, 4]);
+        assert_eq!(chunk_shape(&[0, 180, 360], &[None, Some(180), Some(360)], 4), [4, 180, 360]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Dimensions: those of netCDF that no variable belongs to, in a master that others add to.
+
+use hyperslab_array::{Dataspace, Datatype, Elements, HeapObjects, Result};
+
+use super::definition::AttributeValue;
+use crate::container::fragment::{AttributeFragment, StoredValue};
+use crate::container::master::Master;
+
+/// How the attribute `NAME` of a dimension without a variable begins; its extent follows in 10 characters.
+const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
+
+/// The attribute `NAME` of a dimension of this extent.
+fn label(extent: u64) -> Result<AttributeFragment> {
+    let mut bytes = format!("{NO_VARIABLE}{extent:10}").into_bytes();
+    bytes.push(0);
+    let datatype = Datatype::FixedString {
+        size: bytes.len() as u64,
+        padding: hyperslab_array::StringPadding::NullTerminated,
+        character_set: hyperslab_array::CharacterSet::Ascii,
+    };
+    let value = Elements { datatype, bytes, heap: HeapObjects::default() };
+    Ok(AttributeFragment::Value(StoredValue::new(&AttributeValue { dataspace: Dataspace::Scalar, value })?))
+}
+
+fn is_dimension(name: &AttributeFragment) -> bool {
+    let AttributeFragment::Value(value) = name else { return false };
+    value.value().is_ok_and(|value| value.value.bytes.starts_with(NO_VARIABLE.as_bytes()))
+}
+
+impl Master {
+    /// Paths of the dimensions without limit that have no variable.
+    fn unlimited_dimensions(&self) -> Vec<String> {
+        let found = self.objects.iter().filter(|(_, object)| {
+            let unlimited = object.dataset.as_ref().is_some_and(|dataset| matches!(&dataset.definition.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.first() == Some(&None)));
+            unlimited && object.attributes.get("NAME").is_some_and(|(_, name)| is_dimension(name))
+        });
+        found.map(|(path, _)| path.clone()).collect()
+    }
+
+    fn set_dimension(&mut self, path: &str, extent: u64) -> Result<()> {
+        let Some(object) = self.objects.get_mut(path) else { return Ok(()) };
+        let by = object.by.clone();
+        object.attributes.insert("NAME", (by, label(extent)?));
+        if let Some(Dataspace::Simple { shape, .. }) = object.dataset.as_mut().map(|dataset| &mut dataset.definition.dataspace) {
+            shape.fill(extent);
+        }
+        Ok(())
+    }
+
+    /// Gives dimensions without limit no extent, as every plan defines them.
+    pub(crate) fn reset_dimensions(&mut self) -> Result<()> {
+        self.unlimited_dimensions().iter().try_for_each(|path| self.set_dimension(path, 0))
+    }
+
+    /// Gives each dimension without limit the extent of its longest variable.
+    pub(crate) fn grow_dimensions(&mut self) -> Result<()> {
+        for path in self.unlimited_dimensions() {
+            let along = self.objects.values().flat_map(|object| {
+                let axes = object.scales.iter().filter(|(_, scale)| **scale == path);
+                axes.filter_map(|(dimension, _)| object.dataset.as_ref()?.definition.dataspace.shape().get(usize::try_from(*dimension).ok()?))
+            });
+            let extent = along.copied().max().unwrap_or(0);
+            self.set_dimension(&path, extent)?;
+        }
+        Ok(())
+    }
+}

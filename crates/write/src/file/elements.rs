@@ -1,0 +1,207 @@
+//! Elements: values of datasets and attributes on their way into a file that is being written, and back.
+
+use std::borrow::Cow;
+
+use hyperslab_array::{Datatype, Elements, Error, ErrorKind, HeapObjects, HeapReference, Result};
+use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, stored_values};
+
+use super::region::Region;
+use super::definition::AttributeValue;
+use super::allocator::Blocks;
+use super::file_writer::{Attribute, Subfile};
+
+/// Bytes of elements whose values may go into a collection together with others.
+const MAX_SMALL_BYTES: usize = 4096;
+/// Bytes of a value for which a collection has room that is kept for more.
+const SMALL_VALUE_BYTES: usize = 256;
+
+/// What heap references of values lead to.
+type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
+
+impl Subfile {
+    /// Writes `bytes`, the elements of `region` row-major, in the layout of the file; what variable-length
+    /// parts point at comes from `resolve`.
+    pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
+        self.write_parts(path, region, bytes, None, resolve)
+    }
+
+    /// As [`Subfile::write`]. Of `parts`, offsets and lengths in bytes, only these parts of each element are written; the
+    /// others stay as they are.
+    pub fn write_parts<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
+        self.write_some(path, region, bytes, Chosen { parts, elements: None }, resolve)
+    }
+
+    /// As [`Subfile::write_parts`], of the elements of `region` that have these row-major numbers there; `bytes` are theirs.
+    pub fn write_scattered<'a>(
+        &mut self,
+        path: &str,
+        region: &Region,
+        elements: &[u64],
+        bytes: &[u8],
+        parts: Option<&[(usize, usize)]>,
+        resolve: Resolve<'a>,
+    ) -> Result<()> {
+        self.write_some(path, region, bytes, Chosen { parts, elements: Some(elements) }, resolve)
+    }
+
+    fn write_some<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], chosen: Chosen<'_>, resolve: Resolve<'a>) -> Result<()> {
+        let path = self.find(path)?;
+        let session = self.session.clone();
+        let file = self.target().display().to_string();
+        let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
+            return Err(self.place(&path, Error::not_found("there is no such dataset in the file that is written")));
+        };
+        let blocks = match &mut self.shared {
+            Some(shared) if dataset.is_shared() => shared,
+            _ => &mut self.blocks,
+        };
+        let datatype = dataset.definition().datatype.clone();
+        let targets = &mut self.targets;
+        // Only files of the writer's own have heaps; many values need a collection of their own anyway.
+        let mut no_heap = None;
+        let small_heap = if dataset.is_shared() || bytes.len() > MAX_SMALL_BYTES { &mut no_heap } else { &mut self.small_heap };
+        let mut write = || {
+            let mut bytes = Cow::Borrowed(bytes);
+            if datatype.has_references() {
+                targets.take_in(&datatype, bytes.to_mut(), resolve)?;
+            }
+            if datatype.uses_heap() {
+                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, blocks)?;
+            }
+            if !chosen.is_all() {
+                let mut all = dataset.read(region, blocks)?;
+                chosen.replace(&mut all, &bytes, datatype.size())?;
+                bytes = Cow::Owned(all);
+            }
+            dataset.write(region, &bytes, blocks, &session)
+        };
+        let written = write().map_err(|error| error.at_object(format!("/{path}")).in_file(file));
+        if let Err(error) = &written
+            && !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported)
+        {
+            self.broken = Some(error.clone());
+        }
+        written
+    }
+
+    /// The elements of `region` as they are now. What was never written is the fill value.
+    pub fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
+        let path = self.find(path)?;
+        let Some(dataset) = self.objects.get(&path).and_then(|object| object.dataset.as_ref()) else {
+            return Err(self.place(&path, Error::invalid_input("this is no dataset")));
+        };
+        let read = || {
+            let blocks = match &self.shared {
+                Some(_) if dataset.is_shared() => return Err(Error::unsupported("reading back a file that several tasks write")),
+                _ => &self.blocks,
+            };
+            let datatype = dataset.definition().datatype.clone();
+            let bytes = dataset.read(region, blocks)?;
+            let heap = if datatype.uses_heap() { stored_values(blocks.storage()?, blocks.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
+            Ok(Elements { datatype, bytes, heap })
+        };
+        read().map_err(|error: Error| self.place(&path, error))
+    }
+
+    /// Names of an object's attributes in the order in which they were set first.
+    pub fn attribute_names(&mut self, path: &str) -> Result<Vec<String>> {
+        Ok(self.object(path)?.attributes.in_order().map(|(name, _)| name.to_owned()).collect())
+    }
+
+    /// An attribute as it was set, `None` if there is none.
+    pub fn attribute(&mut self, path: &str, name: &str) -> Result<Option<AttributeValue>> {
+        match self.object(path)?.attributes.get(name) {
+            None => Ok(None),
+            Some(Attribute::Value(value)) => Ok(Some(value.clone())),
+            Some(Attribute::References(pointers)) => {
+                let pointers = pointers.clone();
+                Ok(Some(self.targets.of_pointers(&pointers)))
+            }
+        }
+    }
+
+    /// Gives an object the attributes of another, in the place of those of the same names.
+    pub fn copy_attributes(&mut self, from: &str, to: &str) -> Result<()> {
+        let attributes = self.object(from)?.attributes.clone();
+        let target = self.object(to)?;
+        for (name, attribute) in attributes.in_order() {
+            target.attributes.insert(name, attribute.clone());
+        }
+        Ok(())
+    }
+
+    /// Removes an attribute; `NotFound` if there is none.
+    pub fn remove_attribute(&mut self, path: &str, name: &str) -> Result<()> {
+        if self.object(path)?.attributes.remove(name) {
+            return Ok(());
+        }
+        let path = self.find(path)?;
+        Err(self.place(&path, Error::not_found(format!("there is no attribute '{name}'"))))
+    }
+}
+
+/// Stores what the elements in `bytes` point at, and points them there. Few values go into the collection `small` together
+/// with those of earlier writes: a collection has 4 KiB or more.
+fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, blocks: &mut Blocks) -> Result<()> {
+    if let Some((at, heap)) = small {
+        let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
+        store_values(datatype, &mut elements, resolve, &mut more)?;
+        if more.is_small(0) {
+            blocks.write_at(*at, &more.clone().finish())?;
+            bytes.copy_from_slice(&elements);
+            *heap = more;
+            return Ok(());
+        }
+    }
+    let at = blocks.open_end()?;
+    let mut heap = HeapWriter::new(at);
+    store_values(datatype, bytes, resolve, &mut heap)?;
+    let collection = heap.clone().finish();
+    blocks.write_open(at, &collection)?;
+    // Empty values make no collection, so that there is no place to keep.
+    if !collection.is_empty() && heap.is_small(SMALL_VALUE_BYTES) {
+        *small = Some((at, heap));
+    }
+    Ok(())
+}
+
+/// What of a box of elements is written; the rest stays as it is.
+struct Chosen<'a> {
+    /// Offsets and lengths in bytes of parts of each element.
+    parts: Option<&'a [(usize, usize)]>,
+    /// Row-major numbers of elements.
+    elements: Option<&'a [u64]>,
+}
+
+impl Chosen<'_> {
+    fn is_all(&self) -> bool {
+        self.parts.is_none() && self.elements.is_none()
+    }
+
+    /// Copies what is chosen from `bytes` to `all`, elements of `size` bytes.
+    fn replace(&self, all: &mut [u8], bytes: &[u8], size: u64) -> Result<()> {
+        let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+        let count = self.elements.map_or(all.len() / size, <[u64]>::len);
+        if bytes.len() != count.saturating_mul(size) {
+            return Err(Error::invalid_input(format!("{} bytes for {count} elements of {size} bytes", bytes.len())));
+        }
+        let whole = [(0, size)];
+        for (number, new) in bytes.chunks_exact(size).enumerate() {
+            let number = match self.elements {
+                None => Some(number),
+                Some(numbers) => numbers.get(number).and_then(|number| usize::try_from(*number).ok()),
+            };
+            let start = number.and_then(|number| number.checked_mul(size));
+            let element = start.and_then(|start| all.get_mut(start..start.checked_add(size)?));
+            let element = element.ok_or_else(|| Error::invalid_input("an element outside of its box"))?;
+            for (offset, length) in self.parts.unwrap_or(&whole) {
+                let range = *offset..offset.saturating_add(*length);
+                match element.get_mut(range.clone()).zip(new.get(range)) {
+                    Some((part, new)) => part.copy_from_slice(new),
+                    None => return Err(Error::internal("a part outside of its element")),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,374 @@
+//! Subfile: one complete HDF5 file under way. Values go out as they come, each block aligned; metadata follows
+//! in one piece, into the room before the first block where it fits; the superblock comes last.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hyperslab_array::{Cancellation, Datatype, Error, HeapReference, Result};
+use hyperslab_formats::VirtualMapping;
+use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
+use hyperslab_reader::Session;
+use hyperslab_storage::Existing;
+
+use super::continued::Base;
+use super::dataset::DatasetWriter;
+use super::definition::{AttributeValue, DatasetDefinition};
+use super::links::Link;
+use super::ordered::Ordered;
+use super::object_references::Pointers;
+use super::allocator::Blocks;
+use super::reference_targets::Targets;
+
+/// One HDF5 file that is being written.
+pub struct Subfile {
+    pub(crate) blocks: Blocks,
+    /// The part of a file that others write too.
+    pub(crate) shared: Option<Blocks>,
+    pub(crate) session: Session,
+    /// By absolute path without the first `/`; the root is the empty path.
+    pub(crate) objects: BTreeMap<String, Object>,
+    /// Why the file cannot become whole any more: a write that failed half-way.
+    pub(crate) broken: Option<Error>,
+    /// Whether the end waits for the disk.
+    pub(crate) durable: bool,
+    /// Whether objects that are defined from now on track the order of creation.
+    tracked: bool,
+    /// Objects that were defined, links too.
+    pub(crate) created: u64,
+    /// A collection of variable-length values with room for more, and where it is.
+    pub(crate) small_heap: Option<(u64, HeapWriter)>,
+    /// What references of the file point at.
+    pub(crate) targets: Targets,
+    /// The file whose place it takes, if it began with that.
+    pub(crate) base: Option<Base>,
+}
+
+/// The value of an attribute.
+#[derive(Debug, Clone)]
+pub(crate) enum Attribute {
+    Value(AttributeValue),
+    /// References to objects.
+    References(Pointers),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Object {
+    /// How many objects and names were defined before its name.
+    pub(crate) created: u64,
+    /// Identifies the object, whatever its name.
+    pub(crate) id: u64,
+    /// Whether the file records the order of its attributes and, of a group, of its members.
+    pub(crate) tracked: bool,
+    pub(crate) attributes: Ordered<Attribute>,
+    pub(crate) dataset: Option<DatasetWriter>,
+    /// References to objects instead of values.
+    pub(crate) pointers: Option<Pointers>,
+    /// A link instead of an object.
+    pub(crate) link: Option<Link>,
+    /// A committed datatype instead of a group.
+    pub(crate) datatype: Option<Datatype>,
+    /// Paths of the dimension scales of a dataset, by dimension.
+    pub(crate) scales: BTreeMap<u32, String>,
+}
+
+impl Object {
+    /// Whether it is a group.
+    pub(crate) fn is_group(&self) -> bool {
+        self.dataset.is_none() && self.link.is_none() && self.pointers.is_none() && self.datatype.is_none()
+    }
+}
+
+impl Subfile {
+    /// Begins a file that will be called `target`. Blocks of `alignment` bytes or more begin at multiples of
+    /// it, a power of two; `None` asks the file system for its block or stripe. `existing` says at once whether there may be
+    /// such a file; [`Subfile::finish`] decides.
+    pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::over(Blocks::own(target, existing, checked_alignment(alignment)?)?, session))
+    }
+
+    /// Begins a file that is called `target` from its beginning, where nobody looks.
+    pub(crate) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::over(Blocks::in_place(target, alignment)?, session))
+    }
+
+    /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
+    pub(crate) fn beside(target: &Path, alignment: Option<u64>, shared: Blocks, session: &Session) -> Result<Self> {
+        Ok(Self { shared: Some(shared), ..Self::over(Blocks::later(target, alignment)?, session) })
+    }
+
+    /// Begins a file that will be called `target` as soon as something belongs into it.
+    pub(crate) fn later(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::over(Blocks::later(target, alignment)?, session))
+    }
+
+    pub(crate) fn over(blocks: Blocks, session: &Session) -> Self {
+        let objects = BTreeMap::from([(String::new(), Object::default())]);
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: Targets::default(), base: None }
+    }
+
+    /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
+    pub(crate) fn is_quick(&self) -> bool {
+        !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::is_waiting))
+    }
+
+    /// Leaves `bytes` free at the beginning of the file, before anything is written: a power of two from 512 on.
+    pub fn set_user_block(&mut self, bytes: u64) -> Result<()> {
+        if bytes != 0 && (bytes < 512 || !bytes.is_power_of_two()) {
+            return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0, 512, or 512 doubled any number of times")));
+        }
+        self.blocks.set_user_block(bytes);
+        Ok(())
+    }
+
+    /// From now on, writing ends with `Cancelled` when this is cancelled, and the file cannot become whole any more.
+    pub fn cancel_with(&mut self, cancellation: &Cancellation) {
+        for blocks in [Some(&mut self.blocks), self.shared.as_mut()].into_iter().flatten() {
+            blocks.cancellation = cancellation.clone();
+        }
+    }
+
+    /// Leaves it to the operating system when the bytes get to the disk.
+    pub fn without_sync(&mut self) {
+        self.durable = false;
+    }
+
+    /// Records the order in which attributes and the members of groups were created: of the root, and of all objects that
+    /// are defined from now on.
+    pub fn track_order(&mut self) {
+        self.tracked = true;
+        if let Some(root) = self.objects.get_mut("") {
+            root.tracked = true;
+        }
+    }
+
+    /// Whether the file records the order of an object's attributes and, if it is a group, of its members.
+    pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
+        self.object(path)?.tracked = tracked;
+        Ok(())
+    }
+
+    /// The next object to define.
+    pub(crate) fn new_object(&mut self) -> Object {
+        self.created += 1;
+        Object { created: self.created, id: self.created, tracked: self.tracked, ..Object::default() }
+    }
+
+    /// The name that the file will have.
+    pub fn target(&self) -> &Path {
+        self.blocks.target()
+    }
+
+    pub(crate) fn place(&self, path: &str, error: Error) -> Error {
+        error.at_object(format!("/{path}")).in_file(self.target().display().to_string())
+    }
+
+    /// Defines a group and those above it; one that is there already stays as it is.
+    pub fn create_group(&mut self, path: &str) -> Result<()> {
+        let path = self.find_place(path)?;
+        let mut above = String::new();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            if !above.is_empty() {
+                above.push('/');
+            }
+            above.push_str(part);
+            if !self.objects.contains_key(&above) {
+                let group = self.new_object();
+                self.objects.insert(above.clone(), group);
+            }
+            if let Some(object) = self.objects.get(&above)
+                && !object.is_group()
+            {
+                return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn define(&mut self, path: &str, object: Object) -> Result<()> {
+        let path = self.find_place(path)?;
+        if self.objects.contains_key(&path) {
+            return Err(self.place(&path, Error::invalid_input("there is an object of this name already")));
+        }
+        let above = path.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
+        self.create_group(&above)?;
+        let Object { created, id, tracked, .. } = self.new_object();
+        self.objects.insert(path, Object { created, id, tracked, ..object });
+        Ok(())
+    }
+
+    /// Defines a dataset, and the groups above it.
+    pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
+        let is_chosen = definition.chunk_shape.is_none();
+        let definition = definition.checked_own().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let dataset = if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) };
+        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
+    }
+
+    /// Defines a dataset whose values are in others.
+    pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
+        let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.define(path, Object { dataset: Some(DatasetWriter::of_others(definition, mappings)), ..Object::default() })
+    }
+
+    /// Defines a dataset whose values go into the file that others write too.
+    pub(crate) fn create_shared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
+        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
+    }
+
+    /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
+    pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.create_pointers(path, pointers)
+    }
+
+    /// As [`Subfile::create_references`].
+    pub(crate) fn create_pointers(&mut self, path: &str, pointers: Pointers) -> Result<()> {
+        self.define(path, Object { pointers: Some(pointers), ..Object::default() })
+    }
+
+    /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
+    pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
+        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.set_pointers(path, name, pointers)
+    }
+
+    /// As [`Subfile::set_references`].
+    pub(crate) fn set_pointers(&mut self, path: &str, name: &str, pointers: Pointers) -> Result<()> {
+        let object = self.object(path)?;
+        if object.link.is_some() {
+            return Err(Error::invalid_input("a link has no attributes").at_object(path));
+        }
+        object.attributes.insert(name, Attribute::References(pointers));
+        Ok(())
+    }
+
+    /// Commits a datatype under this name, for datasets whose definition names it.
+    pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
+        encode_datatype(&datatype).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.define(path, Object { datatype: Some(datatype), ..Object::default() })
+    }
+
+    pub(crate) fn object(&mut self, path: &str) -> Result<&mut Object> {
+        let path = self.find(path)?;
+        self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that went away"))
+    }
+
+    /// Sets an attribute, in place of one of the same name.
+    pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
+        let checked = check_attribute(name, &value);
+        checked.map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        self.object(path)?;
+        let mut value = value;
+        if value.value.datatype.has_references() {
+            value = self.targets.take_attribute(value).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        }
+        self.object(path)?.attributes.insert(name, Attribute::Value(value));
+        Ok(())
+    }
+
+    /// Makes a dataset the scale of a dimension (HDF5's dimension scales, as netCDF-4 has them).
+    pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = self.find(scale)?;
+        self.dataset(&scale)?;
+        let ndim = self.dataset(path)?.definition().dataspace.ndim();
+        if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
+            return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
+        }
+        self.object(path)?.scales.insert(dimension, scale);
+        Ok(())
+    }
+
+    /// Notes a scale of a dimension that is not in this file, but in the whole of which it is a part.
+    pub(crate) fn note_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normal(scale)?;
+        self.object(path)?.scales.insert(dimension, scale);
+        Ok(())
+    }
+
+    /// Takes out what leads to objects that may be in other files of the same whole: links, references, dimension scales and
+    /// committed datatypes.
+    pub(crate) fn forget_others(&mut self) {
+        self.objects.retain(|_, object| object.link.is_none() && object.pointers.is_none() && object.datatype.is_none());
+        for object in self.objects.values_mut() {
+            object.scales.clear();
+            object.attributes.retain(|attribute| matches!(attribute, Attribute::Value(_)));
+        }
+    }
+
+    /// The definition of a dataset as it is now; `NotFound` or `InvalidInput` where there is none.
+    pub fn definition(&mut self, path: &str) -> Result<DatasetDefinition> {
+        Ok(self.dataset(path)?.definition().clone())
+    }
+
+    pub(crate) fn dataset(&mut self, path: &str) -> Result<&mut DatasetWriter> {
+        let shown = path.to_owned();
+        let object = self.object(path)?;
+        object.dataset.as_mut().ok_or_else(|| Error::invalid_input("this is no dataset").at_object(shown))
+    }
+
+    /// Sets the extent of a dataset. What falls outside is gone: if the dataset grows again, the fill value is there.
+    pub fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
+        let path = self.find(path)?;
+        let shown = format!("/{path}");
+        let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
+            return Err(Error::invalid_input("this is no dataset").at_object(shown));
+        };
+        dataset.resize(shape, &mut self.blocks).map_err(|error| error.at_object(shown))
+    }
+
+    /// Stores a chunk as it is: it went through the dataset's filters but those of the mask.
+    pub(crate) fn put_chunk(&mut self, path: &str, position: Vec<u64>, bytes: &[u8], filter_mask: u32) -> Result<()> {
+        let path = normal(path)?;
+        let dataset = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut());
+        dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.blocks)
+    }
+
+    /// Where the last byte ends that went into the file that others write too.
+    pub(crate) fn shared_top(&self) -> u64 {
+        self.shared.as_ref().map_or(0, Blocks::top)
+    }
+
+    /// Paths of the datasets.
+    pub(crate) fn datasets(&self) -> impl Iterator<Item = (&str, &DatasetWriter)> {
+        self.objects.iter().filter_map(|(path, object)| Some((path.as_str(), object.dataset.as_ref()?)))
+    }
+
+    /// All objects and links by path.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
+        self.objects.iter().map(|(path, object)| (path.as_str(), object))
+    }
+}
+
+/// The alignment, if blocks can have it.
+pub(crate) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
+    match alignment {
+        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("an alignment that is no power of two from 8 on")),
+        alignment => Ok(alignment),
+    }
+}
+
+pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
+    let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
+    if bytes != Some(value.value.bytes.len() as u64) {
+        return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
+    }
+    const MOST: u64 = 64 << 20;
+    if bytes.is_some_and(|bytes| bytes > MOST) {
+        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 MiB belongs into a dataset", value.value.bytes.len())));
+    }
+    Ok(())
+}
+
+/// A path without the slashes around it.
+pub(crate) fn normal(path: &str) -> Result<String> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    if parts.iter().any(|part| *part == "." || *part == ".." || part.contains('\0')) {
+        return Err(Error::invalid_input(format!("{path:?} is no path in an HDF5 file")));
+    }
+    Ok(parts.join("/"))
+}
+
+/// No values in a heap.
+pub fn no_heap<'a>(_: HeapReference) -> Result<&'a [u8]> {
+    Err(Error::invalid_input("a variable-length value that is not there"))
+}

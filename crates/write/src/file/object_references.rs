@@ -1,0 +1,97 @@
+//! Pointers: references to objects, by path until the file ends and everything has its address.
+
+use std::collections::BTreeMap;
+
+use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, ReferenceKind, Result};
+use hyperslab_formats::FillTime;
+use hyperslab_formats::filter::Pipeline;
+use hyperslab_formats::hdf5::writer::{NewAttribute, NewDataset, NewStorage};
+use serde::{Deserialize, Serialize};
+
+use super::file_writer::normal;
+
+/// Bytes of a reference to an object.
+pub(crate) const REFERENCE_BYTES: u64 = 8;
+
+/// A reference to the object with this number, as [`NewAttribute`] has it.
+pub(crate) fn reference(number: usize) -> [u8; 8] {
+    (number as u64 + 1).to_le_bytes()
+}
+
+/// References of an extent, row-major; `None` points at nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pointers {
+    shape: Vec<u64>,
+    targets: Vec<Option<String>>,
+    /// Where they are in the file, once they have a place.
+    #[serde(skip)]
+    pub address: Option<u64>,
+}
+
+impl Pointers {
+    pub fn new(shape: Vec<u64>, targets: &[Option<String>]) -> Result<Self> {
+        let targets = targets.iter().map(|target| target.as_deref().map(normal).transpose()).collect::<Result<Vec<_>>>()?;
+        if Dataspace::fixed(shape.clone()).element_count()? != targets.len() as u64 {
+            return Err(Error::invalid_input(format!("{} references for shape {shape:?}", targets.len())));
+        }
+        Ok(Self { shape, targets, address: None })
+    }
+
+    /// Calls `each` with the path of each target, which it may change.
+    pub fn each_path(&mut self, each: impl FnMut(&mut Option<String>)) {
+        self.targets.iter_mut().for_each(each);
+    }
+
+    /// The extent, and the paths that are pointed at.
+    pub fn parts(&self) -> (&[u64], &[Option<String>]) {
+        (&self.shape, &self.targets)
+    }
+
+    /// Bytes that they take.
+    pub fn bytes(&self) -> u64 {
+        self.targets.len() as u64 * REFERENCE_BYTES
+    }
+
+    fn numbers<'a>(&'a self, numbers: &'a BTreeMap<&str, usize>) -> impl Iterator<Item = Result<Option<usize>>> + 'a {
+        self.targets.iter().map(|target| match target {
+            None => Ok(None),
+            Some(path) => match numbers.get(path.as_str()) {
+                Some(number) => Ok(Some(*number)),
+                None => Err(Error::not_found(format!("a reference to /{path}, which is no group and no dataset of this file"))),
+            },
+        })
+    }
+
+    /// The attribute of these.
+    pub fn attribute(&self, name: &str, numbers: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
+        let mut bytes = Vec::new();
+        for number in self.numbers(numbers) {
+            bytes.extend_from_slice(&number?.map_or([0; 8], reference));
+        }
+        let value = Elements { datatype: datatype(), bytes, heap: HeapObjects::default() };
+        Ok(NewAttribute { name: name.to_owned(), dataspace: Dataspace::fixed(self.shape.clone()), value })
+    }
+
+    /// The dataset of these.
+    pub fn description(&self) -> NewDataset {
+        let storage = NewStorage::Contiguous(self.address);
+        NewDataset { datatype: datatype(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, fill_time: FillTime::default(), filters: Pipeline::default(), storage }
+    }
+
+    /// The dataset's values, where the object with number `n` is at `addresses[n]`.
+    pub fn values(&self, numbers: &BTreeMap<&str, usize>, addresses: &[u64]) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        for number in self.numbers(numbers) {
+            let address = match number? {
+                None => 0,
+                Some(number) => *addresses.get(number).ok_or_else(|| Error::internal("an object without an address"))?,
+            };
+            bytes.extend_from_slice(&address.to_le_bytes());
+        }
+        Ok(bytes)
+    }
+}
+
+pub(crate) fn datatype() -> Datatype {
+    Datatype::Reference { size: REFERENCE_BYTES, kind: ReferenceKind::Object }
+}

@@ -1,0 +1,192 @@
+//! Boxes of elements: parts of arrays, and copies between them.
+
+use serde::{Deserialize, Serialize};
+
+/// A box of an array: `count` elements along each dimension from `start` on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Region {
+    /// First index along each dimension.
+    pub start: Vec<u64>,
+    /// How many along each dimension.
+    pub count: Vec<u64>,
+}
+
+impl std::fmt::Display for Region {
+    /// `[0:10, 5:8]`, as numpy's slices.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slices = self.start.iter().zip(&self.count).map(|(start, count)| format!("{start}:{}", start.saturating_add(*count)));
+        write!(f, "[{}]", slices.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Region {
+    /// All of an array.
+    pub fn all(shape: &[u64]) -> Self {
+        Self { start: vec![0; shape.len()], count: shape.to_vec() }
+    }
+    /// `count` rows of an array of `shape`.
+    pub(crate) fn rows(shape: &[u64], first: u64, count: u64) -> Self {
+        let mut rows = Self::all(shape);
+        if let (Some(start), Some(extent)) = (rows.start.first_mut(), rows.count.first_mut()) {
+            (*start, *extent) = (first, count);
+        }
+        rows
+    }
+    /// Whether it lies in an array of `shape`.
+    pub fn fits(&self, shape: &[u64]) -> bool {
+        self.start.len() == shape.len()
+            && self.count.len() == shape.len()
+            && self.start.iter().zip(&self.count).zip(shape).all(|((start, count), n)| start.checked_add(*count).is_some_and(|end| end <= *n))
+    }
+    /// How many elements it has; `None` beyond 64 bits.
+    pub fn elements(&self) -> Option<u64> {
+        if self.count.contains(&0) {
+            return Some(0);
+        }
+        self.count.iter().try_fold(1u64, |n, count| n.checked_mul(*count))
+    }
+    /// What both have, if anything.
+    pub fn shared(&self, other: &Self) -> Option<Self> {
+        let mut shared = Self { start: Vec::new(), count: Vec::new() };
+        let ours = self.start.iter().zip(&self.count);
+        for ((a, n), (b, m)) in ours.zip(other.start.iter().zip(&other.count)) {
+            let (start, end) = ((*a).max(*b), a.saturating_add(*n).min(b.saturating_add(*m)));
+            shared.start.push(start);
+            shared.count.push(end.checked_sub(start).filter(|count| *count > 0)?);
+        }
+        Some(shared)
+    }
+    /// The smallest box that has both.
+    pub(crate) fn around(&self, other: &Self) -> Self {
+        let mut around = Self { start: Vec::new(), count: Vec::new() };
+        for ((a, n), (b, m)) in self.start.iter().zip(&self.count).zip(other.start.iter().zip(&other.count)) {
+            let start = (*a).min(*b);
+            around.start.push(start);
+            around.count.push(a.saturating_add(*n).max(b.saturating_add(*m)) - start);
+        }
+        around
+    }
+    /// The box of both, where they lie side by side.
+    pub fn joined(&self, other: &Self) -> Option<Self> {
+        let differs = |axis: &usize| self.start.get(*axis) != other.start.get(*axis) || self.count.get(*axis) != other.count.get(*axis);
+        let mut different = (0..self.start.len()).filter(differs);
+        let (Some(axis), None) = (different.next(), different.next()) else { return None };
+        let end = |region: &Self| region.start.get(axis).zip(region.count.get(axis)).map(|(start, count)| start.saturating_add(*count));
+        let (first, second) = if end(self) == other.start.get(axis).copied() {
+            (self, other)
+        } else if end(other) == self.start.get(axis).copied() {
+            (other, self)
+        } else {
+            return None;
+        };
+        let mut joined = first.clone();
+        *joined.count.get_mut(axis)? += second.count.get(axis)?;
+        Some(joined)
+    }
+}
+
+/// Calls `each` with offsets (in elements) in both arrays and the length of every run that is contiguous in
+/// both: the box of `count` elements at `a_start` in an array of `a_shape`, and at `b_start` in one of `b_shape`.
+pub(crate) fn runs(count: &[u64], a_shape: &[u64], a_start: &[u64], b_shape: &[u64], b_start: &[u64], mut each: impl FnMut(u64, u64, u64)) {
+    if count.contains(&0) {
+        return;
+    }
+    let ndim = count.len();
+    // Dimensions from `inner` on are whole in both but for the first of them.
+    let mut inner = ndim.saturating_sub(1);
+    while inner > 0 && count[inner] == a_shape[inner] && count[inner] == b_shape[inner] {
+        inner -= 1;
+    }
+    let length: u64 = count.get(inner..).unwrap_or_default().iter().product();
+    let strides = |shape: &[u64]| {
+        let mut strides = vec![1u64; ndim];
+        for axis in (0..ndim.saturating_sub(1)).rev() {
+            strides[axis] = strides[axis + 1] * shape[axis + 1];
+        }
+        strides
+    };
+    let (a_strides, b_strides) = (strides(a_shape), strides(b_shape));
+    let mut index = vec![0u64; inner];
+    loop {
+        let offset = |start: &[u64], strides: &[u64]| -> u64 {
+            (0..ndim).map(|axis| (start[axis] + index.get(axis).copied().unwrap_or(0)) * strides[axis]).sum()
+        };
+        each(offset(a_start, &a_strides), offset(b_start, &b_strides), length);
+        let Some(axis) = (0..inner).rev().find(|axis| index[*axis] + 1 < count[*axis]) else { return };
+        index[axis] += 1;
+        index[axis + 1..].fill(0);
+    }
+}
+
+/// Copies a box between arrays of elements of `size` bytes; `false` where one of them is too short.
+pub(crate) fn copy(count: &[u64], size: usize, from: (&[u8], &[u64], &[u64]), to: (&mut [u8], &[u64], &[u64])) -> bool {
+    let mut whole = true;
+    runs(count, from.1, from.2, to.1, to.2, |a, b, length| {
+        let bytes = |at: u64| {
+            let start = usize::try_from(at).ok()?.checked_mul(size)?;
+            Some(start..start.checked_add(usize::try_from(length).ok()?.checked_mul(size)?)?)
+        };
+        let source = bytes(a).and_then(|range| from.0.get(range));
+        let target = bytes(b).and_then(|range| to.0.get_mut(range));
+        match (source, target) {
+            (Some(source), Some(target)) => target.copy_from_slice(source),
+            _ => whole = false,
+        }
+    });
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Counts, and shape and start in both arrays.
+    fn case() -> impl Strategy<Value = [Vec<u64>; 5]> {
+        proptest::collection::vec((0u64..4, 0u64..3, 0u64..3, 0u64..3, 0u64..3), 0..4).prop_map(|axes| {
+            let pick = |f: fn(&(u64, u64, u64, u64, u64)) -> u64| axes.iter().map(f).collect();
+            [pick(|a| a.0), pick(|a| a.0 + a.1 + a.2), pick(|a| a.1), pick(|a| a.0 + a.3 + a.4), pick(|a| a.3)]
+        })
+    }
+
+    fn size(number: u64) -> usize {
+        usize::try_from(number).unwrap_or(usize::MAX)
+    }
+
+    fn place(index: &[u64], start: &[u64], shape: &[u64]) -> usize {
+        size(index.iter().zip(start).zip(shape).fold(0, |at, ((i, s), n)| at * n + i + s))
+    }
+
+    proptest! {
+        #[test]
+        fn a_copied_box_is_as_element_by_element([count, a_shape, a_start, b_shape, b_start] in case()) {
+            let length = |shape: &[u64]| size(shape.iter().product());
+            let source: Vec<u8> = (0..2 * length(&a_shape)).map(|n| n.to_le_bytes()[0]).collect();
+            let mut target = vec![255u8; 2 * length(&b_shape)];
+            let mut naive = target.clone();
+            let mut index = vec![vec![]];
+            for extent in &count {
+                index = index.iter().flat_map(|i: &Vec<u64>| (0..*extent).map(move |n| { let mut i = i.clone(); i.push(n); i })).collect();
+            }
+            for i in index {
+                for byte in 0..2 {
+                    naive[2 * place(&i, &b_start, &b_shape) + byte] = source[2 * place(&i, &a_start, &a_shape) + byte];
+                }
+            }
+            prop_assert!(copy(&count, 2, (&source, &a_shape, &a_start), (&mut target, &b_shape, &b_start)));
+            prop_assert_eq!(target, naive);
+        }
+    }
+
+    #[test]
+    fn regions_side_by_side_are_joined_and_overlaps_are_found() {
+        let region = |start: [u64; 2], count: [u64; 2]| Region { start: start.to_vec(), count: count.to_vec() };
+        let a = region([0, 0], [2, 5]);
+        assert_eq!(a.joined(&region([2, 0], [3, 5])), Some(region([0, 0], [5, 5])));
+        assert_eq!(region([2, 0], [3, 5]).joined(&a), Some(region([0, 0], [5, 5])));
+        assert_eq!(a.joined(&region([3, 0], [3, 5])), None);
+        assert_eq!(a.joined(&region([2, 0], [3, 4])), None);
+        assert_eq!(a.shared(&region([1, 4], [9, 9])), Some(region([1, 4], [1, 1])));
+        assert_eq!(a.shared(&region([2, 0], [1, 1])), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! Resize: another extent for a dataset under way.
+
+use hyperslab_array::{Dataspace, Error, Result};
+
+use super::region::{Region, copy};
+use super::dataset::{DatasetWriter, Partial, Storage};
+use super::reread::reopened;
+use super::allocator::Blocks;
+use super::touched_chunks::blank;
+
+impl DatasetWriter {
+    /// Sets a new extent. Elements outside of it are gone: if the dataset grows again, the fill value is in their place.
+    pub fn resize(&mut self, to: Vec<u64>, blocks: &mut Blocks) -> Result<()> {
+        let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
+            return Err(Error::invalid_input("a scalar or empty dataset has one size"));
+        };
+        if to.len() != shape.len() {
+            return Err(Error::invalid_input(format!("shape {shape:?} cannot become {to:?}, which has {} dimensions", to.len())));
+        }
+        if let Some(max) = to.iter().zip(&*max_shape).position(|(new, max)| max.is_some_and(|max| *new > max)) {
+            return Err(Error::invalid_input(format!("shape {to:?} exceeds the largest that the dataset may have, in dimension {max}")));
+        }
+        let bytes = Dataspace::fixed(to.clone()).element_count()?.checked_mul(self.definition.datatype.size());
+        bytes.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
+        let shrinks = to.iter().zip(&*shape).any(|(new, old)| new < old);
+        *shape = to;
+        if shrinks { self.cut(blocks) } else { Ok(()) }
+    }
+
+    /// Forgets what is outside of the extent.
+    fn cut(&mut self, blocks: &mut Blocks) -> Result<()> {
+        let shape = self.definition.dataspace.shape().to_vec();
+        let inside = Region::all(&shape);
+        self.written = self.written.iter().filter_map(|region| region.shared(&inside)).collect();
+        match &mut self.storage {
+            Storage::Growing(growing) => growing.cut(&self.definition),
+            Storage::Chunked { chunk_shape, stored, partial } => {
+                let definition = &self.definition;
+                let origin = |position: &[u64]| -> Vec<u64> { position.iter().zip(chunk_shape.iter()).map(|(n, extent)| n.saturating_mul(*extent)).collect() };
+                let is_inside = |position: &[u64]| origin(position).iter().zip(&shape).all(|(start, extent)| start < extent);
+                let is_whole = |position: &[u64]| {
+                    let ends = origin(position).into_iter().zip(chunk_shape.iter()).map(|(start, extent)| start.saturating_add(*extent));
+                    ends.zip(&shape).all(|(end, extent)| end <= *extent)
+                };
+                stored.retain(|position, _| is_inside(position));
+                partial.retain(|position, _| is_inside(position));
+                let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
+                let cut: Vec<Vec<u64>> = stored.keys().chain(partial.keys()).filter(|position| !is_whole(position)).cloned().collect();
+                for position in cut {
+                    let entry = match partial.remove(&position) {
+                        Some(entry) => entry,
+                        None => reopened(&position, stored, definition, chunk_bytes, blocks)?,
+                    };
+                    // Only what is inside stays, over a chunk of fill values.
+                    let start = origin(&position);
+                    let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
+                    let mut bytes = blank(chunk_bytes, definition);
+                    let zeros = vec![0; shape.len()];
+                    let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
+                    if !copy(&count, size, (&entry.bytes, chunk_shape, &zeros), (&mut bytes, chunk_shape, &zeros)) {
+                        return Err(Error::internal("a chunk's part outside of its array"));
+                    }
+                    partial.insert(position, Partial { bytes, written: 0 });
+                }
+                Ok(())
+            }
+            _ => Err(Error::unsupported("making a dataset smaller that has no chunks")),
+        }
+    }
+}

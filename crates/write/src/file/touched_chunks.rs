@@ -1,0 +1,78 @@
+//! Touched: the chunks that a write reaches, and what it has of each.
+
+use hyperslab_array::{Error, Result};
+
+use super::region::{Region, copy};
+use super::definition::DatasetDefinition;
+
+/// A chunk and what is written of it: its origin and the box in the dataset.
+pub(crate) struct Touched {
+    pub position: Vec<u64>,
+    pub origin: Vec<u64>,
+    pub part: Region,
+    /// Whether the part is all of the chunk that lies in the dataset.
+    pub whole: bool,
+}
+
+/// Which chunk, row-major, of an array of `shape`.
+pub(crate) fn number_of(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
+    let axes = position.iter().zip(shape.iter().zip(chunk_shape));
+    axes.fold(0, |number: u64, (position, (extent, chunk))| number.saturating_mul(extent.div_ceil(*chunk)).saturating_add(*position))
+}
+
+/// The chunks that `region` touches, row-major, in a dataset of `shape` or one that may grow to it.
+pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = Touched> + 'a {
+    let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
+    let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
+    let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count).saturating_sub(1) / extent).collect();
+    let mut next = Some(first.clone()).filter(|_| !region.count.contains(&0));
+    std::iter::from_fn(move || {
+        let position = next.take()?;
+        let mut after = position.clone();
+        for axis in (0..position.len()).rev() {
+            if after[axis] < last[axis] {
+                after[axis] += 1;
+                next = Some(after);
+                break;
+            }
+            after[axis] = first[axis];
+        }
+        let origin: Vec<u64> = position.iter().zip(chunk_shape).map(|(number, extent)| number * extent).collect();
+        let extents = origin.iter().zip(chunk_shape).zip(shape);
+        let chunk = Region { start: origin.clone(), count: extents.map(|((origin, extent), n)| (*extent).min(n - origin)).collect() };
+        let part = chunk.shared(region)?;
+        let whole = part == chunk;
+        Some(Touched { position, origin, part, whole })
+    })
+}
+
+/// The bytes of a whole chunk, where they lie side by side in `bytes`.
+pub(crate) fn as_it_lies<'a>(chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
+    if chunk.part.count != chunk_shape || chunk.part.count.get(1..) != region.count.get(1..) {
+        return None;
+    }
+    let row = region.count.iter().skip(1).try_fold(size, |n, count| n.checked_mul(usize::try_from(*count).ok()?))?;
+    let before = usize::try_from(chunk.part.start.first()?.checked_sub(*region.start.first()?)?).ok()?;
+    let length = usize::try_from(*chunk.part.count.first()?).ok()?.checked_mul(row)?;
+    let start = before.checked_mul(row)?;
+    bytes.get(start..start.checked_add(length)?)
+}
+
+/// A chunk of fill values.
+pub(crate) fn blank(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8> {
+    let length = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
+    match &definition.fill_value {
+        Some(fill) => fill.repeat(length / fill.len().max(1)),
+        None => vec![0; length],
+    }
+}
+
+/// Copies what `bytes`, the elements of `region`, have of a chunk into it.
+pub(crate) fn fill_in(target: &mut [u8], chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
+    let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
+    let (from, to) = (within(&region.start), within(&chunk.origin));
+    if copy(&chunk.part.count, size, (bytes, &region.count, &from), (target, chunk_shape, &to)) {
+        return Ok(());
+    }
+    Err(Error::internal("a chunk's part outside of its array"))
+}

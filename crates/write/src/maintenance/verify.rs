@@ -1,0 +1,203 @@
+//! Verify: whether a container's files are all there, whole, and belong together.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Error, Result, Selection, StoredSelection};
+use hyperslab_formats::{Content, ObjectId};
+use hyperslab_reader::File;
+use hyperslab_storage::{real_path, remove_leftovers};
+
+use crate::container::checksum;
+use crate::container::commit::crowded;
+use crate::container::folder::write_of;
+use crate::container::lineage::{container_of, home_of, living, named_by, records};
+use crate::container::state::{RECORD, SUBFILE_ATTRIBUTE, reading_session, root_text};
+use crate::container::tail::commits_in;
+
+/// What there is to say of a container.
+#[derive(Debug, Clone, Default)]
+pub struct Verification {
+    /// Each with the file it is about; none where all is well.
+    pub problems: Vec<String>,
+    /// What does not make values wrong, each with the file it is about.
+    pub remarks: Vec<String>,
+    /// Commits that the master is made of.
+    pub commits: u64,
+    /// Subfiles of all commits.
+    pub subfiles: u64,
+    /// Bytes of all subfiles.
+    pub subfile_bytes: u64,
+}
+
+/// Checks the master at `path`, every subfile that its commits name, and every source of its virtual datasets; with
+/// `values` also all bytes of the subfiles that have checksums, and all chunks of the others.
+/// Fails where `path` is no container; what is wrong inside of one is a problem.
+pub fn verify(path: &Path, values: bool) -> Result<Verification> {
+    let session = reading_session()?;
+    let master = session.open(path)?;
+    let shown = path.display().to_string();
+    let root = master.object(ObjectId(0))?;
+    let last = named_by(&root.attributes)
+        .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
+    let mut found = Verification::default();
+    // Each subfile is open while it is looked at: there may be more than files can be open.
+    let mut takes = takes(&master);
+    found.remarks.extend(crowded(path, takes.len()));
+    let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
+    let path = &real_path(path)?;
+    let container = home_of(path, &last).unwrap_or_else(|| container_of(path));
+    let folder_name = container.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    match records(&container, &last) {
+        Err(error) => problem(&shown, &format!("its commits cannot be told: {error}")),
+        Ok(records) => {
+            let names = std::iter::once(&last).chain(records.iter().filter_map(|record| record.previous.as_ref()));
+            found.commits = (records.len() + names.map(|name| commits_in(&container, name).len()).sum::<usize>()) as u64;
+            for (record, subfile) in records.iter().flat_map(|record| record.subfiles.iter().map(move |subfile| (record, subfile))) {
+                let name = format!("{folder_name}/{}/{}", record.id, subfile.name);
+                found.subfiles += 1;
+                found.subfile_bytes = found.subfile_bytes.saturating_add(subfile.bytes);
+                let place = container.join(&record.id).join(&subfile.name);
+                match std::fs::metadata(&place) {
+                    Err(error) => {
+                        problem(&name, &format!("is not there: {error}"));
+                        continue;
+                    }
+                    Ok(metadata) if metadata.len() != subfile.bytes => {
+                        problem(&name, &format!("has {} bytes, the commit says {}", metadata.len(), subfile.bytes));
+                    }
+                    Ok(_) => {}
+                }
+                match session.open(&place) {
+                    Err(error) => problem(&name, &format!("cannot be read: {error}")),
+                    Ok(file) => {
+                        if root_text(&file, SUBFILE_ATTRIBUTE) != Some(subfile.label(&record.id)) {
+                            problem(&name, &format!("is not the subfile that task {} wrote", subfile.task));
+                        }
+                        unreadable(&file, &name, &mut problem);
+                        if values {
+                            match &subfile.checksums {
+                                Some(expected) => match checksum::damaged(&place, expected) {
+                                    Ok(pieces) => pieces.iter().for_each(|at| problem(&name, &format!("the {} bytes from byte {at} on are not those that were written", checksum::PIECE_BYTES))),
+                                    Err(error) => problem(&name, &error.to_string()),
+                                },
+                                None => undecodable(&file, &name, &mut problem),
+                            }
+                        }
+                        if let Some(takes) = takes.remove(&name) {
+                            sources(&file, &name, &takes, &mut problem);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    unreadable(&master, &shown, &mut problem);
+    for (name, takes) in takes {
+        problem(&shown, &format!("takes {} parts from {name}, which is no readable subfile of its commits", takes.len()));
+    }
+    let leftovers = remove_leftovers(path, Duration::from_secs(24 * 3600), true).into_iter().map(|left| {
+        format!("{}: a writer that was killed has left it; tidy removes it", left.display())
+    });
+    found.remarks.extend(leftovers);
+    found.remarks.extend(orphans(&container, &folder_name)?);
+    Ok(found)
+}
+
+/// Commits in the container that no master next to it is made of.
+fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
+    if !container.exists() {
+        return Ok(Vec::new());
+    }
+    let (living, mut orphans) = (living(container)?, Vec::new());
+    for entry in std::fs::read_dir(container).map_err(|error| Error::from(error).in_file(container.display().to_string()))?.flatten() {
+        let (name, place) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        let is_known = living.folders.contains(&name) || living.superseded.iter().any(|old| old.folder == name);
+        if write_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
+            orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; tidy removes it if it is told to remove orphans"));
+        }
+    }
+    orphans.sort();
+    Ok(orphans)
+}
+
+fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
+    for object in &file.tree().objects {
+        if let Content::Unreadable(error) = &object.content {
+            problem(name, &format!("{} cannot be read: {error}", object.path));
+        }
+        if let Some(error) = &object.attributes_error {
+            problem(name, &format!("the attributes of {} cannot be read: {error}", object.path));
+        }
+    }
+}
+
+/// Reads all values, a slab at a time.
+fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
+    const SLAB_BYTES: u64 = 64 << 20;
+    for (number, object) in file.tree().objects.iter().enumerate() {
+        let Content::Dataset(dataset) = &object.content else { continue };
+        let shape = dataset.dataspace.shape();
+        if matches!(dataset.dataspace, Dataspace::Null) {
+            continue;
+        }
+        let row = shape.iter().skip(1).fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent)).max(1);
+        let chunk = dataset.chunk_shape.as_ref().and_then(|chunk| chunk.first().copied()).unwrap_or(1).max(1);
+        let step = (SLAB_BYTES / row).max(1).div_ceil(chunk).saturating_mul(chunk);
+        let rows = shape.first().copied().unwrap_or(1);
+        let mut first = 0;
+        while first < rows {
+            let count = step.min(rows - first);
+            let axis = |(number, extent): (usize, &u64)| if number == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } };
+            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(ObjectId(number), &selection, &Cancellation::new()));
+            if let Err(error) = read {
+                problem(name, &format!("the values of {} cannot be read: {error}", object.path));
+                break;
+            }
+            first += count;
+        }
+    }
+}
+
+/// A part of a dataset of the master, and what it takes of a subfile.
+struct Take<'a> {
+    object: &'a str,
+    datatype: &'a Datatype,
+    dataset: String,
+    selection: &'a StoredSelection,
+}
+
+/// What the master's datasets take, by the name of the subfile.
+fn takes(master: &File) -> BTreeMap<String, Vec<Take<'_>>> {
+    let mut takes: BTreeMap<String, Vec<Take<'_>>> = BTreeMap::new();
+    for object in &master.tree().objects {
+        let Content::Dataset(dataset) = &object.content else { continue };
+        for mapping in dataset.virtual_mappings.iter() {
+            let take = Take { object: &object.path, datatype: &dataset.datatype, dataset: mapping.dataset.replace("%%", "%"), selection: &mapping.source_selection };
+            takes.entry(mapping.file.replace("%%", "%")).or_default().push(take);
+        }
+    }
+    takes
+}
+
+/// Whether every source that the master names is a dataset of this subfile that holds what is taken of it.
+fn sources(file: &File, name: &str, takes: &[Take<'_>], problem: &mut impl FnMut(&str, &str)) {
+    for take in takes {
+        let (path, object) = (&take.dataset, take.object);
+        match file.find(path).and_then(|found| found.file.dataset(found.object).cloned()) {
+            Err(error) => problem(name, &format!("{path}, a source of {object}: {error}")),
+            Ok(source) => {
+                if source.datatype != *take.datatype {
+                    problem(name, &format!("{path}, a source of {object}, has another datatype"));
+                }
+                let StoredSelection::Hyperslab(axes) = take.selection else { continue };
+                let ends = axes.iter().map(|axis| axis.extent_of(axis.len().unwrap_or(u64::MAX)));
+                let shape = source.dataspace.shape();
+                if axes.len() != shape.len() || ends.zip(shape).any(|(end, extent)| end > *extent) {
+                    problem(name, &format!("{path}, a source of {object}, is too small: {shape:?}"));
+                }
+            }
+        }
+    }
+}
