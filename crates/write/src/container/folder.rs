@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
     use crate::{TidyOptions, WriteMode};
-    use crate::maintenance::vacuum;
+    use crate::maintenance::vacuum::tidy;
     use hyperslab_reader::{Session, SessionOptions};
 
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
