@@ -235,11 +235,11 @@ impl ColumnIndex {
     fn rows<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<[Values<'py>; 2]> {
         let condition = self.condition(py, condition)?;
         let session = self.file.session().clone();
-        let known = self.ask(py, axes, move |index, selection, cancellation| {
-            let known = index.rows(selection, &condition, cancellation)?;
-            Ok([known.hits.numbers(&session)?, known.candidates.numbers(&session)?])
+        let matches = self.ask(py, axes, move |index, selection, cancellation| {
+            let matches = index.rows(selection, &condition, cancellation)?;
+            Ok([matches.certain.numbers(&session)?, matches.possible.numbers(&session)?])
         })?;
-        let [hits, candidates] = known;
+        let [hits, candidates] = matches;
         Ok([capsules(py, Arc::new(UInt64Array::from(hits)))?, capsules(py, Arc::new(UInt64Array::from(candidates)))?])
     }
 
@@ -247,8 +247,8 @@ impl ColumnIndex {
     #[pyo3(signature = (condition, axes=None))]
     fn bitmap(&self, py: Python<'_>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(u64, u64)> {
         let condition = self.condition(py, condition)?;
-        let known = self.ask(py, axes, move |index, selection, cancellation| index.rows(selection, &condition, cancellation))?;
-        Ok((known.hits.len(), known.candidates.len()))
+        let matches = self.ask(py, axes, move |index, selection, cancellation| index.rows(selection, &condition, cancellation))?;
+        Ok((matches.certain.len(), matches.possible.len()))
     }
 
     /// At least and at most so many rows.
@@ -284,8 +284,8 @@ impl ColumnIndex {
     fn values<'py>(&self, py: Python<'py>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<Option<Values<'py>>> {
         let condition = self.condition(py, condition)?;
         let array: Option<ArrayRef> = self.ask(py, axes, move |index, selection, cancellation| {
-            let known = index.rows(selection, &condition, cancellation)?;
-            if known.candidates.is_empty() { index.values(selection, &known.hits, cancellation) } else { Ok(None) }
+            let matches = index.rows(selection, &condition, cancellation)?;
+            if matches.possible.is_empty() { index.values(selection, &matches.certain, cancellation) } else { Ok(None) }
         })?;
         array.map(|array| capsules(py, array)).transpose()
     }

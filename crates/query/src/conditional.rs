@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::KeyType;
 use hyperslab_scan::{ColumnByIndex, Plan};
-use hyperslab_scan::pruner::Bounds;
+use hyperslab_scan::pruner::CountBounds;
 
 use super::{Bins, Query};
 use super::counts::Counts;
@@ -41,7 +41,7 @@ impl Query {
 
     /// As [`Query::histogram`] of one variable, from its index alone: at least and at most so many in each bin. `None`
     /// where there is no index, or where the condition is about other variables.
-    pub fn histogram_bounds(&self, variable: &str, bins: &Bins, cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+    pub fn histogram_bounds(&self, variable: &str, bins: &Bins, cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         let Some(index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
         if matches!(index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
             // Such integers are rounded to doubles before they are put into bins.
@@ -51,9 +51,9 @@ impl Query {
         let last = edges.len().saturating_sub(1);
         let keys = edges.iter().enumerate().map(|(number, edge)| if number == last { index.key_type().above(*edge) } else { index.key_type().at_least(*edge) });
         let Some(below) = index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
-        let between = |pair: &[Bounds]| match pair {
-            [low, high] => Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) },
-            _ => Bounds::default(),
+        let between = |pair: &[CountBounds]| match pair {
+            [low, high] => CountBounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) },
+            _ => CountBounds::default(),
         };
         Ok(Some(below.windows(2).map(between).collect()))
     }
@@ -92,7 +92,7 @@ impl Query {
     fn counts_by_index(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
         let [(variable, bins)] = axes else { return Ok(None) };
         let bounds = self.histogram_bounds(variable, bins, cancellation)?;
-        Ok(bounds.and_then(|bounds| bounds.into_iter().map(Bounds::exact).collect()))
+        Ok(bounds.and_then(|bounds| bounds.into_iter().map(CountBounds::exact).collect()))
     }
 
     fn totals(&self, axes: &[(String, Bins)], weights: Option<&str>, cancellation: &Cancellation) -> Result<Totals> {

@@ -8,7 +8,7 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::{List, Lists, Predicate};
 use hyperslab_reader::{File, Session};
 use hyperslab_scan::{Plan, ScanRequest, Segment, Summary};
-use hyperslab_scan::pruner::Bounds;
+use hyperslab_scan::pruner::CountBounds;
 
 use super::{OrderStatistics, QueryRequest};
 use super::quantile::{key_type, keys, select_values};
@@ -189,7 +189,7 @@ impl Query {
 
     /// At least and at most so many rows satisfy the condition: what indexes tell without the data, and nothing
     /// where there are none.
-    pub fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
+    pub fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         self.plan(&[])?.bounds(cancellation)
     }
 
@@ -206,7 +206,7 @@ impl Query {
         let field = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?;
         let data_type = field.data_type().clone();
         if let Some(index) = plan.by_index(variable)?
-            && let Some(count) = index.numbers(cancellation)?.and_then(Bounds::exact)
+            && let Some(count) = index.numbers(cancellation)?.and_then(CountBounds::exact)
         {
             let found = places(count).into_iter().map(|place| if place < count { index.ranked(place, cancellation) } else { Ok(None) });
             if let Some(keys) = found.collect::<Result<Option<Vec<u64>>>>()? {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hyperslab_array::{ChunkBuffer, Result};
 
 /// Bytes of decoded chunks that a scan keeps. What would need more is decoded again by each window.
-pub const MOST_BYTES: u64 = 256 << 20;
+pub const MAX_BYTES: u64 = 256 << 20;
 
 /// What a chunk is known by: address of the opened file, number of the dataset, offset of the stored bytes.
 pub(crate) type Key = (usize, usize, u64);
@@ -58,7 +58,7 @@ impl ChunkCache {
         state.slots.insert(key, slot.clone());
         state.order.push_back((key, bytes));
         state.bytes += bytes;
-        while state.bytes > MOST_BYTES
+        while state.bytes > MAX_BYTES
             && let Some((oldest, bytes)) = state.order.pop_front()
         {
             state.slots.remove(&oldest);
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_chunk_is_decoded_once_and_the_oldest_go_first() -> Result<()> {
         let cache = ChunkCache::default();
-        let quarter = MOST_BYTES / 4;
+        let quarter = MAX_BYTES / 4;
         assert_eq!(cache.chunk((0, 0, 1), quarter, || chunk(1))?.bytes, [1]);
         assert_eq!(cache.chunk((0, 0, 1), quarter, || Err(Error::internal("it is here")))?.bytes, [1]);
         for offset in 2..=4 {

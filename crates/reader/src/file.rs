@@ -13,12 +13,12 @@ use hyperslab_storage::LocalFile;
 
 use crate::{Session, read, virtual_dataset};
 use crate::chunk_cache::ChunkCache;
-use crate::neighbours::Neighbours;
+use crate::linked_files::LinkedFiles;
 
 /// Steps from a virtual dataset to its sources, and from those to theirs, in one read.
-const MOST_STEPS: u64 = 1 << 18;
+const MAX_STEPS: u64 = 1 << 18;
 /// Links of a group that are searched one by one.
-const FEW_LINKS: usize = 32;
+const HASHED_LINKS_MIN: usize = 32;
 
 /// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ struct Opened {
     array_file: Arc<dyn ArrayFile>,
     /// Whether the arrays are somebody else's, and nothing of them lies in the file's storage.
     foreign: bool,
-    neighbours: OnceLock<Neighbours>,
+    linked_files: OnceLock<LinkedFiles>,
     /// Virtual datasets whose extent the metadata does not tell, as they are now.
     grown: OnceLock<HashMap<ObjectId, Result<Dataset>>>,
     /// The links of large groups by their names: group, and number of the link in it.
@@ -96,16 +96,16 @@ impl File {
         Self::opened(session, path, array_file, 0, true)
     }
     fn opened(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32, foreign: bool) -> Self {
-        let (neighbours, grown, links, addresses) = Default::default();
-        let opened = Arc::new(Opened { session, path, array_file, foreign, neighbours, grown, links, addresses });
+        let (linked_files, grown, links, addresses) = Default::default();
+        let opened = Arc::new(Opened { session, path, array_file, foreign, linked_files, grown, links, addresses });
         Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
     /// Whether the arrays are somebody else's.
     pub fn is_foreign(&self) -> bool {
         self.opened.foreign
     }
-    pub(crate) fn neighbours(&self) -> &Neighbours {
-        self.opened.neighbours.get_or_init(Neighbours::default)
+    pub(crate) fn linked_files(&self) -> &LinkedFiles {
+        self.opened.linked_files.get_or_init(LinkedFiles::default)
     }
     /// This file with a place to keep decoded chunks in.
     pub fn with_chunks(&self, chunks: Arc<ChunkCache>) -> Self {
@@ -121,7 +121,7 @@ impl File {
     }
     /// This file with steps to pay from, unless it has some: for a read that goes from source to source.
     pub(crate) fn with_steps(&self) -> Self {
-        let steps = self.steps.clone().unwrap_or_else(|| Arc::new(AtomicU64::new(MOST_STEPS)));
+        let steps = self.steps.clone().unwrap_or_else(|| Arc::new(AtomicU64::new(MAX_STEPS)));
         Self { steps: Some(steps), ..self.clone() }
     }
     /// One step further on from this file, to a neighbour or back into itself. Files that point at each
@@ -257,7 +257,7 @@ impl File {
             LinkTarget::Hard(object) => Ok(Step::Here(*object)),
             LinkTarget::Soft(path) => self.find_from(group, path, budget).map(Step::Far),
             LinkTarget::External { file, path } => {
-                let other = self.neighbour(file)?;
+                let other = self.linked_file(file)?;
                 let found = other.find_from(ObjectId(0), path, budget);
                 found.map(Step::Far).map_err(|error| error.in_file(other.name()))
             }
@@ -269,12 +269,12 @@ impl File {
 
     /// The link called `name` of a group, by a hash where there are many.
     fn link<'a>(&self, group: ObjectId, members: &'a Group, name: &str) -> Option<&'a Link> {
-        if members.links.len() <= FEW_LINKS {
+        if members.links.len() <= HASHED_LINKS_MIN {
             return members.link(name);
         }
         let links = self.opened.links.get_or_init(|| {
             let groups = self.tree().objects.iter().enumerate().filter_map(|(number, object)| match &object.content {
-                Content::Group(group) if group.links.len() > FEW_LINKS => Some((ObjectId(number), group)),
+                Content::Group(group) if group.links.len() > HASHED_LINKS_MIN => Some((ObjectId(number), group)),
                 _ => None,
             });
             let by_name = |group: &Group| {

@@ -11,20 +11,20 @@ mod file;
 pub mod foreign;
 #[cfg(test)]
 mod gaps;
-mod heap_salt;
-mod neighbours;
+mod heap_origin;
+mod linked_files;
 pub mod read;
 mod reference;
 mod reference_text;
 mod session;
-mod values;
+mod buffer_pool;
 pub mod virtual_dataset;
 
-pub use chunk_cache::{ChunkCache, MOST_BYTES};
+pub use chunk_cache::{ChunkCache, MAX_BYTES};
 pub use counters::Counters;
 pub use extensions::Extensions;
 pub use file::{File, Found};
-pub use neighbours::{MissingSources, PathPolicy};
+pub use linked_files::{MissingSources, PathPolicy};
 pub use reference::{Referenced, reference_target};
 pub use session::{Session, SessionOptions};
-pub use values::{Pool, Values};
+pub use buffer_pool::{BufferPool, PooledBuffer};

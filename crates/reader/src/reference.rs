@@ -31,7 +31,7 @@ impl File {
     fn follow(&self, reference: StoredReference) -> Result<Referenced> {
         let file = match &reference.file {
             None => self.clone(),
-            Some(name) => self.neighbour(name).map_err(|error| {
+            Some(name) => self.linked_file(name).map_err(|error| {
                 Error::new(error.kind(), format!("the file {name:?} that a reference points into: {}", error.message()))
             })?,
         };

@@ -9,15 +9,15 @@ use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5
 use hyperslab_storage::{LocalFile, Storage};
 use rayon::prelude::*;
 
-use crate::{Counters, Extensions, File, MissingSources, PathPolicy, values};
+use crate::{Counters, Extensions, File, MissingSources, PathPolicy, buffer_pool};
 
 /// How often a file is read anew whose writer (SWMR) was in the middle of a change, and how long to wait.
-const MOST_TRIES: u32 = 50;
+const MAX_TRIES: u32 = 50;
 const BETWEEN_TRIES: Duration = Duration::from_millis(2);
 
 /// The outcome of `attempt`, made anew as long as it `is_torn`: seen in the middle of a writer's change.
-pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T>, is_torn: impl Fn(&T) -> bool) -> Result<T> {
-    for _ in 1..MOST_TRIES {
+pub(crate) fn retry_while_torn<T>(mut attempt: impl FnMut() -> Result<T>, is_torn: impl Fn(&T) -> bool) -> Result<T> {
+    for _ in 1..MAX_TRIES {
         let outcome = attempt()?;
         if !is_torn(&outcome) {
             return Ok(outcome);
@@ -83,7 +83,7 @@ struct Shared {
     options: OpenOptions,
     paths: PathPolicy,
     missing_sources: MissingSources,
-    values: Arc<values::Pool>,
+    values: Arc<buffer_pool::BufferPool>,
     counters: Counters,
     extensions: Extensions,
 }
@@ -135,7 +135,7 @@ impl Session {
     }
     /// Opens a file that another one points at, `depth` files away from the first.
     pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, open: fn(&Path) -> Result<LocalFile>) -> Result<File> {
-        let (storage, opened) = patiently(
+        let (storage, opened) = retry_while_torn(
             || {
                 let mut storage = Arc::new(open(path)?);
                 if being_written(storage.as_ref()) {
@@ -209,7 +209,7 @@ impl Session {
         }
     }
     /// Memory for values, used again from read to read.
-    pub fn values(&self) -> &Arc<values::Pool> {
+    pub fn values(&self) -> &Arc<buffer_pool::BufferPool> {
         &self.0.values
     }
     pub(crate) fn limits(&self) -> &Limits {

@@ -8,7 +8,7 @@ use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
 use hyperslab_reader::File;
-use hyperslab_scan::pruner::{Blocks, Bounds, ColumnIndex, Edge, KeyRange, Known, Level, RowSet};
+use hyperslab_scan::pruner::{Blocks, CountBounds, ColumnIndex, Edge, KeyRange, Matches, Level, RowSelection};
 use rayon::prelude::*;
 
 use crate::store::bitmaps::{self, Distinct};
@@ -46,16 +46,16 @@ enum Verdict {
 
 /// What passes in a block: for certain, and perhaps.
 struct Passing {
-    hits: Positions,
-    candidates: Positions,
+    certain: Positions,
+    possible: Positions,
 }
 
 impl Passing {
-    fn known(hits: Positions) -> Self {
-        Self { hits, candidates: Positions::None }
+    fn known(certain: Positions) -> Self {
+        Self { certain, possible: Positions::None }
     }
     fn unknown(elements: u64) -> Self {
-        Self { hits: Positions::None, candidates: Positions::All(elements as u32) }
+        Self { certain: Positions::None, possible: Positions::All(elements as u32) }
     }
 }
 
@@ -178,27 +178,27 @@ impl IndexedColumn {
     }
 
     /// Bounds of one block's count, from the index alone.
-    fn count_of(&self, entry: &Entry, selection: &Selection, condition: &Condition, scratch: &mut Vec<u8>) -> Result<Bounds> {
-        let unknown = |elements: u64| Bounds { least: 0, most: elements };
+    fn count_of(&self, entry: &Entry, selection: &Selection, condition: &Condition, scratch: &mut Vec<u8>) -> Result<CountBounds> {
+        let unknown = |elements: u64| CountBounds { least: 0, most: elements };
         let selected: u64 = selection.axes().iter().zip(entry.place.origin.iter().zip(&entry.place.shape)).map(|(axis, (start, count))| axis.positions_within(*start, start + count).1).product();
         let Some((segment, row)) = self.table.row(entry) else { return Ok(unknown(selected)) };
         match verdict(row, condition.values()) {
-            Verdict::None => return Ok(Bounds::exactly(0)),
-            Verdict::All => return Ok(Bounds::exactly(selected)),
+            Verdict::None => return Ok(CountBounds::exactly(0)),
+            Verdict::All => return Ok(CountBounds::exactly(selected)),
             Verdict::Some => {}
         }
         if selected < entry.place.elements() {
             if row.level < Level::Exact {
                 return Ok(unknown(selected));
             }
-            let Passing { hits, candidates } = self.passing(entry, condition, scratch)?;
+            let Passing { certain, possible } = self.passing(entry, condition, scratch)?;
             let count = |positions: Positions| -> Result<u64> {
                 let mut gathered = Gathered::default();
                 gathered.add_selected(positions, &entry.place, selection)?;
                 Ok(Gathered::join([gathered]).len())
             };
-            let least = count(hits)?;
-            return Ok(Bounds { least, most: least + count(candidates)? });
+            let least = count(certain)?;
+            return Ok(CountBounds { least, most: least + count(possible)? });
         }
         let counted = match (row.level, condition.values()) {
             (Level::Zone, _) => return Ok(unknown(selected)),
@@ -206,7 +206,7 @@ impl IndexedColumn {
             (Level::Bitmaps, _) => (|| {
                 let entries = bitmaps::decode(&segment.bitmaps(row)?, self.key_type.is_none())?;
                 let passing = bitmaps::passing(&entries, condition)?;
-                Ok(Bounds::exactly(entries.iter().zip(passing).filter(|(_, passes)| *passes).map(|((_, rows), _)| rows.len()).sum()))
+                Ok(CountBounds::exactly(entries.iter().zip(passing).filter(|(_, passes)| *passes).map(|((_, rows), _)| rows.len()).sum()))
             })(),
             (_, None) => return Ok(unknown(selected)),
             (_, Some(set)) if is_costly(row, set) => return Ok(unknown(selected)),
@@ -215,9 +215,9 @@ impl IndexedColumn {
                 let level = if level == Level::Positions { Level::Keys } else { level };
                 self.with_ranks(entry, segment, row, level, |ranked| {
                     let others = u64::from(if set.has_nan() { row.zone.nans } else { 0 }) + u64::from(if set.has_null() { row.zone.nulls } else { 0 });
-                    let bounds = ranked.ranks(set, scratch)?.iter().fold(Bounds::exactly(others), |sum, ranks| {
+                    let bounds = ranked.ranks(set, scratch)?.iter().fold(CountBounds::exactly(others), |sum, ranks| {
                         let least = ranks.end.least.saturating_sub(ranks.first.most);
-                        sum + Bounds { least: least.into(), most: (ranks.end.most - ranks.first.least).into() }
+                        sum + CountBounds { least: least.into(), most: (ranks.end.most - ranks.first.least).into() }
                     });
                     Ok(bounds)
                 })
@@ -230,19 +230,19 @@ impl IndexedColumn {
     }
 
     /// For each edge, how many numbers of the blocks lie below it, as far as `level` tells. `None` if one is damaged.
-    pub(crate) fn below_at(&self, entries: &[&Entry], edges: &[Edge], level: Level, cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+    pub(crate) fn below_at(&self, entries: &[&Entry], edges: &[Edge], level: Level, cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         if self.key_type.is_none() {
             return Ok(None);
         }
-        let parts = self.each(entries, cancellation, |sums: &mut Vec<Bounds>, entry, scratch| {
-            sums.resize(edges.len(), Bounds::default());
+        let parts = self.each(entries, cancellation, |sums: &mut Vec<CountBounds>, entry, scratch| {
+            sums.resize(edges.len(), CountBounds::default());
             let Some((segment, row)) = self.table.row(entry) else { return Err(Error::internal("a block that is not in the index")) };
             let zone = &row.zone;
             let is_above = |edge: &Edge| edge.is_none_or(|key| key > zone.greatest);
             let inside = edges.iter().any(|edge| edge.is_some_and(|key| key > zone.least) && !is_above(edge));
             if !inside || zone.numbers == 0 {
                 for (sum, edge) in sums.iter_mut().zip(edges) {
-                    *sum = *sum + Bounds::exactly(if is_above(edge) { zone.numbers.into() } else { 0 });
+                    *sum = *sum + CountBounds::exactly(if is_above(edge) { zone.numbers.into() } else { 0 });
                 }
                 return Ok(());
             }
@@ -250,7 +250,7 @@ impl IndexedColumn {
                 let values = bitmaps::decode(&segment.bitmaps(row)?, false)?;
                 for (sum, edge) in sums.iter_mut().zip(edges) {
                     let below = values.iter().filter(|(value, _)| matches!(value, Distinct::Key(here) if edge.is_none_or(|key| *here < key)));
-                    *sum = *sum + Bounds::exactly(below.map(|(_, rows)| rows.len()).sum());
+                    *sum = *sum + CountBounds::exactly(below.map(|(_, rows)| rows.len()).sum());
                 }
                 return Ok(());
             }
@@ -259,7 +259,7 @@ impl IndexedColumn {
             self.with_ranks(entry, segment, row, level, |ranked| {
                 for (sum, edge) in sums.iter_mut().zip(edges) {
                     let rank = ranked.below_edge(*edge, scratch)?;
-                    *sum = *sum + Bounds { least: rank.least.into(), most: rank.most.into() };
+                    *sum = *sum + CountBounds { least: rank.least.into(), most: rank.most.into() };
                 }
                 Ok(())
             })
@@ -268,7 +268,7 @@ impl IndexedColumn {
             Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
             parts => parts?,
         };
-        let mut all = vec![Bounds::default(); edges.len()];
+        let mut all = vec![CountBounds::default(); edges.len()];
         for part in parts {
             all.iter_mut().zip(part).for_each(|(sum, more)| *sum = *sum + more);
         }
@@ -324,37 +324,37 @@ impl ColumnIndex for IndexedColumn {
         self.key_type
     }
 
-    fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Known> {
+    fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches> {
         let entries = self.left(self.table.touched(selection)?, condition);
         let whole = self.table.is_whole(selection);
         let parts = self.each(&entries, cancellation, |sum: &mut (Gathered, Gathered), entry, scratch| {
-            let Passing { hits, candidates } = self.passing(entry, condition, scratch)?;
+            let Passing { certain, possible } = self.passing(entry, condition, scratch)?;
             match entry.first.filter(|_| whole) {
                 Some(first) => {
-                    sum.0.add_run(hits, first);
-                    sum.1.add_run(candidates, first);
+                    sum.0.add_run(certain, first);
+                    sum.1.add_run(possible, first);
                 }
                 None => {
-                    sum.0.add_selected(hits, &entry.place, selection)?;
-                    sum.1.add_selected(candidates, &entry.place, selection)?;
+                    sum.0.add_selected(certain, &entry.place, selection)?;
+                    sum.1.add_selected(possible, &entry.place, selection)?;
                 }
             }
             Ok(())
         })?;
-        let (hits, candidates): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-        Ok(Known { hits: Gathered::join(hits), candidates: Gathered::join(candidates) })
+        let (certain, possible): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        Ok(Matches { certain: Gathered::join(certain), possible: Gathered::join(possible) })
     }
 
-    fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Bounds> {
+    fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<CountBounds> {
         let entries = self.left(self.table.touched(selection)?, condition);
-        let parts = self.each(&entries, cancellation, |sum: &mut Bounds, entry, scratch| {
+        let parts = self.each(&entries, cancellation, |sum: &mut CountBounds, entry, scratch| {
             *sum = *sum + self.count_of(entry, selection, condition, scratch)?;
             Ok(())
         })?;
-        Ok(parts.into_iter().fold(Bounds::default(), |sum, part| sum + part))
+        Ok(parts.into_iter().fold(CountBounds::default(), |sum, part| sum + part))
     }
 
-    fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+    fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         match self.whole(selection)? {
             Some(entries) => self.below_at(&entries, edges, Level::Exact, cancellation),
             None => Ok(None),
@@ -393,7 +393,7 @@ impl ColumnIndex for IndexedColumn {
         })))
     }
 
-    fn values(&self, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
+    fn values(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
         crate::query::values::values(self, selection, rows, cancellation)
     }
 

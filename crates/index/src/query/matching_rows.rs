@@ -1,7 +1,7 @@
 //! Rows of one block: which of its positions pass a condition, and their numbers in a selection.
 
 use hyperslab_array::{Result, Run, Selection};
-use hyperslab_scan::pruner::{FEW, RowSet, WORDS};
+use hyperslab_scan::pruner::{FEW, RowSelection, WORDS};
 use roaring::RoaringBitmap;
 
 use crate::build::block_grid::BlockBox;
@@ -83,13 +83,13 @@ fn fill(words: &mut [u64; WORDS], count: u32) {
 /// Numbers of rows, block after block.
 #[derive(Default)]
 pub(crate) struct Gathered {
-    rows: RowSet,
+    rows: RowSelection,
 }
 
 impl Gathered {
     /// The rows of what was gathered in parts, block after block.
-    pub fn join(parts: impl IntoIterator<Item = Self>) -> RowSet {
-        let mut all = RowSet::new();
+    pub fn join(parts: impl IntoIterator<Item = Self>) -> RowSelection {
+        let mut all = RowSelection::new();
         parts.into_iter().for_each(|part| all.append(part.rows));
         all
     }

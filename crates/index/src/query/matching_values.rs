@@ -67,7 +67,7 @@ pub(crate) fn passing(column: &IndexedColumn, selection: &Selection, condition: 
     if sparse.is_some_and(|share| count as u64 > elements / share.max(1)) {
         return Ok(None);
     }
-    let values = Values { column, key_type, cancellation, wanted, count };
+    let values = PooledBuffer { column, key_type, cancellation, wanted, count };
     match key_type.width() {
         1 => values.read::<u8>(),
         2 => values.read::<u16>(),
@@ -97,7 +97,7 @@ fn ranks(column: &IndexedColumn, entry: &Entry, set: &ValueSet, scratch: &mut Ve
     }
 }
 
-struct Values<'a> {
+struct PooledBuffer<'a> {
     column: &'a IndexedColumn,
     key_type: KeyType,
     cancellation: &'a Cancellation,
@@ -105,7 +105,7 @@ struct Values<'a> {
     count: usize,
 }
 
-impl Values<'_> {
+impl PooledBuffer<'_> {
     fn read<K: Key>(&self) -> Result<Option<Passing>> {
         let session = self.column.file.session();
         let length = self.count.checked_mul(K::WIDTH).ok_or_else(|| Error::limit_exceeded("values beyond memory"))?;

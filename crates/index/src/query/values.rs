@@ -8,7 +8,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::KeyType;
-use hyperslab_scan::pruner::{Level, RowSet, WORDS};
+use hyperslab_scan::pruner::{Level, RowSelection, WORDS};
 use rayon::prelude::*;
 
 use super::column::IndexedColumn;
@@ -72,9 +72,9 @@ struct Scratch<K> {
 type Others = Vec<(usize, bool)>;
 
 /// The values of rows in order; `None` where a block has none.
-pub(crate) fn values(column: &IndexedColumn, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
+pub(crate) fn values(column: &IndexedColumn, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
     let Some(key_type) = column.key_type else { return Ok(None) };
-    let values = Values { column, selection, rows, cancellation, key_type };
+    let values = PooledBuffer { column, selection, rows, cancellation, key_type };
     match key_type.width() {
         1 => values.read::<u8>(),
         2 => values.read::<u16>(),
@@ -83,15 +83,15 @@ pub(crate) fn values(column: &IndexedColumn, selection: &Selection, rows: &RowSe
     }
 }
 
-struct Values<'a> {
+struct PooledBuffer<'a> {
     column: &'a IndexedColumn,
     selection: &'a Selection,
-    rows: &'a RowSet,
+    rows: &'a RowSelection,
     cancellation: &'a Cancellation,
     key_type: KeyType,
 }
 
-impl Values<'_> {
+impl PooledBuffer<'_> {
     fn read<K: Key + ArrowNativeType>(&self) -> Result<Option<ArrayRef>> {
         let entries = self.column.table.touched(self.selection)?;
         let session = self.column.file.session();

@@ -90,7 +90,7 @@ impl Tail {
     }
 
     fn manifest(self, file: &File) -> Result<Manifest> {
-        let length = usize::try_from(self.manifest_bytes).ok().filter(|length| *length as u64 <= manifest::MOST_BYTES);
+        let length = usize::try_from(self.manifest_bytes).ok().filter(|length| *length as u64 <= manifest::MAX_BYTES);
         let mut bytes = vec![0; length.ok_or_else(|| Error::limit_exceeded("a manifest of an index that is too long"))?];
         file.read_exact_at(&mut bytes, self.manifest)?;
         Manifest::decode(&bytes)

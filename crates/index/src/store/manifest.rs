@@ -21,7 +21,7 @@ pub(crate) const ENDING: &str = ".hsidx";
 /// Name of a sidecar that is of a folder's files together.
 pub(crate) const OF_FOLDER: &str = "hyperslab.hsidx";
 /// Bytes of a manifest, at most.
-pub(crate) const MOST_BYTES: u64 = 1 << 28;
+pub(crate) const MAX_BYTES: u64 = 1 << 28;
 
 /// All of a sidecar's indexes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -142,11 +142,11 @@ impl Manifest {
         let read = || {
             let file = hyperslab_storage::open_regular(&path)?;
             let length = file.metadata()?.len();
-            if length > MOST_BYTES {
+            if length > MAX_BYTES {
                 return Err(Error::limit_exceeded("a manifest of an index that is too long"));
             }
             let mut bytes = Vec::new();
-            file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+            file.take(MAX_BYTES).read_to_end(&mut bytes)?;
             Self::decode(&bytes)
         };
         read().map_err(|error| error.in_file(path.display().to_string()))

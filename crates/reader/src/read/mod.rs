@@ -10,7 +10,7 @@ use hyperslab_formats::{ChunkSource, Dataset, ObjectId, poison};
 
 pub(crate) use self::stored::LEAST_PARALLEL_BYTES;
 use self::stored::fill_stored;
-use crate::values::{Values, zeros};
+use crate::buffer_pool::{PooledBuffer, zeros};
 use crate::{File, virtual_dataset};
 use hyperslab_array::Cancellation;
 
@@ -46,7 +46,7 @@ pub(crate) fn read_bytes(file: &File, dataset: ObjectId, selection: &Selection, 
 }
 
 /// As `read_bytes`, in memory that the session uses again.
-pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Values> {
+pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
     let mut values = file.session().values().take(selected_bytes(file.dataset(dataset)?, selection)?)?;
     fill(file, dataset, selection, &mut values, cancellation)?;
     Ok(values)

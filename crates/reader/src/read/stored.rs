@@ -5,7 +5,7 @@ use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLa
 use rayon::prelude::*;
 
 use crate::{File, virtual_dataset};
-use crate::session::{being_written, patiently};
+use crate::session::{being_written, retry_while_torn};
 use super::band::bands;
 use super::job::{Job, with_scratch};
 
@@ -30,7 +30,7 @@ pub(super) fn fill_stored(
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
     // A chunk locator may be in the middle of a writer's change.
-    let mut located = patiently(
+    let mut located = retry_while_torn(
         || Ok(file.array_file().locate(dataset, selection)),
         |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
     )??;

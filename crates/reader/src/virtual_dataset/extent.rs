@@ -4,7 +4,7 @@ use hyperslab_array::Result;
 use hyperslab_formats::Dataset;
 
 use crate::File;
-use crate::neighbours::is_missing;
+use crate::linked_files::is_missing;
 use super::part::{block_name, has_block_number, source_extent, unlimited};
 
 /// The dataset with the extent that its sources give it (the last element that any of them has, as
@@ -42,7 +42,7 @@ pub(crate) fn with_present_extent(file: &File, dataset: &Dataset) -> Result<Opti
 }
 
 fn exists(file: &File, other: &str, dataset: &str) -> Result<bool> {
-    match file.neighbour(other).and_then(|other| other.find(dataset)) {
+    match file.linked_file(other).and_then(|other| other.find(dataset)) {
         Ok(_) => Ok(true),
         Err(error) if is_missing(&error) => Ok(false),
         Err(error) => Err(error),

@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use hyperslab_array::{Cancellation, Datatype, Error, FloatFormat, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_formats::{Dataset, ObjectId, collect_heap_references};
 
-use crate::{File, MissingSources, heap_salt, read};
-use crate::neighbours::is_missing;
+use crate::{File, MissingSources, heap_origin, read};
+use crate::linked_files::is_missing;
 
 pub(crate) use extent::with_present_extent;
 use numeric::Conversion;
@@ -60,7 +60,7 @@ pub(crate) fn fill(
                     bytes = conversion.convert(&bytes)?;
                 }
                 if description.datatype.uses_heap() {
-                    heap_salt::salt(&description.datatype, &mut bytes, file.neighbours().salt_of(&other)?)?;
+                    heap_origin::salt(&description.datatype, &mut bytes, file.linked_files().salt_of(&other)?)?;
                 }
                 places.put(&wanted, &bytes, size, &selection.shape(), out)?;
             }
@@ -156,10 +156,10 @@ pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objec
     })?;
     salted.sort_unstable();
     salted.dedup();
-    for group in salted.chunk_by(|a, b| heap_salt::unsalted(*a).0 == heap_salt::unsalted(*b).0) {
-        let Some((salt, _)) = group.first().map(|reference| heap_salt::unsalted(*reference)) else { continue };
-        let other = file.neighbours().salted(salt)?;
-        let own: Vec<_> = group.iter().map(|reference| heap_salt::unsalted(*reference).1).collect();
+    for group in salted.chunk_by(|a, b| heap_origin::unsalted(*a).0 == heap_origin::unsalted(*b).0) {
+        let Some((salt, _)) = group.first().map(|reference| heap_origin::unsalted(*reference)) else { continue };
+        let other = file.linked_files().salted(salt)?;
+        let own: Vec<_> = group.iter().map(|reference| heap_origin::unsalted(*reference).1).collect();
         let room = file.session().limits().heap_budget(other.array_file().storage().len());
         objects.allow(room);
         let mut found = HeapObjects::limited(room);
@@ -176,7 +176,7 @@ pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objec
     for (reference, length, base) in nested {
         let value = objects.object(reference)?;
         let mut value = value.get(..length).ok_or_else(|| Error::corrupt("a variable-length value is shorter than its length"))?.to_vec();
-        heap_salt::salt(&base, &mut value, heap_salt::unsalted(reference).0)?;
+        heap_origin::salt(&base, &mut value, heap_origin::unsalted(reference).0)?;
         resolve_heap(file, &base, &value, objects)?;
         objects.insert(reference, value.into());
     }

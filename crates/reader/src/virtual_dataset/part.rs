@@ -5,7 +5,7 @@ use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelec
 use hyperslab_formats::VirtualMapping;
 
 use crate::File;
-use crate::neighbours::is_missing;
+use crate::linked_files::is_missing;
 use super::regular::regular;
 
 /// Blocks that one mapping stands for, each from a dataset of its own.
@@ -94,7 +94,7 @@ pub(super) fn has_block_number(mapping: &VirtualMapping) -> bool {
 
 /// The extent of a mapping's source along a dimension; `None` where the source is missing.
 pub(super) fn source_extent(file: &File, mapping: &VirtualMapping, dimension: usize) -> Result<Option<u64>> {
-    let found = file.neighbour(&block_name(&mapping.file, None)).and_then(|other| other.find(&block_name(&mapping.dataset, None)));
+    let found = file.linked_file(&block_name(&mapping.file, None)).and_then(|other| other.find(&block_name(&mapping.dataset, None)));
     match found {
         Ok(found) => Ok(found.dataset()?.dataspace.shape().get(dimension).copied()),
         Err(error) if is_missing(&error) => Ok(None),

@@ -8,9 +8,9 @@ use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_predicate::{KeyType, ValueSet};
 
 use crate::Plan;
-use crate::plan::Part;
+use crate::plan::SegmentScan;
 use super::indexed_predicate::{index_of, placed};
-use crate::pruner::{Bounds, ColumnIndex, Edge, KeyRange, Level, after};
+use crate::pruner::{CountBounds, ColumnIndex, Edge, KeyRange, Level, after};
 
 /// Intervals of a condition's values, at most, for which an index is asked one by one.
 const MOST_INTERVALS: usize = 16;
@@ -44,13 +44,13 @@ impl Plan {
             parts.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
         }
         if key_type.is_some() {
-            self.parts().try_for_each(Part::count_blocks)?;
+            self.parts().try_for_each(SegmentScan::count_blocks)?;
         }
         Ok(key_type.map(|key_type| ColumnByIndex { parts, key_type }))
     }
 }
 
-impl Part {
+impl SegmentScan {
     /// The intervals of a column's keys that are all that the predicate asks for, `Some(None)` where it asks for
     /// nothing; `None` where rows are to be tested.
     fn intervals_of(&self, column: &str) -> Option<Option<Vec<(u64, u64)>>> {
@@ -58,7 +58,7 @@ impl Part {
             return Some(None);
         }
         let mut set: Option<ValueSet> = None;
-        for pruning in self.prunings.iter().filter(|_| self.all_pruned) {
+        for pruning in self.indexed_predicates.iter().filter(|_| self.all_pruned) {
             let values = pruning.values_of(column)?;
             set = Some(match set {
                 Some(set) => set.and(values),
@@ -71,33 +71,33 @@ impl Part {
 
 impl OnePart {
     /// How many of the matching numbers have keys below each of `edges`.
-    fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
+    fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         let Some(intervals) = &self.intervals else { return self.index.below(&self.selection, edges, cancellation) };
         let ends = intervals.iter().flat_map(|(first, last)| [Some(*first), after(*last)]);
         let mut asked: Vec<Edge> = edges.iter().copied().chain(ends).collect();
         asked.sort_unstable();
         asked.dedup();
-        let Some(told) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
-        let at = |edge: Edge| asked.binary_search(&edge).ok().and_then(|place| told.get(place)).copied().unwrap_or_default();
+        let Some(matching_rows) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
+        let at = |edge: Edge| asked.binary_search(&edge).ok().and_then(|place| matching_rows.get(place)).copied().unwrap_or_default();
         let of_edge = |edge: &Edge| {
-            intervals.iter().fold(Bounds::default(), |sum, (first, last)| {
+            intervals.iter().fold(CountBounds::default(), |sum, (first, last)| {
                 // The lower of two edges; `None` is above every key.
                 let end = if edge.is_some_and(|key| key <= *last) { *edge } else { after(*last) };
                 if end.is_some_and(|end| end <= *first) {
                     return sum;
                 }
                 let (low, high) = (at(Some(*first)), at(end));
-                sum + Bounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) }
+                sum + CountBounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) }
             })
         };
         Ok(Some(edges.iter().map(of_edge).collect()))
     }
 
     /// How many of the numbers pass.
-    fn numbers(&self, cancellation: &Cancellation) -> Result<Option<Bounds>> {
+    fn numbers(&self, cancellation: &Cancellation) -> Result<Option<CountBounds>> {
         match self.intervals.as_ref().map(|intervals| intervals.last()) {
-            None => Ok(self.index.counts(&self.selection)?.map(|(numbers, _, _)| Bounds::exactly(numbers))),
-            Some(None) => Ok(Some(Bounds::exactly(0))),
+            None => Ok(self.index.counts(&self.selection)?.map(|(numbers, _, _)| CountBounds::exactly(numbers))),
+            Some(None) => Ok(Some(CountBounds::exactly(0))),
             Some(Some((_, last))) => Ok(self.below(&[after(*last)], cancellation)?.and_then(|found| found.first().copied())),
         }
     }
@@ -108,7 +108,7 @@ impl OnePart {
         let mut left = number;
         for (first, last) in intervals {
             let Some(ends) = self.index.below(&self.selection, &[Some(*first), after(*last)], cancellation)? else { return Ok(None) };
-            let exact: Option<Vec<u64>> = ends.into_iter().map(Bounds::exact).collect();
+            let exact: Option<Vec<u64>> = ends.into_iter().map(CountBounds::exact).collect();
             let Some([before, end]) = exact.as_deref() else { return Ok(None) };
             if left < end - before {
                 return self.index.ranked(&self.selection, before + left, cancellation);
@@ -131,8 +131,8 @@ impl ColumnByIndex {
     }
 
     /// How many values pass that are neither null nor NaN.
-    pub fn numbers(&self, cancellation: &Cancellation) -> Result<Option<Bounds>> {
-        let mut numbers = Bounds::default();
+    pub fn numbers(&self, cancellation: &Cancellation) -> Result<Option<CountBounds>> {
+        let mut numbers = CountBounds::default();
         for part in &self.parts {
             let Some(here) = part.numbers(cancellation)? else { return Ok(None) };
             numbers = numbers + here;
@@ -141,8 +141,8 @@ impl ColumnByIndex {
     }
 
     /// How many of these have keys below each of `edges`.
-    pub fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>> {
-        let mut totals = vec![Bounds::default(); edges.len()];
+    pub fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
+        let mut totals = vec![CountBounds::default(); edges.len()];
         for part in &self.parts {
             let Some(bounds) = part.below(edges, cancellation)? else { return Ok(None) };
             totals.iter_mut().zip(bounds).for_each(|(total, bounds)| *total = *total + bounds);
@@ -172,7 +172,7 @@ impl ColumnByIndex {
     pub fn extremes(&self, cancellation: &Cancellation) -> Result<Option<(u64, u64)>> {
         let mut all: Option<(u64, u64)> = None;
         for part in &self.parts {
-            let Some(numbers) = part.numbers(cancellation)?.and_then(Bounds::exact) else { return Ok(None) };
+            let Some(numbers) = part.numbers(cancellation)?.and_then(CountBounds::exact) else { return Ok(None) };
             if numbers == 0 {
                 continue;
             }

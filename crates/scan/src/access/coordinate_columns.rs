@@ -12,7 +12,7 @@ use hyperslab_reader::{ChunkCache, Session};
 /// What makes a column of coordinates: whose it is, which indexes of the dimension, how many cells follow with
 /// the same one, and how often all of that comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct BroadcastKey {
     pub part: u64,
     pub axis: Axis,
     pub inner: usize,
@@ -22,16 +22,16 @@ pub(crate) struct Form {
 /// The last column of each name. Windows follow each other along the slowest dimension, so that the columns
 /// of the others are the same from window to window: one is made, and all batches share its memory.
 #[derive(Default)]
-pub(crate) struct Spreads {
+pub(crate) struct CoordinateCache {
     /// Decoded chunks that windows share.
     pub chunks: Arc<ChunkCache>,
-    last: Mutex<BTreeMap<String, (Form, ArrayRef)>>,
+    last: Mutex<BTreeMap<String, (BroadcastKey, ArrayRef)>>,
 }
 
-impl Spreads {
+impl CoordinateCache {
     /// The column called `name` in this form, made by `make` where it is not the last one. Never waits for
     /// another thread.
-    pub fn column(&self, name: &str, form: Form, make: impl FnOnce(&Form) -> Result<ArrayRef>) -> Result<ArrayRef> {
+    pub fn column(&self, name: &str, form: BroadcastKey, make: impl FnOnce(&BroadcastKey) -> Result<ArrayRef>) -> Result<ArrayRef> {
         if let Ok(last) = self.last.try_lock()
             && let Some((_, column)) = last.get(name).filter(|(known, _)| *known == form)
         {
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn windows_of_one_form_share_a_column_and_others_have_their_own() -> Result<()> {
-        let spreads = Spreads::default();
+        let spreads = CoordinateCache::default();
         let mut made = 0;
         let mut column = |name: &str, start: u64, inner: usize| {
-            let form = Form { part: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
+            let form = BroadcastKey { part: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
             spreads.column(name, form, |form| {
                 made += 1;
                 Ok(Arc::new(Int64Array::from(vec![form.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)

@@ -7,20 +7,20 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use super::row_gather::Gathered;
-use crate::plan::Part;
-use super::indexed_predicate::Pruning;
-use crate::pruner::{Level, Piece, RowSet};
+use super::row_gather::GatherColumn;
+use crate::plan::SegmentScan;
+use super::indexed_predicate::IndexedPredicate;
+use crate::pruner::{Level, Piece, RowSelection};
 
 /// Rows that are looked up in an index in the time in which one row's values are read and tested, values in the page cache.
 const ROWS_OF_A_TEST: u64 = 1024;
 /// One in so many rows: where more are left to be tested, reading all of them costs no more.
 const FEW: u64 = 16;
 
-impl Part {
+impl SegmentScan {
     /// Whether indexes may tell what passes in a whole segment, with less work than reading columns.
-    pub(crate) fn is_told(&self) -> bool {
-        self.residual.is_some() && self.is_whole() && self.prunings.iter().any(|pruning| pruning.level() >= Level::Positions)
+    pub(crate) fn can_resolve_by_index(&self) -> bool {
+        self.residual.is_some() && self.is_whole() && self.indexed_predicates.iter().any(|pruning| pruning.level() >= Level::Positions)
     }
 
     fn is_whole(&self) -> bool {
@@ -28,17 +28,17 @@ impl Part {
     }
 
     /// Numbers of the selected rows that pass; `None` where indexes do not tell them, and leave more than a few to be tested.
-    pub(crate) fn told(&self, cancellation: &Cancellation) -> Result<Option<RowSet>> {
+    pub(crate) fn matching_rows(&self, cancellation: &Cancellation) -> Result<Option<RowSelection>> {
         let all = self.selection.element_count()?;
         // From the condition that leaves least.
-        let telling = self.prunings.iter().filter(|pruning| pruning.level() >= Level::Positions);
-        let mut asked: Vec<(u64, &Pruning)> = match self.prunings.as_slice() {
+        let telling = self.indexed_predicates.iter().filter(|pruning| pruning.level() >= Level::Positions);
+        let mut asked: Vec<(u64, &IndexedPredicate)> = match self.indexed_predicates.as_slice() {
             [_] if self.all_pruned => telling.map(|only| (all, only)).collect(),
             _ => telling.map(|pruning| Ok((pruning.count(&self.selection, cancellation)?.most, pruning))).collect::<Result<_>>()?,
         };
         asked.sort_by_key(|(most, _)| *most);
         let Some((least, _)) = asked.first() else { return Ok(None) };
-        let mut is_tested = !self.all_pruned || asked.len() < self.prunings.len();
+        let mut is_tested = !self.all_pruned || asked.len() < self.indexed_predicates.len();
         if is_tested && *least > all / FEW {
             return Ok(None);
         }
@@ -46,7 +46,7 @@ impl Part {
         if is_tested && tested.is_none() {
             return Ok(None);
         }
-        let (mut left, mut vague): (Option<RowSet>, RowSet) = (None, RowSet::new());
+        let (mut left, mut vague): (Option<RowSelection>, RowSelection) = (None, RowSelection::new());
         for (most, pruning) in asked {
             if let Some(rows) = &left {
                 if rows.is_empty() {
@@ -58,8 +58,8 @@ impl Part {
                 }
             }
             let known = pruning.rows(&self.selection, cancellation)?;
-            let here = if known.candidates.is_empty() { known.hits } else { known.hits.or(&known.candidates) };
-            vague = if vague.is_empty() { known.candidates } else { vague.or(&known.candidates) };
+            let here = if known.possible.is_empty() { known.certain } else { known.certain.or(&known.possible) };
+            vague = if vague.is_empty() { known.possible } else { vague.or(&known.possible) };
             left = Some(match left {
                 Some(rows) => rows.and(&here),
                 None => here,
@@ -80,13 +80,13 @@ impl Part {
     }
 
     /// The columns that the rest of the predicate speaks of, where all their values can be had one by one.
-    fn tested(&self) -> Result<Option<Vec<Gathered>>> {
+    fn tested(&self) -> Result<Option<Vec<GatherColumn>>> {
         let Some((_, needed)) = self.residual.as_ref().filter(|_| self.is_whole()) else { return Ok(None) };
-        needed.iter().map(|name| Ok(self.one_by_one(name)?.filter(Gathered::is_stored))).collect()
+        needed.iter().map(|name| Ok(self.one_by_one(name)?.filter(GatherColumn::is_stored))).collect()
     }
 
     /// Which of `rows` pass the rest of the predicate, by the values of its columns.
-    fn passed(&self, rows: &RowSet, columns: &[Gathered], cancellation: &Cancellation) -> Result<RowSet> {
+    fn passed(&self, rows: &RowSelection, columns: &[GatherColumn], cancellation: &Cancellation) -> Result<RowSelection> {
         let (predicate, needed) = self.residual.as_ref().ok_or_else(|| Error::internal("no predicate is left"))?;
         let fields: Vec<Field> = needed.iter().zip(columns).map(|(name, column)| Field::new(name, column.data_type.clone(), true)).collect();
         let (schema, session) = (Arc::new(Schema::new(fields)), self.segment.file.session());
@@ -95,14 +95,14 @@ impl Part {
             let arrays = columns.iter().map(|column| column.of_piece(piece, session)).collect::<Result<Vec<_>>>()?;
             let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| Error::internal(format!("a batch of few rows: {error}")))?;
             let mask = predicate.evaluate_cancellable(&batch, cancellation)?;
-            let mut kept = RowSet::new();
+            let mut kept = RowSelection::new();
             let passes = |number: &usize| mask.values().value(*number);
             kept.insert_sorted((0..).zip(piece.numbers()).filter(|(number, _)| passes(number)).map(|(_, row)| row));
             Ok(kept)
         };
         let pieces: Vec<Piece<'_>> = rows.pieces().collect();
-        let kept = session.compute(|| pieces.par_iter().map(of_piece).collect::<Result<Vec<RowSet>>>())?;
-        let mut all = RowSet::new();
+        let kept = session.compute(|| pieces.par_iter().map(of_piece).collect::<Result<Vec<RowSelection>>>())?;
+        let mut all = RowSelection::new();
         kept.into_iter().for_each(|kept| all.append(kept));
         Ok(all)
     }

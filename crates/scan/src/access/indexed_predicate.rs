@@ -10,8 +10,8 @@ use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_formats::FilterDescription;
 use hyperslab_predicate::{BoundPredicate, Condition, Predicate, ValueSet};
 
-use crate::plan::Part;
-use crate::pruner::{Bounds, ColumnIndex, Known, Level, Passing, RowSet, pruner_of};
+use crate::plan::SegmentScan;
+use crate::pruner::{CountBounds, ColumnIndex, Matches, Level, Passing, RowSelection, pruner_of};
 use crate::table::segment::{Place, Segment, Source};
 use crate::plan::window::{self, Rows};
 
@@ -25,12 +25,12 @@ const SPARSE: u64 = 64;
 const SLOW: [u16; 2] = [1, 307];
 
 /// One part of a predicate that indexes know of: a condition on one column, or several of which one at least must hold.
-pub(crate) struct Pruning {
-    any: Vec<Alternative>,
+pub(crate) struct IndexedPredicate {
+    any: Vec<ColumnTerm>,
 }
 
 /// A condition on one column, and the column's index.
-struct Alternative {
+struct ColumnTerm {
     column: String,
     index: Arc<dyn ColumnIndex>,
     condition: Condition,
@@ -40,20 +40,20 @@ struct Alternative {
     cheap: bool,
     /// Whether rows are told with less work than reading the column, which nobody wants, at any selectivity: by positions
     /// in order, where single values can be looked up.
-    told: bool,
+    matching_rows: bool,
 }
 
 /// What of the rows is left.
-pub(crate) enum Left {
+pub(crate) enum Remaining {
     /// Nothing is known of them.
     All,
     /// Rows that may pass, and whether all of them do.
-    Rows { rows: RowSet, exact: bool },
+    Rows { rows: RowSelection, exact: bool },
 }
 
 /// What indexes know of conditions that must all hold, and whether that is all of them. Those of one column are looked up as
 /// one: of `1 < x && x < 2` few values are left, of each alone perhaps half.
-pub(crate) fn prunings(segment: &Segment, table: &Schema, conjuncts: &[&Predicate], wanted: &[String]) -> (Vec<Pruning>, bool) {
+pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &[&Predicate], wanted: &[String]) -> (Vec<IndexedPredicate>, bool) {
     let mut groups: Vec<Vec<&Predicate>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for conjunct in conjuncts {
@@ -65,7 +65,7 @@ pub(crate) fn prunings(segment: &Segment, table: &Schema, conjuncts: &[&Predicat
             None => groups.push(vec![conjunct]),
         }
     }
-    let mut known: Vec<Option<Pruning>> = Vec::new();
+    let mut known: Vec<Option<IndexedPredicate>> = Vec::new();
     for group in groups {
         let one = |predicate: &Predicate| pruning(segment, table, predicate, wanted);
         let together = match group.as_slice() {
@@ -83,7 +83,7 @@ pub(crate) fn prunings(segment: &Segment, table: &Schema, conjuncts: &[&Predicat
 
 /// What indexes know of `predicate`, whose columns are those of `table`; `None` where one of its columns has no index, or
 /// where it is more than one condition a column.
-fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<Pruning> {
+fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<IndexedPredicate> {
     let mut by_column: Vec<(String, Vec<Predicate>)> = Vec::new();
     let alternatives = match predicate {
         Predicate::Or(parts) if predicate.columns().len() > 1 => parts.as_slice(),
@@ -99,12 +99,12 @@ fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[S
     }
     let of_column = |(column, mut parts): (String, Vec<Predicate>)| {
         let condition = if parts.len() == 1 { parts.pop()? } else { Predicate::Or(parts) };
-        Alternative::new(segment, &condition.bind(table).ok()?, &column, wanted.contains(&column))
+        ColumnTerm::new(segment, &condition.bind(table).ok()?, &column, wanted.contains(&column))
     };
-    Some(Pruning { any: by_column.into_iter().map(of_column).collect::<Option<_>>()? })
+    Some(IndexedPredicate { any: by_column.into_iter().map(of_column).collect::<Option<_>>()? })
 }
 
-impl Alternative {
+impl ColumnTerm {
     fn new(segment: &Segment, bound: &BoundPredicate, column: &str, wanted: bool) -> Option<Self> {
         let found = segment.column(column)?;
         let (index, place) = index_of(segment, &found.source)?;
@@ -113,12 +113,12 @@ impl Alternative {
         // What an index of level X tells of data is not read where inflating them costs more than to look rows up.
         let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW.contains(&filter.id)));
         let cheap = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
-        let told = !wanted && match index.level() {
+        let matching_rows = !wanted && match index.level() {
             Level::Exact => true,
             Level::Positions => !filtered && !place.as_ref().map_or(&segment.file, |place| &place.file).is_foreign(),
             _ => false,
         };
-        Some(Self { column: column.to_owned(), index, condition, place, cheap, told })
+        Some(Self { column: column.to_owned(), index, condition, place, cheap, matching_rows })
     }
 
     /// The elements of the index's dataset that `rows` are.
@@ -160,7 +160,7 @@ pub(crate) fn placed<'a>(place: Option<&Arc<Place>>, rows: &'a Selection) -> Res
     Ok(Cow::Owned(Selection::new(place.axes(rows.axes())?, &shape)?))
 }
 
-impl Pruning {
+impl IndexedPredicate {
     /// The least that an index of it knows.
     pub(crate) fn level(&self) -> Level {
         self.any.iter().map(|one| one.index.level()).min().unwrap_or(Level::Zone)
@@ -173,31 +173,31 @@ impl Pruning {
     }
 
     /// The index of the column that the condition is of, where it is of `column` alone and the index has its values.
-    fn exact_on(&self, column: &str) -> Option<&Alternative> {
+    fn exact_on(&self, column: &str) -> Option<&ColumnTerm> {
         let [one] = self.any.as_slice() else { return None };
         (one.column == column && one.index.level() == Level::Exact).then_some(one)
     }
 
     /// At least and at most so many of `rows` pass.
-    pub(crate) fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Bounds> {
-        let mut bounds = Bounds::default();
+    pub(crate) fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<CountBounds> {
+        let mut bounds = CountBounds::default();
         for one in &self.any {
             let here = one.index.count(&*one.selection(rows)?, &one.condition, cancellation)?;
-            bounds = Bounds { least: bounds.least.max(here.least), most: bounds.most.saturating_add(here.most) };
+            bounds = CountBounds { least: bounds.least.max(here.least), most: bounds.most.saturating_add(here.most) };
         }
-        Ok(Bounds { most: bounds.most.min(rows.element_count()?), ..bounds })
+        Ok(CountBounds { most: bounds.most.min(rows.element_count()?), ..bounds })
     }
 
     /// Which of `rows` pass.
-    pub(crate) fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Known> {
-        let mut known: Option<Known> = None;
+    pub(crate) fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Matches> {
+        let mut known: Option<Matches> = None;
         for one in &self.any {
             let here = one.index.rows(&*one.selection(rows)?, &one.condition, cancellation)?;
             known = Some(match known {
                 None => here,
                 Some(known) => {
-                    let hits = known.hits.or(&here.hits);
-                    Known { candidates: known.candidates.or(&here.candidates).and_not(&hits), hits }
+                    let certain = known.certain.or(&here.certain);
+                    Matches { possible: known.possible.or(&here.possible).and_not(&certain), certain }
                 }
             });
         }
@@ -205,18 +205,18 @@ impl Pruning {
     }
 }
 
-impl Part {
+impl SegmentScan {
     /// What is left of the selected rows, `count` of them.
-    pub(crate) fn left(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Left> {
+    pub(crate) fn left(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Remaining> {
         let counters = self.segment.file.session().counters();
-        let (mut rows, mut exact): (Option<RowSet>, bool) = (None, self.all_pruned);
-        for pruning in &self.prunings {
+        let (mut rows, mut exact): (Option<RowSelection>, bool) = (None, self.all_pruned);
+        for pruning in &self.indexed_predicates {
             for one in &pruning.any {
                 let blocks = one.index.blocks(&*one.selection(selection)?, &one.condition)?;
                 counters.add_index_blocks(blocks.all, blocks.pruned);
             }
             // Where everything is told so far, this is not what makes somebody read.
-            let unread = exact && pruning.any.iter().all(|one| one.told);
+            let unread = exact && pruning.any.iter().all(|one| one.matching_rows);
             if pruning.level() >= Level::Keys && !unread && pruning.any.iter().all(|one| one.cheap) {
                 let bounds = pruning.count(selection, cancellation)?;
                 if bounds.least > count / DENSE {
@@ -224,32 +224,32 @@ impl Part {
                     continue;
                 }
             }
-            let Known { hits, candidates } = pruning.rows(selection, cancellation)?;
-            exact &= candidates.is_empty();
-            let here = if candidates.is_empty() { hits } else { hits.or(&candidates) };
+            let Matches { certain, possible } = pruning.rows(selection, cancellation)?;
+            exact &= possible.is_empty();
+            let here = if possible.is_empty() { certain } else { certain.or(&possible) };
             let both = match rows {
                 Some(rows) => rows.and(&here),
                 None => here,
             };
             if both.is_empty() {
-                return Ok(Left::Rows { rows: both, exact: true });
+                return Ok(Remaining::Rows { rows: both, exact: true });
             }
             rows = Some(both);
         }
         Ok(match rows {
-            Some(rows) if rows.len() < count || exact => Left::Rows { rows, exact },
-            _ => Left::All,
+            Some(rows) if rows.len() < count || exact => Remaining::Rows { rows, exact },
+            _ => Remaining::All,
         })
     }
 
     /// Whether the condition is of this column alone, and its index has the values.
     pub(crate) fn has_values_of(&self, column: &str) -> bool {
-        self.all_pruned && matches!(self.prunings.as_slice(), [only] if only.exact_on(column).is_some())
+        self.all_pruned && matches!(self.indexed_predicates.as_slice(), [only] if only.exact_on(column).is_some())
     }
 
     /// The values that pass, where `has_values_of` holds; see [`ColumnIndex::passing`].
     pub(crate) fn passing_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
-        match self.prunings.as_slice() {
+        match self.indexed_predicates.as_slice() {
             [only] if let Some(one) = only.exact_on(column) => one.index.passing(&*one.selection(&self.selection)?, &one.condition, sparse, cancellation),
             _ => Ok(None),
         }
@@ -257,7 +257,7 @@ impl Part {
 
     /// Counts the blocks of indexes that are asked, and those that they leave out.
     pub(crate) fn count_blocks(&self) -> Result<()> {
-        for one in self.prunings.iter().flat_map(|pruning| &pruning.any) {
+        for one in self.indexed_predicates.iter().flat_map(|pruning| &pruning.any) {
             let blocks = one.index.blocks(&*one.selection(&self.selection)?, &one.condition)?;
             self.segment.file.session().counters().add_index_blocks(blocks.all, blocks.pruned);
         }
@@ -267,7 +267,7 @@ impl Part {
     /// Whether the zones of an index alone tell that none of the rows, which are a box, passes.
     pub(crate) fn is_pruned(&self, rows: Rows) -> Result<bool> {
         let selection = window::select(&self.selection, rows);
-        for pruning in &self.prunings {
+        for pruning in &self.indexed_predicates {
             let mut left = pruning.any.is_empty();
             for one in &pruning.any {
                 let blocks = one.index.blocks(&*one.selection(&selection)?, &one.condition)?;
@@ -281,16 +281,16 @@ impl Part {
     }
 
     /// At least and at most so many rows pass, by indexes alone.
-    pub(crate) fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
+    pub(crate) fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         let count = self.selection.element_count()?;
         if self.residual.is_none() {
-            return Ok(Bounds::exactly(count));
+            return Ok(CountBounds::exactly(count));
         }
-        let mut bounds = Bounds { least: 0, most: count };
-        for pruning in &self.prunings {
+        let mut bounds = CountBounds { least: 0, most: count };
+        for pruning in &self.indexed_predicates {
             let here = pruning.count(&self.selection, cancellation)?;
             bounds.most = bounds.most.min(here.most);
-            if self.all_pruned && self.prunings.len() == 1 {
+            if self.all_pruned && self.indexed_predicates.len() == 1 {
                 bounds.least = here.least;
             }
         }
@@ -299,11 +299,11 @@ impl Part {
 
     /// How many of all rows pass, where indexes tell.
     pub(crate) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
-        let exact = match self.prunings.as_slice() {
+        let exact = match self.indexed_predicates.as_slice() {
             [only] if self.all_pruned => only.count(&self.selection, cancellation)?.exact(),
             _ => None,
         };
-        let count = if exact.is_some() { exact } else { self.told(cancellation)?.map(|rows| rows.len()) };
+        let count = if exact.is_some() { exact } else { self.matching_rows(cancellation)?.map(|rows| rows.len()) };
         if count.is_some() {
             self.count_blocks()?;
         }
@@ -311,20 +311,20 @@ impl Part {
     }
 
     /// The wanted columns, at `rows` of `selection`, that indexes tell with less work than reading: of filtered data.
-    pub(crate) fn values_by_index(&self, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<HashMap<String, ArrayRef>> {
-        let mut told = HashMap::new();
+    pub(crate) fn values_by_index(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<HashMap<String, ArrayRef>> {
+        let mut matching_rows = HashMap::new();
         for name in &self.wanted {
             let Some(source) = self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty())) else { continue };
             let Some((index, place)) = index_of(&self.segment, source).filter(|(index, _)| index.level() == Level::Exact) else { continue };
             if let Some(values) = index.values(&*placed(place.as_ref(), selection)?, rows, cancellation)? {
-                told.insert(name.clone(), values);
+                matching_rows.insert(name.clone(), values);
             }
         }
-        Ok(told)
+        Ok(matching_rows)
     }
 
     /// `narrowed`, where these columns are to be read.
-    pub(crate) fn narrowed(&self, selection: &Selection, rows: &RowSet, columns: &[String]) -> Result<Option<(Selection, RowSet)>> {
+    pub(crate) fn narrowed(&self, selection: &Selection, rows: &RowSelection, columns: &[String]) -> Result<Option<(Selection, RowSelection)>> {
         let mut sources = columns.iter().filter_map(|name| self.segment.column(name));
         let costly = sources.any(|column| !column.field.data_type().is_primitive() || filters(&self.segment, &column.source, |filters| !filters.is_empty()));
         narrowed(selection, &self.segment.shape, rows, costly)
@@ -332,19 +332,19 @@ impl Part {
 
     /// For people: which indexes are asked, and what they leave.
     pub(crate) fn explain_prunings(&self) -> Result<Vec<String>> {
-        let of_column = |one: &Alternative| {
+        let of_column = |one: &ColumnTerm| {
             let blocks = one.index.blocks(&*one.selection(&self.selection)?, &one.condition)?;
             let left = blocks.all - blocks.pruned;
             Ok(format!("index {} on {}: {left} of {} blocks left", one.index.level().letter(), one.column, blocks.all))
         };
-        self.prunings.iter().map(|pruning| Ok(pruning.any.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or "))).collect()
+        self.indexed_predicates.iter().map(|pruning| Ok(pruning.any.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or "))).collect()
     }
 }
 
 /// Whether reading `rows` one by one costs more than reading all of `count`: they are many, and what lies between them is
 /// not worth leaving out. `below` rows lie at each position. What is `costly` to read is left out, too, where many rows pass
 /// but lie together: chunks of filtered data, and texts.
-fn everywhere(rows: &RowSet, count: u64, below: u64, costly: bool) -> bool {
+fn everywhere(rows: &RowSelection, count: u64, below: u64, costly: bool) -> bool {
     if rows.len() <= count / SPARSE {
         return false;
     }
@@ -362,7 +362,7 @@ fn everywhere(rows: &RowSet, count: u64, below: u64, costly: bool) -> bool {
 
 /// A selection of rows without those positions, along its first dimension of more than one, that have none of
 /// `rows`; and `rows` as they are numbered then. `None` where that leaves more than half, or saves nothing.
-fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSet, costly: bool) -> Result<Option<(Selection, RowSet)>> {
+fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSelection, costly: bool) -> Result<Option<(Selection, RowSelection)>> {
     let extents = selection.shape();
     let Some(cut) = extents.iter().position(|count| *count > 1) else { return Ok(None) };
     let below: u64 = extents.iter().skip(cut + 1).product::<u64>().max(1);
@@ -387,6 +387,6 @@ fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSet, costly: bool) -
     if let Some(axis) = axes.get_mut(cut) {
         *axis = Axis::Indices(indices);
     }
-    let rows = RowSet::from_sorted(numbers).ok_or_else(|| Error::internal("rows out of order"))?;
+    let rows = RowSelection::from_sorted(numbers).ok_or_else(|| Error::internal("rows out of order"))?;
     Ok(Some((Selection::new(axes, shape)?, rows)))
 }

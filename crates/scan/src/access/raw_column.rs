@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
-use hyperslab_reader::{File, Session, Values};
+use hyperslab_reader::{File, Session, PooledBuffer};
 
 use crate::pruner::{Piece, PieceRows, ROWS};
 use crate::table::segment::{Segment, Source};
@@ -17,7 +17,7 @@ const WORDS_AT_ONCE: usize = 64;
 const MOST_CHUNKS: u64 = 1 << 16;
 
 /// Values of a dataset that lie in the file as they are shown.
-pub(crate) struct Stored {
+pub(crate) struct RawColumnReader {
     file: File,
     width: usize,
     count: u64,
@@ -35,7 +35,7 @@ pub(crate) fn beyond() -> Error {
     Error::internal("rows beyond their values")
 }
 
-impl Stored {
+impl RawColumnReader {
     /// `None` where values are shown otherwise than stored, or do not lie one by one in the file.
     pub fn of(segment: &Segment, source: &Source, width: usize) -> Result<Option<Self>> {
         let Source::Variable { dataset: id, column, per_row: None } = source else { return Ok(None) };
@@ -76,7 +76,7 @@ impl Stored {
     }
 
     /// Memory for the values of a piece.
-    pub fn scratch(&self, session: &Session) -> Result<Values> {
+    pub fn scratch(&self, session: &Session) -> Result<PooledBuffer> {
         session.values().take(ROWS as usize * self.width)
     }
 

@@ -5,12 +5,12 @@ use arrow_array::{ArrayRef, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_reader::{Session, Values};
+use hyperslab_reader::{Session, PooledBuffer};
 use rayon::prelude::*;
 
-use crate::plan::Part;
+use crate::plan::SegmentScan;
 use crate::pruner::{Passing, Piece};
-use super::raw_column::{Stored, beyond};
+use super::raw_column::{RawColumnReader, beyond};
 
 /// Pieces of rows that one thread takes at a time.
 const PIECES_OF_A_TASK: usize = 8;
@@ -19,10 +19,10 @@ const PIECES_OF_A_TASK: usize = 8;
 const DENSE: u64 = 6;
 
 /// A column whose values can be had one by one.
-pub(crate) struct Gathered {
+pub(crate) struct GatherColumn {
     pub data_type: DataType,
     width: usize,
-    stored: Option<Stored>,
+    stored: Option<RawColumnReader>,
     /// Whether it is the condition's only column, and its index has the values.
     own: bool,
 }
@@ -30,46 +30,46 @@ pub(crate) struct Gathered {
 /// What is to be done with the values of a column.
 pub(crate) enum Found {
     Passing(Passing),
-    Stored,
+    RawColumnReader,
 }
 
-impl Part {
+impl SegmentScan {
     /// How the values of a column can be had one by one; `None` where they cannot, or where indexes do not tell the rows.
-    pub(crate) fn gathered(&self, name: &str) -> Result<Option<Gathered>> {
-        if self.is_told() { self.one_by_one(name) } else { Ok(None) }
+    pub(crate) fn gathered(&self, name: &str) -> Result<Option<GatherColumn>> {
+        if self.can_resolve_by_index() { self.one_by_one(name) } else { Ok(None) }
     }
 
     /// How the values of a column can be had one by one, at rows of the whole segment.
-    pub(crate) fn one_by_one(&self, name: &str) -> Result<Option<Gathered>> {
+    pub(crate) fn one_by_one(&self, name: &str) -> Result<Option<GatherColumn>> {
         if self.segment.shape.is_empty() {
             return Ok(None);
         }
         let Some(column) = self.segment.column(name) else { return Ok(None) };
         let data_type = column.field.data_type().clone();
         let Some(width) = data_type.primitive_width().filter(|width| matches!(width, 1 | 2 | 4 | 8)) else { return Ok(None) };
-        let stored = Stored::of(&self.segment, &column.source, width)?;
+        let stored = RawColumnReader::of(&self.segment, &column.source, width)?;
         let own = self.has_values_of(name);
-        Ok((stored.is_some() || own).then_some(Gathered { data_type, width, stored, own }))
+        Ok((stored.is_some() || own).then_some(GatherColumn { data_type, width, stored, own }))
     }
 
     /// Values from the column's own index, or the word that they are to be read; `None` where they can be neither.
-    pub(crate) fn found(&self, name: &str, column: &Gathered, cancellation: &Cancellation) -> Result<Option<Found>> {
+    pub(crate) fn found(&self, name: &str, column: &GatherColumn, cancellation: &Cancellation) -> Result<Option<Found>> {
         if column.own
             && let Some(passing) = self.passing_values(name, column.stored.is_some().then_some(DENSE), cancellation)?
         {
             return Ok(Some(Found::Passing(passing)));
         }
-        Ok(column.stored.is_some().then_some(Found::Stored))
+        Ok(column.stored.is_some().then_some(Found::RawColumnReader))
     }
 }
 
-impl Gathered {
+impl GatherColumn {
     /// Whether the values lie one by one in the file.
     pub fn is_stored(&self) -> bool {
         self.stored.is_some()
     }
 
-    fn stored(&self) -> Result<&Stored> {
+    fn stored(&self) -> Result<&RawColumnReader> {
         self.stored.as_ref().ok_or_else(|| Error::internal("values that are not stored"))
     }
 
@@ -141,17 +141,17 @@ impl Gathered {
 }
 
 /// Columns whose values are taken side by side, and memory for those of a piece.
-pub(crate) struct Abreast<'a> {
-    columns: Vec<(&'a Gathered, &'a Stored)>,
-    scratch: Vec<Values>,
-    out: Vec<Values>,
+pub(crate) struct ColumnGroup<'a> {
+    columns: Vec<(&'a GatherColumn, &'a RawColumnReader)>,
+    scratch: Vec<PooledBuffer>,
+    out: Vec<PooledBuffer>,
 }
 
-impl<'a> Abreast<'a> {
+impl<'a> ColumnGroup<'a> {
     /// Of columns that are stored.
-    pub fn new(columns: &'a [Gathered], session: &Session) -> Result<Self> {
+    pub fn new(columns: &'a [GatherColumn], session: &Session) -> Result<Self> {
         let columns = columns.iter().map(|column| Ok((column, column.stored()?))).collect::<Result<Vec<_>>>()?;
-        let memory = || columns.iter().map(|(_, stored)| stored.scratch(session)).collect::<Result<Vec<Values>>>();
+        let memory = || columns.iter().map(|(_, stored)| stored.scratch(session)).collect::<Result<Vec<PooledBuffer>>>();
         Ok(Self { scratch: memory()?, out: memory()?, columns })
     }
 

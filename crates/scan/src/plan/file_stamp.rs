@@ -9,7 +9,7 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, virtual_dataset};
 use serde::{Deserialize, Serialize};
 
-use super::Part;
+use super::SegmentScan;
 use crate::table::segment::{Segment, Source};
 
 /// A file as it was when a split was planned.
@@ -76,7 +76,7 @@ pub(crate) fn files_of(segment: &Segment) -> Vec<File> {
 
 /// The stamps of `files_of` a part's segment, with what lies beside them of the columns that are read. `Unsupported` for
 /// arrays that are in no file; `Conflict` where two variables are of one path, but of different files.
-pub(crate) fn stamps_of(part: &Part) -> Result<Vec<Stamp>> {
+pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
     let (segment, columns_read) = (&part.segment, part.columns_read());
     let mut read: Vec<(File, Vec<ObjectId>)> = files_of(segment).into_iter().map(|file| (file, Vec::new())).collect();
     for column in &segment.columns {
@@ -116,7 +116,7 @@ fn beside(file: &File, datasets: &[ObjectId]) -> Result<Option<u64>> {
         let sources = if dataset.virtual_mappings.is_empty() { Default::default() } else { virtual_dataset::source_names(file, dataset)? };
         let names = dataset.external_files.iter().map(|external| &external.file).chain(&sources);
         // What may not be opened is refused when it is read.
-        paths.extend(names.filter(|name| *name != ".").filter_map(|name| file.neighbour_path(name).ok()));
+        paths.extend(names.filter(|name| *name != ".").filter_map(|name| file.linked_path(name).ok()));
     }
     if paths.is_empty() {
         return Ok(None);

@@ -8,15 +8,15 @@ use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::access::row_gather::{Abreast, Found, Gathered};
-use crate::pruner::{Piece, RowSet};
-use super::{Part, Plan};
+use crate::access::row_gather::{ColumnGroup, Found, GatherColumn};
+use crate::pruner::{Piece, RowSelection};
+use super::{SegmentScan, Plan};
 
 /// Bytes of values that one thread works on, at least.
 const LEAST_BYTES: usize = 256 << 10;
 
 /// A part, and its wanted columns.
-type Gathering<'a> = (&'a Part, Vec<Gathered>);
+type Gathering<'a> = (&'a SegmentScan, Vec<GatherColumn>);
 
 impl Plan {
     /// The wanted columns where their values can be had one by one, part by part; `None` where one cannot.
@@ -27,7 +27,7 @@ impl Plan {
         }
         self.parts()
             .map(|part| {
-                let columns = names.iter().map(|field| part.gathered(field.name())).collect::<Result<Option<Vec<Gathered>>>>()?;
+                let columns = names.iter().map(|field| part.gathered(field.name())).collect::<Result<Option<Vec<GatherColumn>>>>()?;
                 Ok(columns.map(|columns| (part, columns)))
             })
             .collect()
@@ -38,22 +38,22 @@ impl Plan {
         let Some(gatherings) = self.gatherings()? else { return Ok(None) };
         let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.schema.fields().len()];
         for (part, gathered) in gatherings {
-            let mut rows: Option<RowSet> = None;
+            let mut rows: Option<RowSelection> = None;
             for ((field, column), arrays) in self.schema.fields().iter().zip(gathered).zip(&mut columns) {
                 let values = match part.found(field.name(), &column, cancellation)? {
                     Some(Found::Passing(values)) => values,
-                    Some(Found::Stored) => {
-                        let told = match rows.take() {
+                    Some(Found::RawColumnReader) => {
+                        let matching_rows = match rows.take() {
                             Some(rows) => rows,
-                            None => match part.told(cancellation)? {
+                            None => match part.matching_rows(cancellation)? {
                                 Some(rows) => rows,
                                 None => return Ok(None),
                             },
                         };
-                        let pieces: Vec<Piece<'_>> = told.pieces().collect();
+                        let pieces: Vec<Piece<'_>> = matching_rows.pieces().collect();
                         let values = column.values(&pieces, &self.session, cancellation)?;
                         drop(pieces);
-                        rows = Some(told);
+                        rows = Some(matching_rows);
                         values
                     }
                     None => return Ok(None),
@@ -74,18 +74,18 @@ impl Plan {
 
     /// As `positions`, in arrays.
     pub fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
-        let told = self.parts().map(|part| if part.is_told() { part.told(cancellation) } else { Ok(None) });
-        let Some(told) = told.collect::<Result<Option<Vec<RowSet>>>>()? else {
+        let matching_rows = self.parts().map(|part| if part.can_resolve_by_index() { part.matching_rows(cancellation) } else { Ok(None) });
+        let Some(matching_rows) = matching_rows.collect::<Result<Option<Vec<RowSelection>>>>()? else {
             let positions = self.positions(cancellation)?;
             return Ok(positions.into_iter().map(|rows| Arc::new(UInt64Array::from(rows)) as ArrayRef).collect());
         };
-        self.parts().try_for_each(Part::count_blocks)?;
-        let array = |rows: RowSet| {
+        self.parts().try_for_each(SegmentScan::count_blocks)?;
+        let array = |rows: RowSelection| {
             let count = usize::try_from(rows.len()).map_err(|_| Error::limit_exceeded("rows beyond memory"))?;
             let data = ArrayData::builder(DataType::UInt64).len(count).add_buffer(rows.to_values(&self.session)?.into_buffer()).align_buffers(true);
             Ok(make_array(data.build().map_err(|error| Error::internal(error.to_string()))?))
         };
-        told.into_iter().map(array).collect()
+        matching_rows.into_iter().map(array).collect()
     }
 
     /// What `work` makes of the bytes of the only wanted column's values, in tasks whose results are returned; `None` as
@@ -112,8 +112,8 @@ impl Plan {
                     };
                     found.extend(self.session.compute(|| values.bytes.par_chunks(share).map(of_share).collect::<Result<Vec<T>>>())?);
                 }
-                Some(Found::Stored) => {
-                    let Some(rows) = part.told(cancellation)? else { return Ok(None) };
+                Some(Found::RawColumnReader) => {
+                    let Some(rows) = part.matching_rows(cancellation)? else { return Ok(None) };
                     let pieces: Vec<Piece<'_>> = rows.pieces().collect();
                     found.extend(column.fold(&pieces, &self.session, cancellation, &new, &work)?);
                 }
@@ -133,19 +133,19 @@ impl Plan {
         work: impl Fn(&mut T, usize, &[(&DataType, &[u8])]) -> Result<()> + Sync,
         mut take: impl FnMut(T) -> Result<()> + Send,
     ) -> Result<bool> {
-        let Some(gatherings) = self.gatherings()?.filter(|parts| parts.iter().all(|(_, columns)| columns.iter().all(Gathered::is_stored))) else {
+        let Some(gatherings) = self.gatherings()?.filter(|parts| parts.iter().all(|(_, columns)| columns.iter().all(GatherColumn::is_stored))) else {
             return Ok(false);
         };
-        let mut told = Vec::with_capacity(gatherings.len());
+        let mut matching_rows = Vec::with_capacity(gatherings.len());
         for (part, columns) in &gatherings {
-            let Some(rows) = part.told(cancellation)? else { return Ok(false) };
+            let Some(rows) = part.matching_rows(cancellation)? else { return Ok(false) };
             part.count_blocks()?;
-            told.push((part.windows(&part.columns_read())?, columns, rows));
+            matching_rows.push((part.windows(&part.columns_read())?, columns, rows));
         }
-        let windows = told.iter().flat_map(|(windows, columns, rows)| windows.clone().map(move |window| (columns, rows.within(&(window.start..window.end)))));
+        let windows = matching_rows.iter().flat_map(|(windows, columns, rows)| windows.clone().map(move |window| (columns, rows.within(&(window.start..window.end)))));
         let mut windows = windows.filter(|(_, rows)| !rows.is_empty());
-        let of_window = |(columns, rows): &(&&Vec<Gathered>, RowSet)| {
-            let (mut sum, mut abreast) = (new(), Abreast::new(columns, &self.session)?);
+        let of_window = |(columns, rows): &(&&Vec<GatherColumn>, RowSelection)| {
+            let (mut sum, mut abreast) = (new(), ColumnGroup::new(columns, &self.session)?);
             for piece in rows.pieces() {
                 cancellation.check()?;
                 work(&mut sum, piece.count, &abreast.take(&piece)?)?;

@@ -17,12 +17,12 @@ use std::sync::Arc;
 use arrow_schema::{Field, Schema, SchemaRef};
 use hyperslab_array::{Error, ErrorKind, Result};
 
-pub(super) use self::segment_scan::Part;
+pub(super) use self::segment_scan::SegmentScan;
 use crate::read::pipeline::{Pipeline, Work};
 use crate::pruner::pruner_of;
 use hyperslab_predicate::Predicate;
 use crate::table::segment::Segment;
-use crate::access::coordinate_columns::Spreads;
+use crate::access::coordinate_columns::CoordinateCache;
 use crate::table::resolver::segments;
 use crate::plan::window::Rows;
 use crate::{Batches, Omitted, ScanRequest};
@@ -37,7 +37,7 @@ const MOST_WINDOWS: usize = 1 << 22;
 pub struct Plan {
     schema: SchemaRef,
     request: Arc<ScanRequest>,
-    parts: Arc<Vec<Arc<Part>>>,
+    parts: Arc<Vec<Arc<SegmentScan>>>,
     omitted: Arc<Vec<Omitted>>,
     session: Session,
 }
@@ -95,12 +95,12 @@ impl Plan {
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
-        let spreads = Arc::<Spreads>::default();
+        let spreads = Arc::<CoordinateCache>::default();
         let parts = segments
             .into_iter()
             .map(|segment| {
                 cancellation.check()?;
-                Part::new(segment, &table, &wanted, &conjuncts, spreads.clone(), cancellation).map(Arc::new)
+                SegmentScan::new(segment, &table, &wanted, &conjuncts, spreads.clone(), cancellation).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
@@ -170,7 +170,7 @@ impl Plan {
     }
 
     /// All windows in row order; `LimitExceeded` for more of them than a plan may have.
-    pub(super) fn all_windows(&self) -> Result<Vec<(Arc<Part>, Rows)>> {
+    pub(super) fn all_windows(&self) -> Result<Vec<(Arc<SegmentScan>, Rows)>> {
         let mut all = Vec::new();
         for part in self.parts.iter() {
             for rows in part.windows(&part.columns_read())? {
@@ -191,7 +191,7 @@ impl Plan {
         std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &SegmentScan> {
         self.parts.iter().map(Arc::as_ref)
     }
 
@@ -210,8 +210,8 @@ impl Plan {
                 Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
             };
             let line = format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path);
-            let prunings = part.explain_prunings().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
-            std::iter::once(line).chain(prunings).collect::<Vec<_>>().join("; ")
+            let indexed_predicates = part.explain_prunings().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
+            std::iter::once(line).chain(indexed_predicates).collect::<Vec<_>>().join("; ")
         });
         let mut lines: Vec<String> = lines.collect();
         let mut said = BTreeSet::new();

@@ -4,9 +4,9 @@ use arrow_array::RecordBatch;
 use hyperslab_array::{Cancellation, Result};
 use rayon::prelude::*;
 
-use crate::pruner::Bounds;
+use crate::pruner::CountBounds;
 use super::window::Rows;
-use super::{Part, Plan};
+use super::{SegmentScan, Plan};
 
 impl Plan {
     /// Number of rows; from shapes alone where no predicate is left to test row by row.
@@ -34,14 +34,14 @@ impl Plan {
 
     /// How many rows of each segment pass.
     pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
-        let told = self.parts.iter().map(|part| match &part.residual {
+        let matching_rows = self.parts.iter().map(|part| match &part.residual {
             None => part.selection.element_count().map(Some),
             Some(_) => part.count_by_index(cancellation),
         });
-        let told = told.collect::<Result<Vec<Option<u64>>>>()?;
-        let mut counts: Vec<u64> = told.iter().map(|count| count.unwrap_or(0)).collect();
+        let matching_rows = matching_rows.collect::<Result<Vec<Option<u64>>>>()?;
+        let mut counts: Vec<u64> = matching_rows.iter().map(|count| count.unwrap_or(0)).collect();
         self.for_windows(
-            |number| told.get(number).is_some_and(Option::is_none),
+            |number| matching_rows.get(number).is_some_and(Option::is_none),
             |part, rows| part.matching(rows, cancellation),
             |number, found| {
                 if let Some(mine) = counts.get_mut(number) {
@@ -56,17 +56,17 @@ impl Plan {
     /// The numbers of the rows of each segment, in the order of the segments.
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
         // Indexes number the rows of the selection: of whole segments these are the rows' own numbers.
-        let told = self.parts.iter().map(|part| {
+        let matching_rows = self.parts.iter().map(|part| {
             let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
-            let rows = if whole { part.told(cancellation)? } else { None };
+            let rows = if whole { part.matching_rows(cancellation)? } else { None };
             if rows.is_some() {
                 part.count_blocks()?;
             }
             rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
         });
-        let told = told.collect::<Result<Vec<Option<Vec<u64>>>>>()?;
-        let wanted: Vec<bool> = told.iter().map(Option::is_none).collect();
-        let mut positions: Vec<Vec<u64>> = told.into_iter().map(Option::unwrap_or_default).collect();
+        let matching_rows = matching_rows.collect::<Result<Vec<Option<Vec<u64>>>>>()?;
+        let wanted: Vec<bool> = matching_rows.iter().map(Option::is_none).collect();
+        let mut positions: Vec<Vec<u64>> = matching_rows.into_iter().map(Option::unwrap_or_default).collect();
         self.for_windows(
             |number| wanted.get(number).copied().unwrap_or(false),
             |part, rows| part.passing(rows, cancellation),
@@ -81,8 +81,8 @@ impl Plan {
     }
 
     /// At least and at most so many rows pass, by indexes alone.
-    pub fn bounds(&self, cancellation: &Cancellation) -> Result<Bounds> {
-        self.parts.iter().try_fold(Bounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
+    pub fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
+        self.parts.iter().try_fold(CountBounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
     }
 
     /// What `work` makes of each window of the segments that are `wanted`, side by side, and the number of the
@@ -90,7 +90,7 @@ impl Plan {
     pub(crate) fn for_windows<T: Send>(
         &self,
         wanted: impl Fn(usize) -> bool,
-        work: impl Fn(&Part, Rows) -> Result<T> + Sync,
+        work: impl Fn(&SegmentScan, Rows) -> Result<T> + Sync,
         mut take: impl FnMut(usize, T) -> Result<()> + Send,
     ) -> Result<()> {
         let parts = self.parts.iter().enumerate().filter(|(number, _)| wanted(*number));

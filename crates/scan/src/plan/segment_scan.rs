@@ -13,14 +13,14 @@ use hyperslab_predicate::{BoundPredicate, Predicate};
 use crate::access::dimension_ranges;
 use super::window;
 use crate::read::pipeline::Work;
-use crate::access::indexed_predicate::{Pruning, prunings};
+use crate::access::indexed_predicate::{IndexedPredicate, indexed_predicates};
 use crate::table::segment::{Segment, Source};
-use crate::access::coordinate_columns::Spreads;
+use crate::access::coordinate_columns::CoordinateCache;
 use super::window::{Rows, WINDOW_BYTES, Windows};
 use super::columns::top_level;
 
 /// A segment with the rows that a predicate on its dimensions leaves.
-pub(crate) struct Part {
+pub(crate) struct SegmentScan {
     pub segment: Segment,
     pub selection: Selection,
     /// Names of the wanted columns, in order.
@@ -30,22 +30,22 @@ pub(crate) struct Part {
     /// Values of the coordinate datasets in use.
     pub coordinates: HashMap<ObjectId, ArrayRef>,
     /// What indexes know of the rest of the predicate.
-    pub prunings: Vec<Pruning>,
+    pub indexed_predicates: Vec<IndexedPredicate>,
     /// Whether all of the rest of the predicate is among them.
     pub all_pruned: bool,
     /// Its number among all parts of this process.
     pub number: u64,
     /// The columns of coordinates that the last windows of the plan have had.
-    pub spreads: Arc<Spreads>,
+    pub spreads: Arc<CoordinateCache>,
 }
 
-impl Part {
+impl SegmentScan {
     pub(super) fn new(
         segment: Segment,
         table: &Schema,
         wanted: &[String],
         conjuncts: &[Predicate],
-        spreads: Arc<Spreads>,
+        spreads: Arc<CoordinateCache>,
         cancellation: &Cancellation,
     ) -> Result<Self> {
         static PARTS: AtomicU64 = AtomicU64::new(0);
@@ -60,7 +60,7 @@ impl Part {
             left.push(conjunct);
         }
         let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
-        let (prunings, mut all_pruned) = prunings(&segment, table, &left, wanted);
+        let (indexed_predicates, mut all_pruned) = indexed_predicates(&segment, table, &left, wanted);
         let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
         if empty {
             axes = vec![Axis::range(0, 0); axes.len().max(1)];
@@ -85,7 +85,7 @@ impl Part {
             wanted: wanted.to_vec(),
             residual,
             coordinates: HashMap::new(),
-            prunings,
+            indexed_predicates,
             all_pruned,
             number: PARTS.fetch_add(1, Ordering::Relaxed),
             spreads,

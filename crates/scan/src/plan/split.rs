@@ -10,8 +10,8 @@ use hyperslab_reader::Session;
 use serde::{Deserialize, Serialize};
 
 use crate::{Batches, Layout, Plan, ScanRequest};
-use crate::table::array_sources::Arrays;
-use super::Part;
+use crate::table::array_sources::ArraySources;
+use super::SegmentScan;
 use crate::table::segment::Segment;
 use super::file_stamp::{Stamp, files_of, stamps_of};
 use super::window::Rows;
@@ -55,7 +55,7 @@ enum Object {
     /// A dataset or a group, whose columns its layout tells.
     Table { path: String, layout: Option<Layout> },
     /// Arrays beside each other: a step of a query.
-    Arrays(Arrays),
+    ArraySources(ArraySources),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -66,10 +66,10 @@ enum Capture {
 
 impl Split {
     /// All selected rows of a part of a plan; [`Split::of_rows`] makes splits of some of them.
-    pub(crate) fn new(part: &Part, schema: &Schema, request: &ScanRequest) -> Result<Self> {
+    pub(crate) fn new(part: &SegmentScan, schema: &Schema, request: &ScanRequest) -> Result<Self> {
         let segment = &part.segment;
         let object = match segment.named {
-            true => Object::Arrays(Arrays::of(segment, &files_of(segment))?),
+            true => Object::ArraySources(ArraySources::of(segment, &files_of(segment))?),
             false => Object::Table { path: segment.path.clone(), layout: request.layout },
         };
         let captures = segment.captures().into_iter().map(|(name, value)| Ok((name, Capture::of(&value)?)));
@@ -140,7 +140,7 @@ impl Split {
                 let file = opened.next().ok_or_else(|| Error::invalid_input("these bytes are no split: no file"))??;
                 Segment::new(&file, path, *layout, self.decode, &captures)?
             }
-            Object::Arrays(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
+            Object::ArraySources(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
         };
         let request = ScanRequest {
             columns: Some(self.columns.clone()),

@@ -2,7 +2,7 @@
 //!
 //! A scan knows nothing of indexes. It asks its session's [`Pruner`] for the [`ColumnIndex`] of a
 //! dataset, and that what it knows of a [`Condition`]. An answer is never wrong: rows that are not
-//! among the `hits` and the `candidates` of [`Known`] do not pass, `hits` do, and `candidates` have
+//! among the `certain` and the `possible` of [`Matches`] do not pass, `certain` do, and `possible` have
 //! to be tested.
 //!
 //! Values are compared by their **keys**: unsigned numbers in the order of the values
@@ -10,10 +10,10 @@
 //! are compared exactly in the column's own type.
 
 mod level;
-mod row_set;
+mod row_selection;
 
 pub use level::Level;
-pub use row_set::{FEW, Piece, PieceRows, ROWS, RowSet, WORDS};
+pub use row_selection::{FEW, Piece, PieceRows, ROWS, RowSelection, WORDS};
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{Condition, KeyType};
-use hyperslab_reader::{File, Session, Values};
+use hyperslab_reader::{File, Session, PooledBuffer};
 
 /// Finds the index of a dataset. The session has one and hands it to scans.
 pub trait Pruner: Send + Sync {
@@ -45,14 +45,14 @@ pub fn pruner_of(session: &Session) -> Option<&dyn Pruner> {
 
 /// At least and at most so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bounds {
+pub struct CountBounds {
     /// So many for certain.
     pub least: u64,
     /// No more than these.
     pub most: u64,
 }
 
-impl Bounds {
+impl CountBounds {
     /// Just so many.
     pub fn exactly(count: u64) -> Self {
         Self { least: count, most: count }
@@ -63,7 +63,7 @@ impl Bounds {
     }
 }
 
-impl std::ops::Add for Bounds {
+impl std::ops::Add for CountBounds {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self { least: self.least + other.least, most: self.most + other.most }
@@ -72,11 +72,11 @@ impl std::ops::Add for Bounds {
 
 /// Where a condition holds. Rows are numbered row-major over the selection that was asked about, from 0.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Known {
+pub struct Matches {
     /// Here it holds.
-    pub hits: RowSet,
-    /// Here it may hold; disjoint from `hits`. It holds nowhere else.
-    pub candidates: RowSet,
+    pub certain: RowSelection,
+    /// Here it may hold; disjoint from `certain`. It holds nowhere else.
+    pub possible: RowSelection,
 }
 
 /// Least and greatest key of the values that are numbers (neither null nor NaN).
@@ -111,7 +111,7 @@ pub struct Blocks {
 /// Values in the machine's own form, none of them null.
 pub struct Passing {
     /// The values, one after the other.
-    pub bytes: Values,
+    pub bytes: PooledBuffer,
     /// How many.
     pub count: usize,
 }
@@ -125,16 +125,16 @@ pub trait ColumnIndex: Send + Sync {
     fn key_type(&self) -> Option<KeyType>;
 
     /// Where `condition` holds. Exact (no candidates) from level `Positions` on, but for damaged blocks.
-    fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Known>;
+    fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches>;
 
     /// How often `condition` holds, from the index alone: level `Keys` is off by at most 128 for a block and
     /// interval, `Exact` and `Bitmaps` not at all.
-    fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Bounds>;
+    fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<CountBounds>;
 
     /// For each edge, how many values (neither null nor NaN) lie below it: a histogram's counts are the
     /// differences ([`KeyType::at_least`] makes edges of numbers). `None` if the selection cuts blocks or a
     /// block is damaged.
-    fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<Bounds>>>;
+    fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>>;
 
     /// The key of the value with this number in order, counted from 0 over the values that are neither null
     /// nor NaN: quantiles. `None` where the index alone does not tell.
@@ -148,7 +148,7 @@ pub trait ColumnIndex: Send + Sync {
     fn counts(&self, selection: &Selection) -> Result<Option<(u64, u64, u64)>>;
 
     /// The values of the rows, in order of the rows; `None` where the index has none (only `Exact` has).
-    fn values(&self, selection: &Selection, rows: &RowSet, cancellation: &Cancellation) -> Result<Option<ArrayRef>>;
+    fn values(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<Option<ArrayRef>>;
 
     /// The values where `condition` holds, in order of the rows, from the index alone; `None` where it does not have them
     /// all, and where they are more than one in `sparse` of the blocks that have any.

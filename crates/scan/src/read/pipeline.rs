@@ -13,7 +13,7 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::Session;
 
 use super::batches::Source;
-use crate::plan::Part;
+use crate::plan::SegmentScan;
 use crate::plan::window::{Rows, WINDOW_BYTES, boxes};
 
 /// How often whoever waits for a batch looks whether the scan was cancelled.
@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_millis(20);
 
 /// A window to read, and roughly the bytes that it costs.
 pub(crate) struct Work {
-    pub part: Arc<Part>,
+    pub part: Arc<SegmentScan>,
     pub rows: Rows,
     pub bytes: u64,
 }
@@ -38,7 +38,7 @@ struct Shared {
 
 /// One or several small windows that are read as one.
 struct Task {
-    windows: Vec<(Arc<Part>, Rows)>,
+    windows: Vec<(Arc<SegmentScan>, Rows)>,
     /// The process whose threads read it: a forked child has none of its parent's.
     process: u32,
     batches: Receiver<Outcome>,
@@ -69,7 +69,7 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
     }
 
     /// The windows of the next task: one, or small ones up to a batch.
-    fn windows(&mut self) -> Vec<(Arc<Part>, Rows)> {
+    fn windows(&mut self) -> Vec<(Arc<SegmentScan>, Rows)> {
         let (mut windows, mut rows, mut bytes) = (Vec::new(), 0u64, 0u64);
         while self.unread > 0
             && let Some(mut work) = self.next.take().or_else(|| self.work.next())
@@ -137,7 +137,7 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
 
 impl Shared {
     /// The windows' rows, and where one fails its error after the rows before it.
-    fn read(&self, windows: &[(Arc<Part>, Rows)]) -> Outcome {
+    fn read(&self, windows: &[(Arc<SegmentScan>, Rows)]) -> Outcome {
         if self.abandoned.load(Ordering::Relaxed) {
             return vec![Err(Error::internal("a scan that nobody waits for"))];
         }

@@ -8,16 +8,16 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Cancellation, Datatype, Error, HeapObjects, Member, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::ObjectId;
-use hyperslab_reader::{File, MOST_BYTES, Values, read};
+use hyperslab_reader::{File, MAX_BYTES, PooledBuffer, read};
 
 use crate::plan::chunk_count;
-use crate::plan::Part;
-use crate::access::indexed_predicate::Left;
+use crate::plan::SegmentScan;
+use crate::access::indexed_predicate::Remaining;
 use crate::table::segment::Source;
-use crate::access::coordinate_columns::{Form, spread};
+use crate::access::coordinate_columns::{BroadcastKey, spread};
 use crate::plan::window::{self, Rows};
 
-impl Part {
+impl SegmentScan {
     /// The wanted columns of the window's rows, tested where a predicate is left.
     pub(crate) fn read(&self, rows: Rows, schema: &SchemaRef, cancellation: &Cancellation) -> Result<RecordBatch> {
         let mut window = Window::new(self, rows, cancellation)?;
@@ -25,16 +25,16 @@ impl Part {
             let columns = window.columns(&self.wanted)?;
             return batch(schema.clone(), columns, window.count);
         };
-        if let Left::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+        if let Remaining::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
             if rows.is_empty() {
                 self.count_skipped(self.columns_read().iter(), &window.selection)?;
                 return Ok(RecordBatch::new_empty(schema.clone()));
             }
-            let mut told = if exact { self.values_by_index(&window.selection, &rows, cancellation)? } else { HashMap::new() };
-            let read: Vec<String> = self.wanted.iter().filter(|name| !told.contains_key(*name)).cloned().collect();
-            if exact && read.is_empty() && !told.is_empty() {
+            let mut matching_rows = if exact { self.values_by_index(&window.selection, &rows, cancellation)? } else { HashMap::new() };
+            let read: Vec<String> = self.wanted.iter().filter(|name| !matching_rows.contains_key(*name)).cloned().collect();
+            if exact && read.is_empty() && !matching_rows.is_empty() {
                 self.count_skipped(self.columns_read().iter(), &window.selection)?;
-                let columns = self.wanted.iter().filter_map(|name| told.get(name).cloned()).collect();
+                let columns = self.wanted.iter().filter_map(|name| matching_rows.get(name).cloned()).collect();
                 return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
             }
             let here = if exact { read.clone() } else { self.columns_read() };
@@ -50,8 +50,8 @@ impl Part {
                         *column = arrow_select::filter::filter(column, &mask).map_err(|e| Error::internal(e.to_string()))?;
                     }
                 }
-                told.extend(read.into_iter().zip(columns));
-                let columns = self.wanted.iter().filter_map(|name| told.get(name).cloned()).collect();
+                matching_rows.extend(read.into_iter().zip(columns));
+                let columns = self.wanted.iter().filter_map(|name| matching_rows.get(name).cloned()).collect();
                 return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
             }
         }
@@ -93,7 +93,7 @@ impl Part {
             return (0..rows.count()).map(|row| number(&window.selection, row)).collect();
         };
         let mut plain_window = true;
-        if let Left::Rows { rows: left, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+        if let Remaining::Rows { rows: left, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
             if exact {
                 return left.iter().map(|row| number(&window.selection, row)).collect();
             }
@@ -127,7 +127,7 @@ impl Part {
             None => Ok(rows.count()),
             Some((predicate, needed)) => {
                 let mut window = Window::new(self, rows, cancellation)?;
-                if let Left::Rows { rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+                if let Remaining::Rows { rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
                     if exact {
                         return Ok(rows.len());
                     }
@@ -149,14 +149,14 @@ fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<Recor
 }
 
 struct Window<'a> {
-    part: &'a Part,
+    part: &'a SegmentScan,
     selection: Selection,
     count: usize,
     cancellation: &'a Cancellation,
 }
 
 impl<'a> Window<'a> {
-    fn new(part: &'a Part, rows: Rows, cancellation: &'a Cancellation) -> Result<Self> {
+    fn new(part: &'a SegmentScan, rows: Rows, cancellation: &'a Cancellation) -> Result<Self> {
         cancellation.check()?;
         let selection = window::select(&part.selection, rows);
         let count = selection.element_count()?;
@@ -251,7 +251,7 @@ impl<'a> Window<'a> {
     }
 
     /// The window's elements of a dataset; heap objects of `datatype`, which may be fewer members.
-    fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
+    fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {
         let file = &self.part.segment.file;
         let shape = file.dataset(dataset)?.dataspace.shape();
         let mut axes = self.selection.axes().to_vec();
@@ -274,10 +274,10 @@ impl<'a> Window<'a> {
         let all = self.part.selection.axes().iter().chain(rest);
         let extents = description.chunk_grid.chunk_shape();
         let bytes = window::shared_bytes(selection.axes().iter().zip(all).zip(extents.iter().copied()), description.datatype.size());
-        Ok(bytes.is_some_and(|bytes| bytes <= MOST_BYTES))
+        Ok(bytes.is_some_and(|bytes| bytes <= MAX_BYTES))
     }
 
-    fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(Values, HeapObjects)> {
+    fn read_of(&self, file: &File, dataset: ObjectId, selection: &Selection, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {
         let read = || {
             let bytes = read::read_values(file, dataset, selection, self.cancellation)?;
             let mut heap = read::heap(file, dataset, datatype, &bytes)?;
@@ -291,7 +291,7 @@ impl<'a> Window<'a> {
     /// alone, others those of the whole dimension.
     fn along(&self, name: &str, axis: usize, picked: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
-        self.part.spreads.column(name, Form { part: self.part.number, axis: mine.clone(), inner, outer }, |form| {
+        self.part.spreads.column(name, BroadcastKey { part: self.part.number, axis: mine.clone(), inner, outer }, |form| {
             let values = values()?;
             let all = Axis::all(form.axis.count());
             let mine = if picked { &all } else { &form.axis };
@@ -370,7 +370,7 @@ fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
     Ok(once.repeat(outer))
 }
 
-fn column_datatype(part: &Part, dataset: ObjectId) -> Result<&Datatype> {
+fn column_datatype(part: &SegmentScan, dataset: ObjectId) -> Result<&Datatype> {
     Ok(&part.segment.file.dataset(dataset)?.datatype)
 }
 

@@ -15,7 +15,7 @@ use super::segment::{Place, PlacedDimension, Segment, SegmentColumn, Source, arr
 
 /// What a segment is made of, with files by their numbers in a list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Arrays {
+pub(crate) struct ArraySources {
     /// The group that was asked, for messages.
     pub path: String,
     /// The file whose dimensions the rows have.
@@ -44,7 +44,7 @@ enum Values {
     Part { file: usize, dataset: String, dimensions: Vec<PlacedDimension> },
 }
 
-impl Arrays {
+impl ArraySources {
     /// Describes a segment; `files` are those that it is read from.
     pub fn of(segment: &Segment, files: &[File]) -> Result<Self> {
         let number = |file: &File| {

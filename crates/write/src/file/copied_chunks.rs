@@ -114,7 +114,7 @@ impl Copy<'_> {
     fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<Part> {
         let regions = region_of(&mapping.source_selection).zip(region_of(&mapping.selection)).filter(|(local, region)| local.count == region.count);
         let (local, region) = regions.ok_or_else(|| Error::unsupported("fusing a virtual dataset that no task wrote").at_object(self.path))?;
-        let found = file.neighbour(&mapping.file.replace("%%", "%"))?.find(&mapping.dataset.replace("%%", "%"))?;
+        let found = file.linked_file(&mapping.file.replace("%%", "%"))?.find(&mapping.dataset.replace("%%", "%"))?;
         let source = found.file.dataset(found.object)?.clone();
         Ok(Part { file: found.file, id: found.object, source, local, region })
     }

@@ -14,28 +14,28 @@ const LEAST_KEPT_BYTES: usize = 256 << 10;
 
 /// Memory that was given back.
 #[derive(Debug, Default)]
-pub struct Pool {
+pub struct BufferPool {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
 /// The bytes of a read's elements. What was there before is still in them: whoever takes them writes all.
 #[derive(Debug)]
-pub struct Values {
+pub struct PooledBuffer {
     /// At least `used` bytes, all of them initialised.
     bytes: Vec<u8>,
     used: usize,
-    pool: Arc<Pool>,
+    pool: Arc<BufferPool>,
 }
 
-impl Pool {
+impl BufferPool {
     /// Memory for `length` bytes, which may hold older values.
-    pub fn take(self: &Arc<Self>, length: usize) -> Result<Values> {
+    pub fn take(self: &Arc<Self>, length: usize) -> Result<PooledBuffer> {
         let kept = if length < LEAST_KEPT_BYTES { None } else { self.kept(length) };
         let bytes = match kept {
             Some(bytes) => bytes,
             None => zeros(length)?,
         };
-        Ok(Values { bytes, used: length, pool: self.clone() })
+        Ok(PooledBuffer { bytes, used: length, pool: self.clone() })
     }
 
     /// The kept memory that fits best, of several what came back last: it is still in the processor's cache.
@@ -73,33 +73,33 @@ pub fn zeros(length: usize) -> Result<Vec<u8>> {
     Ok(vec![0; length])
 }
 
-impl Values {
+impl PooledBuffer {
     /// The same memory as an Arrow buffer; it comes back to the session when Arrow's last user drops it.
     pub fn into_buffer(self) -> Buffer {
         Buffer::from(bytes::Bytes::from_owner(self))
     }
 }
 
-impl Deref for Values {
+impl Deref for PooledBuffer {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         self.bytes.get(..self.used).unwrap_or_default()
     }
 }
 
-impl DerefMut for Values {
+impl DerefMut for PooledBuffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         self.bytes.get_mut(..self.used).unwrap_or_default()
     }
 }
 
-impl AsRef<[u8]> for Values {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         self
     }
 }
 
-impl Drop for Values {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         if bytes.len() < LEAST_KEPT_BYTES || bytes.len() > KEPT_BYTES {
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn memory_comes_back_when_the_last_arrow_buffer_on_it_is_dropped() -> Result<()> {
-        let pool = Arc::new(Pool::default());
+        let pool = Arc::new(BufferPool::default());
         let mut values = pool.take(1 << 20)?;
         values.fill(7);
         let place = values.as_ptr();
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn no_more_is_kept_than_the_limit() -> Result<()> {
-        let pool = Arc::new(Pool::default());
+        let pool = Arc::new(BufferPool::default());
         let taken = (0..40).map(|_| pool.take(8 << 20)).collect::<Result<Vec<_>>>()?;
         let places: Vec<_> = taken.iter().map(|values| values.as_ptr()).collect();
         drop(taken);

@@ -173,12 +173,12 @@ pub enum PieceRows<'a> {
 
 /// A set of row numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct RowSet {
+pub struct RowSelection {
     /// By their numbers, rising; none is empty.
     chunks: Vec<(u64, Chunk)>,
 }
 
-impl RowSet {
+impl RowSelection {
     /// No rows.
     pub fn new() -> Self {
         Self::default()
@@ -349,8 +349,8 @@ impl RowSet {
         self.write(&mut rows, |row| row);
         rows
     }
-    /// As [`RowSet::to_vec`], in memory that is used again: eight bytes a row, in the machine's own form.
-    pub fn to_values(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<hyperslab_reader::Values> {
+    /// As [`RowSelection::to_vec`], in memory that is used again: eight bytes a row, in the machine's own form.
+    pub fn to_values(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<hyperslab_reader::PooledBuffer> {
         let length = usize::try_from(self.len()).ok().and_then(|count| count.checked_mul(8));
         let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("rows beyond memory"))?)?;
         session.compute(|| {
@@ -369,7 +369,7 @@ impl RowSet {
         }
         pieces.into_par_iter().for_each(|(number, chunk, slots)| chunk.write(number, slots, &of));
     }
-    /// As [`RowSet::to_vec`], in the threads of a session.
+    /// As [`RowSelection::to_vec`], in the threads of a session.
     pub fn numbers(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<Vec<u64>> {
         session.compute(|| Ok(self.to_vec()))
     }
@@ -439,14 +439,14 @@ mod tests {
     #[test]
     fn a_mask_and_a_set_are_the_same_rows() {
         let rows = [0u64, 3, 64, 65, 127, 128, 70_000];
-        let set = RowSet::from_sorted(rows).unwrap_or_default();
+        let set = RowSelection::from_sorted(rows).unwrap_or_default();
         assert_eq!(set.len(), 7);
         let mask = BooleanArray::new(set.mask(3, 70_000), None);
         assert_eq!(mask.true_count(), 6);
-        assert_eq!(RowSet::from_mask(&mask, 3), set.and_not(&RowSet::range(0..1)));
-        assert!(RowSet::from_sorted([2, 1]).is_none());
+        assert_eq!(RowSelection::from_mask(&mask, 3), set.and_not(&RowSelection::range(0..1)));
+        assert!(RowSelection::from_sorted([2, 1]).is_none());
         let far = [0, 65_535, 65_536, u64::from(u32::MAX), 1 << 32, (1 << 40) + 5];
-        assert_eq!(RowSet::from_sorted(far).unwrap_or_default().to_vec(), far);
+        assert_eq!(RowSelection::from_sorted(far).unwrap_or_default().to_vec(), far);
     }
 
     /// Ranges, so that chunks are full, empty and in between.
@@ -459,8 +459,8 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
         fn sets_are_those_of_the_standard_library(a in rows(), b in rows(), first in 0u64..300_000, last in prop_oneof![0u64..300_000, Just(131_072)], bits in proptest::collection::vec(0usize..65_536, 0..900)) {
-            let set = |rows: &BTreeSet<u64>| RowSet::from_sorted(rows.iter().copied()).unwrap_or_default();
-            let list = |set: RowSet| set.iter().collect::<Vec<u64>>();
+            let set = |rows: &BTreeSet<u64>| RowSelection::from_sorted(rows.iter().copied()).unwrap_or_default();
+            let list = |set: RowSelection| set.iter().collect::<Vec<u64>>();
             let (x, y) = (set(&a), set(&b));
             prop_assert_eq!(x.len(), a.len() as u64);
             prop_assert_eq!(x.to_vec(), a.iter().copied().collect::<Vec<u64>>());
@@ -471,7 +471,7 @@ mod tests {
             prop_assert_eq!(x.contains(first), a.contains(&first));
             let (low, high) = (first.min(last), first.max(last));
             let part = x.within(&(low..high));
-            prop_assert_eq!(&part, &x.and(&RowSet::range(low..high)));
+            prop_assert_eq!(&part, &x.and(&RowSelection::range(low..high)));
             prop_assert_eq!(part.pieces().flat_map(|piece| piece.numbers().collect::<Vec<u64>>()).collect::<Vec<u64>>(), a.range(low..high).copied().collect::<Vec<u64>>());
             let mask = x.mask(first, 150_000);
             prop_assert_eq!(mask.set_indices().map(|n| first + n as u64).collect::<Vec<u64>>(), a.range(first..first + 150_000).copied().collect::<Vec<u64>>());

@@ -33,7 +33,7 @@ pub enum MissingSources {
 
 /// The files that one file has made us open, each once.
 #[derive(Default)]
-pub(crate) struct Neighbours {
+pub(crate) struct LinkedFiles {
     files: Mutex<HashMap<PathBuf, File>>,
     external: Mutex<HashMap<usize, Arc<dyn Storage>>>,
     salted: Mutex<Vec<File>>,
@@ -41,7 +41,7 @@ pub(crate) struct Neighbours {
     real_folder: OnceLock<Option<PathBuf>>,
 }
 
-impl Neighbours {
+impl LinkedFiles {
     /// The number by which heap references of `file` are told from those of others.
     pub fn salt_of(&self, file: &File) -> Result<u16> {
         let mut files = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,11 +60,11 @@ impl Neighbours {
 
 impl File {
     /// Opens the file that this one calls `name`.
-    pub fn neighbour(&self, name: &str) -> Result<File> {
+    pub fn linked_file(&self, name: &str) -> Result<File> {
         self.neighbour_by(name, |path| LocalFile::open(path), true)
     }
 
-    /// As [`File::neighbour`], for one of many files that hold parts of a virtual dataset, of which `bytes` are read now.
+    /// As [`File::linked_file`], for one of many files that hold parts of a virtual dataset, of which `bytes` are read now.
     pub(crate) fn source(&self, name: &str, bytes: usize) -> Result<File> {
         /// To open a file again costs little beside reading so much of it, and its memory can be used again at once.
         const MUCH: usize = 256 << 10;
@@ -76,8 +76,8 @@ impl File {
             if name == "." {
                 return Ok(self.clone());
             }
-            let path = self.neighbour_path(name)?;
-            let files = || self.neighbours().files.lock().unwrap_or_else(PoisonError::into_inner);
+            let path = self.linked_path(name)?;
+            let files = || self.linked_files().files.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(file) = files().get(&path) {
                 return Ok(file.clone());
             }
@@ -93,7 +93,7 @@ impl File {
     }
 
     /// Where the file lies that this one calls `name`; `Unsupported` where the policy forbids it.
-    pub fn neighbour_path(&self, name: &str) -> Result<PathBuf> {
+    pub fn linked_path(&self, name: &str) -> Result<PathBuf> {
         let target = Path::new(name);
         let folder = self.path().parent().unwrap_or(Path::new(""));
         let real = self.real_folder();
@@ -124,20 +124,20 @@ impl File {
             let real = is_link.then(|| self.path().canonicalize().ok()).flatten()?;
             real.parent().map(Path::to_path_buf)
         };
-        self.neighbours().real_folder.get_or_init(find).as_deref()
+        self.linked_files().real_folder.get_or_init(find).as_deref()
     }
 
     /// The raw data of a dataset that lies in files of its own, as one run of bytes (specification
     /// IV.A.2.h). Bytes past the end of such a file were never written and are zero.
     pub(crate) fn external_storage(&self, dataset: usize, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
-        let known = || self.neighbours().external.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.linked_files().external.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(storage) = known().get(&dataset) {
             return Ok(storage.clone());
         }
         let mut start = 0u64;
         let mut pieces = Vec::with_capacity(files.len());
         for file in files {
-            let path = self.neighbour_path(&file.file)?;
+            let path = self.linked_path(&file.file)?;
             let storage: Arc<dyn Storage> = Arc::new(LocalFile::open_growing(&path)?);
             let length = file.length.unwrap_or(u64::MAX - start);
             pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });
