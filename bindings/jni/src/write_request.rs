@@ -111,7 +111,7 @@ impl WriteRequest {
     fn written(&self, path: String, datatype: Datatype, attributes: Vec<(String, String)>) -> Result<Written> {
         let rows = self.chunk_rows.unwrap_or_else(|| CHUNK_BYTES / datatype.size().max(1)).max(1);
         let dataspace = Dataspace::Simple { shape: vec![0], max_shape: vec![None] };
-        let definition = DatasetDefinition { datatype, committed: None, dataspace, chunk_shape: Some(vec![rows]), filters: self.filters()?, fill_value: None };
+        let definition = DatasetDefinition { chunk_shape: Some(vec![rows]), filters: self.filters()?, ..DatasetDefinition::new(datatype, dataspace) };
         Ok(Written { path, definition, attributes })
     }
 

@@ -70,6 +70,7 @@ pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyRes
     let filters: Vec<(u16, Vec<u32>)> = found.filters.filters.iter().map(|filter| (filter.id, filter.parameters.clone())).collect();
     dict.set_item("filters", filters)?;
     dict.set_item("fill", found.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
+    dict.set_item("fill_time", found.fill_time.name())?;
     dict.set_item("committed", found.committed.clone())?;
     Ok(dict)
 }

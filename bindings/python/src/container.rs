@@ -5,14 +5,14 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use hyperslab::write::{Commit, DatasetDefinition, Definitions, Existing, Fragment, Region, WriteMode, WritePlan as CorePlan};
-use hyperslab::{Cancellation, Dataspace, Error, Session, SessionOptions};
+use hyperslab::{Cancellation, Dataspace, Error, FillTime, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::wait::{run, wait};
-use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, link};
+use crate::writer::{PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
 
 /// How a container is to be written.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -79,7 +79,7 @@ impl WritePlan {
     }
 
     /// Adds a dataset that all tasks write together; `regions` are start and count for each.
-    #[pyo3(signature = (path, datatype, shape, chunks=None, filters=Vec::new(), fill=None, regions=None))]
+    #[pyo3(signature = (path, datatype, shape, chunks=None, filters=Vec::new(), fill=None, regions=None, fill_time=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn create_dataset(
         &self,
@@ -91,8 +91,10 @@ impl WritePlan {
         filters: Vec<PyFilter>,
         fill: Option<Vec<u8>>,
         regions: Option<Vec<(Vec<u64>, Vec<u64>)>>,
+        fill_time: Option<String>,
     ) -> PyResult<()> {
-        let definition = definition(self::datatype(datatype)?, Dataspace::fixed(shape), chunks, filters, fill);
+        let time = self::fill_time(fill_time.as_deref()).map_err(|error| raise(py, &error))?;
+        let definition = definition(self::datatype(datatype)?, Dataspace::fixed(shape), chunks, filters, fill, time);
         let regions = regions.map(|regions| regions.into_iter().map(|(start, count)| Region { start, count }).collect());
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
         plan.create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
@@ -135,7 +137,7 @@ impl WritePlan {
         let datatype = self::datatype(datatype)?;
         self.define(py, |definitions| {
             let value = value.map(|(bytes, heap)| attribute(Some(shape.clone()), datatype.clone(), bytes, heap)).transpose()?;
-            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill) };
+            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default()) };
             definitions.create_dataset(path, definition, rows, value.as_ref().map(|value| &value.value))
         })
     }

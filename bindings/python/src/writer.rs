@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, without_steps};
-use hyperslab::{Cancellation, Dataspace, Elements, Error, HeapObjects, HeapReference, Result, Session, SessionOptions};
+use hyperslab::{Cancellation, Dataspace, Elements, Error, FillTime, HeapObjects, HeapReference, Result, Session, SessionOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -62,6 +62,11 @@ pub(crate) fn attribute(shape: Option<Vec<u64>>, datatype: hyperslab::Datatype, 
     Ok(AttributeValue { dataspace: dataspace(shape, None)?, value: Elements { datatype, bytes, heap: objects } })
 }
 
+/// The time at which the fill value is written, by its name in h5py.
+pub(crate) fn fill_time(name: Option<&str>) -> Result<FillTime> {
+    name.map_or(Ok(FillTime::default()), FillTime::of_name)
+}
+
 /// What a dataset is to be.
 pub(crate) fn definition(
     datatype: hyperslab::Datatype,
@@ -69,9 +74,10 @@ pub(crate) fn definition(
     chunk_shape: Option<Vec<u64>>,
     filters: Vec<PyFilter>,
     fill_value: Option<Vec<u8>>,
+    fill_time: FillTime,
 ) -> DatasetDefinition {
     let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
-    DatasetDefinition { datatype, committed: None, dataspace, chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value }
+    DatasetDefinition { chunk_shape, filters: Pipeline { filters: filters.collect() }, fill_value, fill_time, ..DatasetDefinition::new(datatype, dataspace) }
 }
 
 /// The link that Python says.
@@ -141,7 +147,7 @@ impl Writer {
 
     /// Defines a dataset and the groups above it; gives its chunk shape. In a task, `region` is start and count of
     /// what it writes, and `rows` says that it adds rows of its own. `committed` is the path of a committed datatype.
-    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false, committed=None))]
+    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false, committed=None, fill_time=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn create_dataset(
         &self,
@@ -156,10 +162,12 @@ impl Writer {
         region: Option<(Vec<u64>, Vec<u64>)>,
         rows: bool,
         committed: Option<String>,
+        fill_time: Option<String>,
     ) -> PyResult<Option<Vec<u64>>> {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |target| {
-            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill) };
+            let time = self::fill_time(fill_time.as_deref())?;
+            let definition = DatasetDefinition { committed, ..definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time) };
             let extent = match (region, rows) {
                 (None, false) => None,
                 (Some((start, count)), false) => Some(Extent::Region(Region { start, count })),
@@ -193,7 +201,7 @@ impl Writer {
     ) -> PyResult<()> {
         let datatype = self::datatype(datatype)?;
         self.with(py, move |target| {
-            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill);
+            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill, FillTime::default());
             target.create_virtual(&path, definition, mappings.into_iter().map(back::mapping).collect())
         })
     }

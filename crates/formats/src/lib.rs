@@ -22,6 +22,6 @@ pub use limits::Limits;
 pub use open::{Format, Interpretation, OpenOptions, open};
 pub use poison::poison;
 pub use tree::{
-    Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Group, Link, LinkTarget, Object, ObjectId,
-    Storage as StorageLayout, Tree, VirtualMapping,
+    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Group, Link, LinkTarget, Object,
+    ObjectId, Storage as StorageLayout, Tree, VirtualMapping,
 };

@@ -155,6 +155,35 @@ pub struct FilterDescription {
     pub parameters: Vec<u32>,
 }
 
+/// When the HDF5 library writes the fill value into storage that it allocates. It concerns programs that change the
+/// file later, and what that library reads from storage that was never allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FillTime {
+    /// When it allocates the storage.
+    Alloc,
+    /// Never: what was not written has no defined value.
+    Never,
+    /// When it allocates the storage, if the user gave a fill value.
+    #[default]
+    IfSet,
+}
+
+impl FillTime {
+    /// The name in h5py.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Alloc => "alloc",
+            Self::Never => "never",
+            Self::IfSet => "ifset",
+        }
+    }
+
+    /// The time of this name in h5py.
+    pub fn of_name(name: &str) -> Result<Self> {
+        [Self::Alloc, Self::Never, Self::IfSet].into_iter().find(|time| time.name() == name).ok_or_else(|| Error::invalid_input(format!("fill_time='{name}': give one of ifset, alloc, never")))
+    }
+}
+
 /// A dataset: everything about it but its values.
 #[derive(Debug, Clone)]
 pub struct Dataset {
@@ -173,6 +202,8 @@ pub struct Dataset {
     pub filters: Vec<FilterDescription>,
     /// One element's bytes for what was never written; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
+    /// When programs that change the file later write the fill value.
+    pub fill_time: FillTime,
     /// Bytes allocated in the file, where the metadata tells cheaply (contiguous and compact); else `None`.
     pub stored_bytes: Option<u64>,
     /// One for each dimension.

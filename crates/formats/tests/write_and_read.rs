@@ -11,7 +11,7 @@ use hyperslab_formats::hdf5::writer::{
     NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, SUPERBLOCK_BYTES, StoredChunk, encode_dataspace, encode_datatype,
     encode_metadata, encode_superblock, parse_dataspace, parse_datatype,
 };
-use hyperslab_formats::{ChunkSource, OpenOptions, open};
+use hyperslab_formats::{ChunkSource, FillTime, OpenOptions, open};
 use hyperslab_storage::Memory;
 use proptest::prelude::*;
 
@@ -101,6 +101,7 @@ proptest! {
             datatype: Datatype::integer(4, true, ByteOrder::Little),
             dataspace: Dataspace::Simple { shape: shape.clone(), max_shape },
             fill_value: None,
+            fill_time: FillTime::default(),
             filters,
             storage: NewStorage::Chunked { chunk_shape: vec![3, 2], chunks: chunks.clone() },
         };

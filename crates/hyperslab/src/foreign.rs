@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
 use hyperslab_formats::{
-    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, Format, Group, Link, LinkTarget, Object,
+    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, FillTime, Format, Group, Link, LinkTarget, Object,
     ObjectId, StorageLayout, Tree,
 };
 use hyperslab_storage::{Memory, Storage};
@@ -92,6 +92,7 @@ fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
         chunk_grid: ChunkGrid::new(shape.clone(), array.block_shape().to_vec())?,
         filters: Vec::new(),
         fill_value: None,
+        fill_time: FillTime::default(),
         stored_bytes: None,
         dimensions: vec![DimensionScale::default(); shape.len()],
         written_shape: None,

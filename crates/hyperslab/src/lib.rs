@@ -34,7 +34,7 @@ pub use hyperslab_array::{
     StringPadding,
 };
 pub use hyperslab_formats::{
-    Content, Dataset, Dimension, DimensionScale, ExternalFile, FilterDescription, Format, Group, Interpretation, Limits, Link,
+    Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Group, Interpretation, Limits, Link,
     LinkTarget, Object, ObjectId, StorageLayout, Tree, VirtualMapping,
 };
 pub use hyperslab_formats::filter;

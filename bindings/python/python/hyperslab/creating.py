@@ -15,20 +15,16 @@ from .errors import InvalidInputError, UnsupportedError
 if TYPE_CHECKING:
     from .new_group import NewGroup
 
-#: Options of h5py's create_dataset that change nothing of the file that is written: caches, and when values are filled in.
+#: Options of h5py's create_dataset that change nothing of the file that is written: caches, and where other files are.
 _HARMLESS = {"rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "dapl"}
 #: Options that are not supported.
 _UNSUPPORTED = {
     "external": "values are in the file itself; leave it out", "track_times": "leave it out, or give False", "dcpl": "give the options by name",
 }
-_FILL_TIMES = ("ifset", "alloc", "never")
 
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are left when those of h5py are honored, ignored or refused."""
-    fill_time = options.pop("fill_time", None)
-    if fill_time not in (None, *_FILL_TIMES):
-        raise InvalidInputError(f"fill_time={fill_time!r}: give one of {', '.join(_FILL_TIMES)}", "InvalidInput")
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
             raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}", "Unsupported")
@@ -167,7 +163,8 @@ def _copy(source: Any, target: NewGroup, path: str) -> None:
 def _copied_dataset(source: Any, target: NewGroup, path: str) -> Any:
     about, where = source._about(), target._below(path)
     through = [(number, None, True, parameters) for number, parameters in about["filters"]]
-    source._writer.create_dataset(where, about["datatype"], about["shape"], about.get("maxshape"), about["chunks"], through, about["fill"], committed=about["committed"])
+    source._writer.create_dataset(where, about["datatype"], about["shape"], about.get("maxshape"), about["chunks"], through, about["fill"],
+                                  committed=about["committed"], fill_time=about["fill_time"])
     made = target[path]
     made._chunks, made._fill, made._times = source._chunks, source._fill, source._times
     shape = source.shape

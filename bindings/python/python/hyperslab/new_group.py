@@ -253,11 +253,12 @@ class NewGroup(MutableMapping[str, Any]):
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
                        maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
                        shuffle: bool = False, fletcher32: bool = False, scaleoffset: Any = None, track_order: bool | None = None,
-                       **more: Any) -> NewDataset:
+                       fill_time: str | None = None, **more: Any) -> NewDataset:
         """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
         chosen where they are needed and not given (or `True`). `scaleoffset` keeps integers in as many bits as a chunk needs
         (`True`, or at least that many), and so many digits of floats behind the point. `track_order` says whether the file records the order of
-        the attributes; the default is that of the file."""
+        the attributes; the default is that of the file. `fill_time` (`ifset`, `alloc` or
+        `never`) is stored for programs that change the file later; see the page on writing."""
         where = self._below(name)
         options = self._more(creating.checked(more), shape)
         data = attributes.as_ours(data)
@@ -272,7 +273,7 @@ class NewGroup(MutableMapping[str, Any]):
         if options.get("rows"):
             chosen.maxshape = chosen.maxshape or [None, *(extent or [0])[1:]]
         committed = dtype.name if isinstance(dtype, NewDatatype) else None
-        found = self._writer.create_dataset(where, stated.datatype, extent, chosen.maxshape, chosen.chunks, chosen.filters, fill, committed=committed, **options)
+        found = self._writer.create_dataset(where, stated.datatype, extent, chosen.maxshape, chosen.chunks, chosen.filters, fill, committed=committed, fill_time=fill_time, **options)
         self._track(where, track_order)
         made = self._dataset(self._writer, where, stated.shape, stated.datatype, None if found is None else tuple(found), fillvalue)
         made._times = stated.times

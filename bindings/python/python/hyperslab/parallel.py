@@ -292,7 +292,7 @@ class WritePlan:
 
     def create_dataset(self, path: str, shape: Any, dtype: Any = "f4", *, regions: Iterable[Any] | None = None, chunks: Any = None,
                        fillvalue: Any = None, compression: Any = None, compression_opts: Any = None, shuffle: bool = False,
-                       fletcher32: bool = False) -> None:
+                       fletcher32: bool = False, fill_time: str | None = None) -> None:
         """A dataset that all tasks write together, in subfiles that `factor` of them share. Task `n` writes
         `regions[n]`, or as many rows as the others (`region(path, n)` tells). Every task has it from its beginning:
         `task.dataset(path)`. The plan must know how many tasks there are (`writers=`)."""
@@ -303,7 +303,7 @@ class WritePlan:
             raise InvalidInputError("chunks=True without a filter: give their shape", "InvalidInput")
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
         boxes = None if regions is None else [box(region, tuple(extent)) for region in regions]
-        self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes)
+        self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes, fill_time)
 
     @property
     def root(self) -> PlanGroup:

@@ -13,7 +13,7 @@ use super::message::{dataspace, datatype, external_files, fill_value, filter_pip
 use super::object_header::{ObjectHeader, kind};
 use crate::filter::Pipeline;
 use crate::tree::{BLOCK_BYTES, block_shape};
-use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, StorageLayout, VirtualMapping};
+use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, FillTime, StorageLayout, VirtualMapping};
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, Stored)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
@@ -24,7 +24,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
         Some(message) => message.parse(source, filter_pipeline::parse)?,
         None => Pipeline::default(),
     };
-    let fill_value = fill_value(source, header, &datatype)?;
+    let (fill_value, fill_time) = fill_value(source, header, &datatype)?;
     let virtual_mappings = match &message {
         LayoutMessage::Virtual(place) => virtual_dataset::mappings(source, *place)?,
         _ => Arc::<[VirtualMapping]>::default(),
@@ -50,6 +50,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
         storage,
         chunk_shape,
         fill_value,
+        fill_time,
         stored_bytes,
         written_shape: None,
         external_files,
@@ -70,11 +71,11 @@ fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[Externa
     named.collect()
 }
 
-fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Result<Option<Vec<u8>>> {
-    let value = match (header.find(kind::FILL_VALUE), header.find(kind::FILL_VALUE_OLD)) {
+fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Result<(Option<Vec<u8>>, FillTime)> {
+    let (value, time) = match (header.find(kind::FILL_VALUE), header.find(kind::FILL_VALUE_OLD)) {
         (Some(message), _) => message.parse(source, fill_value::parse)?,
-        (None, Some(message)) => message.parse(source, fill_value::parse_old)?,
-        (None, None) => None,
+        (None, Some(message)) => (message.parse(source, fill_value::parse_old)?, FillTime::default()),
+        (None, None) => (None, FillTime::default()),
     };
     // Variable-length fill values are references into a heap; a null one is the empty value.
     match value {
@@ -83,7 +84,7 @@ fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Re
             value.len(),
             datatype.size()
         ))),
-        value => Ok(value),
+        value => Ok((value, time)),
     }
 }
 

@@ -8,7 +8,7 @@ use hyperslab_storage::Storage;
 use super::header::{self, Header, Variable};
 use crate::tree::block_shape;
 use crate::{
-    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Dimension, DimensionScale, Format, Group,
+    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, Dimension, DimensionScale, FillTime, Format, Group,
     Limits, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree,
 };
 
@@ -153,6 +153,7 @@ fn dataset(variable: &Variable, shape: Vec<u64>, record_bytes: Option<u64>, dime
         chunk_shape: None,
         filters: Vec::new(),
         fill_value: None,
+        fill_time: FillTime::default(),
         stored_bytes: Some(stored.ok_or_else(|| Error::corrupt(format!("variable {} exceeds 64 bits", variable.name)))?),
         dimensions,
         written_shape: None,

@@ -53,7 +53,7 @@ impl Stored {
 impl Copy<'_> {
     /// All of a dataset of `file`, whose datatype may be `committed`.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
-        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+        let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
         if dataset.virtual_mappings.is_empty() {
             let never_written = dataset.stored_bytes == Some(0);
             let chunk_shape = dataset.chunk_shape.clone().filter(|chunk| !self.grows || !is_regrown(dataset, chunk));

@@ -390,6 +390,7 @@ impl DatasetWriter {
             datatype: definition.datatype.clone(),
             dataspace: definition.dataspace.clone(),
             fill_value: definition.fill_value.clone(),
+            fill_time: definition.fill_time,
             filters: definition.filters.clone(),
             storage,
         }

@@ -1,6 +1,7 @@
 //! What a writer says of a dataset or attribute before its values.
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
+use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 
 use super::targets;
@@ -26,6 +27,8 @@ pub struct DatasetDefinition {
     pub filters: Pipeline,
     /// One element's bytes for what is never written; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
+    /// When programs that change the file later write it.
+    pub fill_time: FillTime,
 }
 
 /// A named value to be written.
@@ -40,7 +43,7 @@ pub struct AttributeValue {
 impl DatasetDefinition {
     /// A dataset of fixed extent without chunks.
     pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
-        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None }
+        Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None, fill_time: FillTime::default() }
     }
 
     /// The same in chunks, chosen where it has none.

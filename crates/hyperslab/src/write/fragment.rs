@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
+use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, store_values, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
 use rayon::prelude::*;
@@ -152,6 +153,9 @@ pub(super) struct DatasetFragment {
     datatype: Hex,
     dataspace: Hex,
     fill_value: Option<Hex>,
+    /// Name of the time at which the fill value is written, if it is not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fill_time: Option<String>,
     /// Whether rows follow those of the tasks before.
     pub rows: bool,
     /// Where the array of the subfile begins in the dataset; 0 for rows.
@@ -221,6 +225,16 @@ impl StoredValue {
     }
 }
 
+/// A time as fragments and plans keep it.
+pub(super) fn stored_fill_time(time: FillTime) -> Option<String> {
+    (time != FillTime::default()).then(|| time.name().to_owned())
+}
+
+/// The time of [`stored_fill_time`].
+pub(super) fn fill_time(stored: Option<&str>) -> Result<FillTime> {
+    stored.map_or(Ok(FillTime::default()), FillTime::of_name)
+}
+
 impl DatasetFragment {
     pub fn new(global: &DatasetDefinition, rows: bool, origin: Vec<u64>, shape: Vec<u64>, written: Vec<Region>, scalar: Option<&Elements>) -> Result<Self> {
         let scalar = scalar.map(|value| StoredValue::new(&AttributeValue { dataspace: global.dataspace.clone(), value: value.clone() }));
@@ -228,6 +242,7 @@ impl DatasetFragment {
             datatype: Hex(encode_datatype(&global.datatype)?),
             dataspace: Hex(encode_dataspace(&global.dataspace)?),
             fill_value: global.fill_value.clone().map(Hex),
+            fill_time: stored_fill_time(global.fill_time),
             rows,
             origin,
             shape,
@@ -263,6 +278,7 @@ impl DatasetFragment {
             chunk_shape: None,
             filters: Pipeline::default(),
             fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
+            fill_time: fill_time(self.fill_time.as_deref())?,
         })
     }
 }

@@ -195,6 +195,7 @@ impl Gathered {
         let definition = DatasetDefinition {
             // Of an array without chunks, what no task wrote is never looked at.
             fill_value: self.loose.definition.fill_value.clone().filter(|_| self.first.chunk_shape.is_some()),
+            fill_time: self.loose.definition.fill_time,
             ..DatasetDefinition::new(self.loose.definition.datatype.clone(), Dataspace::fixed(cluster.around.count.clone()))
         };
         let (cancellation, mut fused) = (Cancellation::new(), Fused::default());

@@ -352,7 +352,7 @@ impl Master {
                 }
                 Content::Dataset(found) => {
                     let committed = source.committed(&found.datatype);
-                    let definition = DatasetDefinition { fill_value: found.fill_value.clone(), committed, ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone()) };
+                    let definition = DatasetDefinition { fill_value: found.fill_value.clone(), fill_time: found.fill_time, committed, ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone()) };
                     let parts = found.virtual_mappings.iter().map(|mapping| {
                         let region = region_of(&mapping.selection).ok_or_else(|| refused("a virtual dataset that no task wrote"))?;
                         Ok(Part { by: by.to_owned(), region, mapping: mapping.clone() })

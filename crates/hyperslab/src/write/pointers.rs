@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, ReferenceKind, Result};
+use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewDataset, NewStorage};
 
@@ -75,7 +76,7 @@ impl Pointers {
     /// The dataset of these.
     pub fn description(&self) -> NewDataset {
         let storage = NewStorage::Contiguous(self.address);
-        NewDataset { datatype: datatype(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, filters: Pipeline::default(), storage }
+        NewDataset { datatype: datatype(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, fill_time: FillTime::default(), filters: Pipeline::default(), storage }
     }
 
     /// The dataset's values, where the object with number `n` is at `addresses[n]`.

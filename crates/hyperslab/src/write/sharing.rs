@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::boxes::Region;
 use super::bytes::Hex;
 use super::definition::DatasetDefinition;
+use super::fragment::{fill_time, stored_fill_time};
 use super::room::Segments;
 
 /// A segment has room for this many of the largest chunks, so that little is left over at its end.
@@ -40,6 +41,9 @@ struct SharedDataset {
     datatype: Hex,
     dataspace: Hex,
     fill_value: Option<Hex>,
+    /// Name of the time at which the fill value is written, if it is not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fill_time: Option<String>,
     chunk_shape: Option<Vec<u64>>,
     filters: Vec<(u16, Option<String>, bool, Vec<u32>)>,
     cut: Cut,
@@ -90,6 +94,7 @@ impl SharedDataset {
             chunk_shape: self.chunk_shape.clone(),
             filters: Pipeline { filters: self.filters.iter().map(filter).collect() },
             fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
+            fill_time: fill_time(self.fill_time.as_deref())?,
         })
     }
 
@@ -172,6 +177,7 @@ impl Sharing {
             datatype: Hex(encode_datatype(&definition.datatype)?),
             dataspace: Hex(encode_dataspace(&definition.dataspace)?),
             fill_value: definition.fill_value.clone().map(Hex),
+            fill_time: stored_fill_time(definition.fill_time),
             chunk_shape: definition.chunk_shape.clone(),
             filters,
             cut,

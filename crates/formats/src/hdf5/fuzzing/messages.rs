@@ -23,8 +23,8 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
         kind::DATASPACE => again(&source, body, dataspace::parse, dataspace::encode),
         kind::DATATYPE => again(&source, body, |cursor| datatype::parse(cursor, limits.depth), datatype::encode),
         kind::FILL_VALUE_OLD => fill_value::parse_old(&mut source.cursor(body, 0)).map(drop),
-        kind::FILL_VALUE => again(&source, body, fill_value::parse, |value| {
-            fill_value::encode(value.as_deref(), fill_value::Allocation::Late)
+        kind::FILL_VALUE => again(&source, body, fill_value::parse, |(value, time)| {
+            fill_value::encode(value.as_deref(), *time, fill_value::Allocation::Late)
         }),
         kind::LINK => {
             // Orders before 0 are not written.

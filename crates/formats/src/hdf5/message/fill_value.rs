@@ -2,6 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
+use crate::FillTime;
 use crate::hdf5::{Cursor, Encoder};
 
 /// The user's fill value of the old message; `None` where it is the default (zeros).
@@ -10,27 +11,39 @@ pub(crate) fn parse_old(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
     Ok(Some(cursor.take_u64(size)?.to_vec()).filter(|value| !value.is_empty()))
 }
 
-/// The user's fill value; `None` where it is the default (zeros) or undefined.
-pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
+/// The user's fill value (`None` if it is the default, zeros, or undefined), and when it is written.
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(Option<Vec<u8>>, FillTime)> {
     let version = cursor.u8()?;
-    let defined = match version {
+    let (time, defined) = match version {
         1 | 2 => {
-            cursor.skip(2)?;
+            cursor.skip(1)?;
             // What version 1 writes behind it even where nothing is defined has no meaning.
-            cursor.u8()? != 0
+            (cursor.u8()?, cursor.u8()? != 0)
         }
-        3 => cursor.u8()? & (1 << 5) != 0,
+        3 => {
+            let flags = cursor.u8()?;
+            (flags >> TIME_SHIFT & 3, flags & (1 << 5) != 0)
+        }
         _ => return Err(cursor.corrupt(format!("version {version} of the fill value message"))),
     };
+    let time = match time {
+        0 => FillTime::Alloc,
+        1 => FillTime::Never,
+        // Values beyond the specification change nothing of what is read.
+        _ => FillTime::IfSet,
+    };
     if !defined {
-        return Ok(None);
+        return Ok((None, time));
     }
     let size = cursor.u32()?;
     if size == 0 || size == u32::MAX {
-        return Ok(None);
+        return Ok((None, time));
     }
-    Ok(Some(cursor.take_u64(u64::from(size))?.to_vec()))
+    Ok((Some(cursor.take_u64(u64::from(size))?.to_vec()), time))
 }
+
+/// Where the flags of version 3 have the time.
+const TIME_SHIFT: u8 = 2;
 
 /// When a writer should make room for values: a hint for those who change the file later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +53,16 @@ pub(crate) enum Allocation {
 }
 
 /// Version 3 of the message; `None` is the default value, zeros.
-pub(crate) fn encode(value: Option<&[u8]>, allocation: Allocation) -> Result<Vec<u8>> {
-    /// Written when space is allocated, if the user set it.
-    const IF_SET: u8 = 2 << 2;
+pub(crate) fn encode(value: Option<&[u8]>, time: FillTime, allocation: Allocation) -> Result<Vec<u8>> {
     const DEFINED: u8 = 1 << 5;
     let mut encoder = Encoder::default();
     encoder.u8(3);
-    let when = allocation as u8 | IF_SET;
+    let time = match time {
+        FillTime::Alloc => 0,
+        FillTime::Never => 1,
+        FillTime::IfSet => 2,
+    };
+    let when = allocation as u8 | time << TIME_SHIFT;
     let Some(value) = value else {
         encoder.u8(when);
         return Ok(encoder.finish());

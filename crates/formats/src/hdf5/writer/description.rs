@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Dataspace, Datatype, Elements};
 
-use crate::VirtualMapping;
+use crate::{FillTime, VirtualMapping};
 use crate::filter::Pipeline;
 
 /// All objects of a file; the root group is number 0.
@@ -75,6 +75,8 @@ pub struct NewDataset {
     pub dataspace: Dataspace,
     /// One element's bytes for what was never written; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
+    /// When programs that change the file later write it.
+    pub fill_time: FillTime,
     /// The filters that the chunks went through.
     pub filters: Pipeline,
     /// Where the values are.

@@ -188,7 +188,7 @@ fn dataset_messages(space: &mut Space, dataset: &NewDataset, file: &NewFile, add
     let mut messages = vec![
         (kind::DATASPACE, 0, dataspace::encode(&dataset.dataspace)?),
         datatype_message(dataset, file, addresses)?,
-        (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), allocation)?),
+        (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), dataset.fill_time, allocation)?),
         (kind::LAYOUT, 0, layout::encode(&message)?),
     ];
     if !dataset.filters.filters.is_empty() {
