@@ -32,6 +32,13 @@ pub(crate) fn datatype(dict: &Bound<'_, PyDict>) -> PyResult<Datatype> {
         Ok((padding, if field(dict, "utf8")? { CharacterSet::Utf8 } else { CharacterSet::Ascii }))
     };
     Ok(match class.as_str() {
+        "integer" if dict.contains("bit_precision")? => Datatype::Integer {
+            size,
+            signed: field(dict, "signed")?,
+            order: order()?,
+            bit_offset: field(dict, "bit_offset")?,
+            bit_precision: field(dict, "bit_precision")?,
+        },
         "integer" => Datatype::integer(size, field(dict, "signed")?, order()?),
         "float" => Datatype::Float { size, order: order()?, format: FloatFormat::Ieee },
         "bitfield" => Datatype::Bitfield { size, order: order()? },

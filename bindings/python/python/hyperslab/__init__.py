@@ -17,6 +17,7 @@ from .parallel import Committed, Fused, ManySubfilesWarning, Task, Tidied, Verif
 from .arrays import Array
 from .query import Histogram, Query, Step, query
 from .sql import sql
+from .narrow_integers import integer_dtype
 from .table import Split, Table
 from .unclosed import UnclosedWarning
 from .write_table import write_table
@@ -26,4 +27,4 @@ __all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Commi
            "File", "FileSet", "Fused", "Group", "HardLink", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "ManySubfilesWarning", "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype",
            "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "ReadOnlyError", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
            "Tidied", "UnclosedWarning", "UnsupportedError", "Verification", "VirtualLayout", "VirtualSource", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
-           "index_task", "index_verify", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]
+           "index_task", "index_verify", "integer_dtype", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import filters, layouts, new_references, times
+from . import filters, layouts, narrow_integers, new_references, times
 from .attributes import Empty
 from .errors import InvalidInputError, UnsupportedError
 
@@ -107,6 +107,9 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"shape": other.shape, "dtype": other.dtype, "chunks": other.chunks, "fillvalue": other.fillvalue}
     for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):
         found[name] = getattr(other, name, None)
+    about = getattr(other, "_about", None)
+    if about is not None and "dtype" not in options:
+        found["dtype"] = narrow_integers.with_bits(other.dtype, (about() if callable(about) else about)["datatype"])
     if other.maxshape != other.shape:
         found["maxshape"] = other.maxshape
     if other.dtype.kind == "O":

@@ -12,6 +12,7 @@ from .errors import InvalidInputError, InvalidTypeError, UnsupportedError
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
     "gzip": (1, None, True), "deflate": (1, None, True), "lz4": (32004, "lz4", True), "zstd": (32015, "zstd", True),
     "bitshuffle": (32008, "bitshuffle", True), "lzf": (32000, "lzf", True), "szip": (4, None, True),
+    "nbit": (5, None, True),
 }
 #: szip's codings: entropy coding, and distances between neighbors.
 _SZIP = {"ec": 4, "nn": 32}
@@ -21,11 +22,16 @@ _BITSHUFFLE = {None: 2, "lz4": 2, "zstd": 3, "none": 0}
 
 #: Registered numbers of filters, as hdf5plugin gives them.
 _NUMBERS = {32000: "lzf", 32004: "lz4", 32008: "bitshuffle", 32015: "zstd"}
+#: Filters that compress, and are only undone.
+_READ_ONLY = {307: "bzip2", 32001: "blosc", 32013: "zfp", 32026: "blosc2"}
+_INSTEAD = "is read, but not written: give zstd, lz4 or bitshuffle"
 _BITSHUFFLE_CODES = {0: "none", 2: "lz4", 3: "zstd"}
 
 
 def _of_number(number: int, options: Any) -> tuple[str, Any]:
     """Name and level of a filter that is given by its number, as `**hdf5plugin.Zstd(clevel=3)` gives it."""
+    if number in _READ_ONLY:
+        raise UnsupportedError(f"{_READ_ONLY[number]} (filter {number}) {_INSTEAD}", "Unsupported")
     if number not in _NUMBERS:
         raise UnsupportedError(f"compression {number}: give {', '.join(f'{n} ({name})' for n, name in _NUMBERS.items())}, or 0 to 9, a level of gzip", "Unsupported")
     name = _NUMBERS[number]
@@ -49,9 +55,10 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
     if isinstance(compression, int) and not isinstance(compression, bool):
         compression, level = ("gzip", compression) if 0 <= compression <= 9 else _of_number(compression, level)
     if compression is not None:
+        if compression in _READ_ONLY.values():
+            raise UnsupportedError(f"{compression} {_INSTEAD}", "Unsupported")
         if compression not in _COMPRESSIONS:
-            hint = "; for fewer bits give scaleoffset=" if compression == "nbit" else ""
-            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}{hint}", "Unsupported")
+            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}", "Unsupported")
         number, name, optional = _COMPRESSIONS[compression]
         if number == 32008:
             if level not in _BITSHUFFLE:
@@ -59,6 +66,10 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
             parameters = [0, 4, 0, 0, _BITSHUFFLE[level]]
         elif number == 4:
             parameters = _szip(level)
+        elif number == 5:
+            if level is not None:
+                raise InvalidInputError(f"compression_opts={level!r}: nbit takes none, the bits are those of the datatype (`hs.integer_dtype`)", "InvalidInput")
+            parameters = []
         elif number in _LEVELS:
             chosen = _level(compression, _LEVELS[number] if level is None else level)
             parameters = [chosen & 0xffffffff]
@@ -114,6 +125,8 @@ def compression_of(filters: list[tuple[int, list[int]]]) -> tuple[str | None, An
             return "bitshuffle", _BITSHUFFLE_CODES.get(code, code)
         if number == 4:
             return "szip", ("nn" if parameters[0] & _SZIP["nn"] else "ec", parameters[1])
+        if number == 5:
+            return "nbit", None
         if number == 1:
             return "gzip", parameters[0] if parameters else 4
         if number in _NUMBERS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compounds, new_references
+from . import compounds, narrow_integers, new_references
 from .errors import InvalidInputError, UnsupportedError
 
 Datatype = dict[str, Any]
@@ -51,7 +51,7 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
         base = {"class": "integer", "size": 1, "signed": True, "order": "<"}
         return {"class": "enum", "size": 1, "base": base, "members": [("FALSE", 0), ("TRUE", 1)]}
     if kind in "iu":
-        return {"class": "integer", "size": size, "signed": kind == "i", "order": _order(dtype)}
+        return {"class": "integer", "size": size, "signed": kind == "i", "order": _order(dtype), **narrow_integers.bits_of(dtype)}
     if kind == "f" and size in (2, 4, 8):
         return {"class": "float", "size": size, "order": _order(dtype)}
     if kind == "c" and size in (8, 16):
@@ -157,7 +157,13 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         if target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize:
             if given.size and int(np.char.str_len(given).max()) > target.itemsize:
                 raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}", "InvalidInput")
-        return contiguous(_checked_cast(given, target))
+        numbers = contiguous(_checked_cast(given, target))
+        integer = datatype["base"] if datatype["class"] == "enum" else datatype
+        if narrow_integers.is_as_in_memory(integer):
+            return numbers
+        if integer["class"] != "integer":
+            raise UnsupportedError(f"writing floats of {integer['size']} bytes that are not IEEE's: write them to a dataset of 'f4' or 'f8'", "Unsupported")
+        return narrow_integers.packed(numbers, integer)
     given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
     out = np.zeros(given.shape, dtype=_REFERENCE)
     flat = out.reshape(-1)
@@ -185,7 +191,7 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
     """Compound values as they will lie in the file, matched by the names of their fields, and the parts of an element that
     they have. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
     the values of a single one may be plain."""
-    if not names and isinstance(values, np.ndarray) and values.dtype == numpy_dtype(datatype) and not uses_heap(datatype):
+    if not names and isinstance(values, np.ndarray) and values.dtype == numpy_dtype(datatype) and not uses_heap(datatype) and narrow_integers.is_as_in_memory(datatype):
         return contiguous(values), None
     members = {name: (int(offset), member) for name, offset, member in datatype["members"]}
     compounds.check_names(names, list(members), complete=False)

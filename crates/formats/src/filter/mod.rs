@@ -17,6 +17,7 @@ mod lz4_block;
 mod lzf;
 mod matches;
 mod nbit;
+mod nbit_encode;
 mod one_filter;
 mod pipeline;
 mod registry;

@@ -12,7 +12,7 @@ use super::bits::{BitReader, unpack};
 const MAX_DEPTH: usize = 32;
 
 /// Where the bits of one element go.
-enum Layout {
+pub(super) enum Layout {
     /// A number with `precision` bits that begin `offset` bits above the lowest.
     Number { size: usize, big_endian: bool, precision: u32, offset: u32 },
     /// Equal parts one after the other.
@@ -24,7 +24,7 @@ enum Layout {
 }
 
 pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
-    let mut words = Parameters { words: parameters };
+    let mut words = Parameters::new(parameters);
     let (stored, unpacked, elements) = (words.size()?, words.next()? != 0, words.size()?);
     if stored != parameters.len() {
         return Err(Error::corrupt(format!("{} parameters where they say {stored}", parameters.len())));
@@ -53,12 +53,16 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Ve
 }
 
 /// The parameters that are still to be read.
-struct Parameters<'a> {
+pub(super) struct Parameters<'a> {
     words: &'a [u32],
 }
 
-impl Parameters<'_> {
-    fn next(&mut self) -> Result<u32> {
+impl<'a> Parameters<'a> {
+    pub(super) fn new(words: &'a [u32]) -> Self {
+        Self { words }
+    }
+
+    pub(super) fn next(&mut self) -> Result<u32> {
         let (first, rest) = self.words.split_first().ok_or_else(|| Error::corrupt("too few parameters"))?;
         self.words = rest;
         Ok(*first)
@@ -69,7 +73,7 @@ impl Parameters<'_> {
     }
 
     /// Class, size and the rest of one type: its size and layout. No type is empty.
-    fn layout(&mut self, depth: usize) -> Result<(usize, Layout)> {
+    pub(super) fn layout(&mut self, depth: usize) -> Result<(usize, Layout)> {
         if depth > MAX_DEPTH {
             return Err(Error::corrupt(format!("types nested deeper than {MAX_DEPTH}")));
         }

@@ -3,7 +3,7 @@
 use hyperslab_array::{Datatype, Error, Result};
 
 use super::known::{NAMES, id, is_built_in};
-use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, registry, scaleoffset, scaleoffset_encode, shuffle, szip, zfp, zstd};
+use super::{bitshuffle, blosc, blosc2, bzip2, deflate, fletcher32, lz4, lzf, nbit, nbit_encode, registry, scaleoffset, scaleoffset_encode, shuffle, szip, zfp, zstd};
 
 /// One filter of a pipeline, as the filter pipeline message stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,21 +32,22 @@ impl Filter {
 
     /// Whether we can apply it.
     pub fn is_written(&self) -> bool {
-        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::SZIP, id::SCALEOFFSET, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
+        [id::DEFLATE, id::SHUFFLE, id::FLETCHER32, id::SZIP, id::NBIT, id::SCALEOFFSET, id::LZ4, id::LZF, id::BITSHUFFLE, id::ZSTD].contains(&self.id)
     }
 
     /// Completes the parameters of the filters that need to know what numbers are in a chunk of this shape: the factor of
-    /// scale-offset; options and pixels of a block of szip.
+    /// scale-offset; options and pixels of a block of szip; the layout of an element of n-bit.
     pub fn complete(&mut self, datatype: &Datatype, chunk_shape: &[u64], fill: Option<&[u8]>) -> Result<()> {
+        let elements = chunk_shape.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
         let word = |place: usize| self.parameters.get(place).copied().unwrap_or(0);
         match self.id {
             id::SCALEOFFSET => {
-                let elements = chunk_shape.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
                 // What was completed before has the factor behind the scale.
                 let factor = word(usize::from(self.parameters.len() > 1));
                 self.parameters = scaleoffset_encode::parameters(datatype, factor, elements, fill)?;
             }
             id::SZIP => self.parameters = szip::parameters(datatype, word(0), word(1), chunk_shape)?,
+            id::NBIT => self.parameters = nbit_encode::parameters(datatype, elements)?,
             _ => {}
         }
         Ok(())
@@ -60,6 +61,7 @@ impl Filter {
             id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
             id::FLETCHER32 => Ok(fletcher32::encode(input)),
             id::SZIP => szip::encode(input, &self.parameters),
+            id::NBIT => nbit_encode::encode(input, &self.parameters),
             id::SCALEOFFSET => scaleoffset_encode::encode(input, &self.parameters),
             id::LZ4 => lz4::encode(input, parameter(0)),
             id::LZF => Ok(lzf::encode(input)),

@@ -12,6 +12,9 @@ const CHUNK_BYTES: u64 = 1 << 20;
 /// Number of the checksum filter.
 const FLETCHER32: u16 = 3;
 
+/// Number of the filter that packs the significant bits of elements.
+const NBIT: u16 = 5;
+
 /// A dataset to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetDefinition {
@@ -99,6 +102,9 @@ impl DatasetDefinition {
         hyperslab_formats::hdf5::writer::encode_dataspace(&self.dataspace)?;
         if let Some(refusal) = self.filters.writing_refusal() {
             return Err(refusal);
+        }
+        if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
+            return Err(Error::invalid_input("nbit after another filter, which would take its bits for elements: leave shuffle and scaleoffset out"));
         }
         if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }) && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32) {
             return Err(Error::unsupported("fletcher32 of values of variable length: HDF5 allows no such dataset; leave fletcher32 out"));

@@ -9,10 +9,10 @@ use hyperslab_array::{Error, Result};
 use crate::filter::bits::BitReader;
 
 /// A run of zero blocks of this length goes to the end of the interval or of its 64 blocks.
-const REST_OF_SEGMENT: u64 = 5;
-const SEGMENT_BLOCKS: usize = 64;
+pub(super) const REST_OF_SEGMENT: u64 = 5;
+pub(super) const SEGMENT_BLOCKS: usize = 64;
 /// The highest sum of two samples in the second extension.
-const MAX_PAIR_SUM: u32 = 12;
+pub(super) const MAX_PAIR_SUM: u32 = 12;
 
 /// How samples were coded.
 pub(super) struct Coding {

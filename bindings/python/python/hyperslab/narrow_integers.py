@@ -1,0 +1,79 @@
+"""Narrow integers: datatypes of integers with fewer significant bits than their bytes have, and their values as they are stored."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidInputError, InvalidTypeError
+
+
+def integer_dtype(dtype: Any, precision: int, offset: int = 0) -> np.dtype[Any]:
+    """A dtype for `create_dataset` whose integers have only `precision` significant bits, from bit `offset` on, as
+    `H5Tset_precision` and `H5Tset_offset` make it. `compression="nbit"` stores only those bits.
+
+    >>> hs.integer_dtype("u2", precision=12)
+
+    Values that need more bits are refused. In memory, and when it is read, it is the integer `dtype`. Raises
+    `InvalidInputError` if `dtype` lacks these bits, or if a smaller integer would hold them: HDF5 reads no integers more than
+    half of whose bits are unused."""
+    base = np.dtype(dtype)
+    if base.kind not in "iu":
+        raise InvalidTypeError(f"integer_dtype of {base}: give an integer dtype", "InvalidInput")
+    try:
+        precision, offset = operator.index(precision), operator.index(offset)
+    except TypeError:
+        raise InvalidTypeError(f"precision={precision!r}, offset={offset!r}: give whole numbers of bits", "InvalidInput") from None
+    bits, end = 8 * base.itemsize, precision + offset
+    if precision < 1 or offset < 0 or end > bits:
+        raise InvalidInputError(f"{precision} bits from bit {offset} on in an integer of {bits} bits", "InvalidInput")
+    if bits > 8 and end <= bits // 2:
+        smaller = f"{base.kind}{next(size for size in (1, 2, 4) if end <= 8 * size)}"
+        raise InvalidInputError(f"{precision} bits from bit {offset} on in an integer of {bits} bits, which HDF5 does not read: give dtype {smaller!r}", "InvalidInput")
+    narrow: np.dtype[Any] = np.dtype(base, metadata={"precision": precision, "offset": offset})
+    return narrow
+
+
+def bits_of(dtype: np.dtype[Any]) -> dict[str, int]:
+    """What the metadata of an integer dtype adds to its description."""
+    metadata: dict[str, Any] = dict(dtype.metadata or {})
+    if "precision" not in metadata:
+        return {}
+    # Metadata that was not made by `integer_dtype` is checked here.
+    checked: dict[str, Any] = dict(integer_dtype(np.dtype(dtype.str), metadata["precision"], metadata.get("offset", 0)).metadata or {})
+    return {"bit_precision": checked["precision"], "bit_offset": checked["offset"]}
+
+
+def with_bits(dtype: np.dtype[Any], datatype: dict[str, Any]) -> np.dtype[Any]:
+    """`dtype` of integers that `datatype` describes, with the significant bits that it says."""
+    return integer_dtype(dtype, datatype["bit_precision"], datatype["bit_offset"]) if is_narrow(datatype) else dtype
+
+
+def is_narrow(datatype: dict[str, Any]) -> bool:
+    """Whether it is an integer that has unused bits."""
+    bits = 8 * datatype["size"]
+    return datatype["class"] == "integer" and (datatype.get("bit_precision", bits), datatype.get("bit_offset", 0)) != (bits, 0)
+
+
+def is_as_in_memory(datatype: dict[str, Any]) -> bool:
+    """Whether every number in an element lies in the file as numpy has it: no narrow integers, no floats of another layout."""
+    if datatype["class"] == "compound":
+        return all(is_as_in_memory(member) for _, _, member in datatype["members"])
+    if "base" in datatype:
+        return is_as_in_memory(datatype["base"])
+    return not is_narrow(datatype) and (datatype["class"] != "float" or datatype.get("ordinary", True))
+
+
+def packed(values: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Integers of full precision as they will lie in the file: moved to their bits, zeros around them."""
+    precision, offset = datatype["bit_precision"], datatype["bit_offset"]
+    signed = bool(datatype["signed"])
+    low, high = (-1 << precision - 1, (1 << precision - 1) - 1) if signed else (0, (1 << precision) - 1)
+    for value in (int(values.min()), int(values.max())) if values.size else ():
+        if not low <= value <= high:
+            raise InvalidInputError(f"value {value} does not fit {precision} bits, which hold {low} to {high}", "InvalidInput")
+    unsigned = np.dtype(f"u{values.dtype.itemsize}").newbyteorder(values.dtype.byteorder)
+    bits = (values.view(unsigned) & unsigned.type((1 << precision) - 1)) << unsigned.type(offset)
+    return np.asarray(bits, unsigned).view(values.dtype)
