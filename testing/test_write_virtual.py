@@ -94,7 +94,7 @@ def test_options_of_h5py_are_taken_or_refused_by_name(tmp_path: pathlib.Path) ->
             f["x"] = 1
         with h5py.File(tmp_path / "x.h5") as f:
             assert f["x"][()] == 1
-    for options, words in (({"fs_strategy": "page"}, "fs_strategy"), ({"driver": "core"}, "driver"), ({"userblock_size": 100}, "user block"), ({"libver": "v9"}, "libver"), ({"swmr": True}, "swmr")):
+    for options, words in (({"fs_persist": True}, "fs_persist"), ({"driver": "core"}, "driver"), ({"userblock_size": 100}, "user block"), ({"libver": "v9"}, "libver"), ({"swmr": True}, "swmr")):
         with pytest.raises((hs.UnsupportedError, hs.InvalidInputError), match=words):
             hs.create(tmp_path / "y.h5", **options)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):

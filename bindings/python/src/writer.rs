@@ -110,7 +110,7 @@ impl Writer {
     /// Begins the file that will be called `path`; whether it records the order of creation, whether its end waits for
     /// the disk, and whether it may replace a file. With `continued` it begins with all that the file of this path holds.
     #[new]
-    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0))]
+    #[pyo3(signature = (path, alignment=None, threads=None, track_order=false, durable=true, replace=true, continued=false, user_block=0, page_bytes=None))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create")]
     fn begin(
         py: Python<'_>,
@@ -122,12 +122,16 @@ impl Writer {
         replace: bool,
         continued: bool,
         user_block: u64,
+        page_bytes: Option<u64>,
     ) -> PyResult<Self> {
         let work = move || {
             let session = Session::new(SessionOptions { threads, ..SessionOptions::default() })?;
             let existing = if replace { Existing::Replace } else { Existing::Keep };
             let mut file = if continued { Subfile::continued(&path, alignment, &session)? } else { Subfile::create(&path, existing, alignment, &session)? };
             file.set_user_block(user_block)?;
+            if let Some(page_bytes) = page_bytes {
+                file.set_pages(page_bytes)?;
+            }
             if track_order {
                 file.track_order();
             }

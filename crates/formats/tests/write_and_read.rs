@@ -123,10 +123,10 @@ proptest! {
 }
 
 fn file(new: &NewFile, at: u64) -> hyperslab_array::Result<Arc<dyn hyperslab_formats::ArrayFile>> {
-    let metadata = encode_metadata(new, at)?;
+    let metadata = encode_metadata(new, at, None)?;
     let mut bytes = vec![0; usize::try_from(at).unwrap_or(0)];
     bytes.extend(&metadata.bytes);
-    let superblock = encode_superblock(metadata.root, bytes.len() as u64, 0);
+    let superblock = encode_superblock(&metadata, bytes.len() as u64, 0);
     bytes[..superblock.len()].copy_from_slice(&superblock);
     open(Arc::new(Memory::new("m", bytes)), &OpenOptions::default())
 }
@@ -155,9 +155,9 @@ fn names_and_sizes_that_hdf5_cannot_say_are_refused() {
         ..NewFile::default()
     };
     for name in ["", ".", "a/b", "a\0b"] {
-        assert!(encode_metadata(&group(name), SUPERBLOCK_BYTES).is_err(), "{name:?}");
+        assert!(encode_metadata(&group(name), SUPERBLOCK_BYTES, None).is_err(), "{name:?}");
     }
-    assert!(encode_metadata(&group("a"), SUPERBLOCK_BYTES).is_ok());
+    assert!(encode_metadata(&group("a"), SUPERBLOCK_BYTES, None).is_ok());
     assert!(encode_datatype(&Datatype::Compound { size: 4, members: Vec::new() }).is_err());
     assert!(encode_dataspace(&Dataspace::fixed(vec![1; 33])).is_err());
     let outside = EnumMember { name: "A".to_owned(), value: 300 };

@@ -30,10 +30,11 @@ _BITSHUFFLE_CODES = {0: "none", 2: "lz4", 3: "zstd"}
 
 def _of_number(number: int, options: Any) -> tuple[str, Any]:
     """Name and level of a filter that is given by its number, as `**hdf5plugin.Zstd(clevel=3)` gives it."""
+    numbers = ", ".join(f"{n} ({name})" for n, name in _NUMBERS.items())
     if number in _READ_ONLY:
-        raise UnsupportedError(f"{_READ_ONLY[number]} (filter {number}) {_INSTEAD}", "Unsupported")
+        raise UnsupportedError(f"{_READ_ONLY[number]} (filter {number}) is read, but not written: give {numbers}", "Unsupported")
     if number not in _NUMBERS:
-        raise UnsupportedError(f"compression {number}: give {', '.join(f'{n} ({name})' for n, name in _NUMBERS.items())}, or 0 to 9, a level of gzip", "Unsupported")
+        raise UnsupportedError(f"compression {number}: give {numbers}, or 0 to 9, a level of gzip", "Unsupported")
     name = _NUMBERS[number]
     given = tuple(options) if isinstance(options, (tuple, list)) else () if options is None else (options,)
     if name == "bitshuffle":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from types import TracebackType
 from typing import Any
@@ -26,9 +27,9 @@ class NewFile(NewGroup):
     `with`; an error there, or `abort()`, leaves nothing."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
-                 durable: bool = True, continued: bool = False, userblock_size: int = 0) -> None:
+                 durable: bool = True, continued: bool = False, userblock_size: int = 0, page_bytes: int | None = None) -> None:
         try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size)
+            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes)
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):
@@ -86,7 +87,7 @@ def unknown_mode(mode: object) -> Exception:
 
 
 def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
-           durable: bool = True, userblock_size: int = 0, **more: Any) -> NewFile:
+           durable: bool = True, userblock_size: int = 0, fs_strategy: str | None = None, fs_page_size: int | None = None, **more: Any) -> NewFile:
     """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
 
     The file appears, complete, when the block ends (or with `close()`); until then a file of this name stays as it was.
@@ -101,14 +102,31 @@ def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads:
     list them in that order; otherwise readers list them by name. `create_group` and `create_dataset` can say otherwise
     for one object.
 
-    `userblock_size` leaves bytes free at the beginning of the file: 512, or that doubled any number of times. Other options of
-    `h5py.File` are taken if they change nothing of a file that is written (`libver`, caches), else refused by name."""
+    `userblock_size` leaves bytes free at the beginning of the file: 512, or that doubled any number of times.
+
+    `fs_strategy="page"` makes a file of pages, which h5py reads page by page with `page_buf_size`: metadata and values are in
+    pages of their own. `fs_page_size` is a multiple of 8 from 512 bytes to 1 GiB (default 4096). Other options of `h5py.File`
+    are taken if they change nothing of a file that is written (`libver`, caches), else refused by name."""
     if mode == "w-":
         mode = "x"
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
     _check_options(more)
-    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable, userblock_size=userblock_size)
+    page_bytes = _page_bytes(fs_strategy, fs_page_size, alignment)
+    return NewFile(os.fsdecode(path), mode == "w", alignment, threads, track_order, durable, userblock_size=userblock_size, page_bytes=page_bytes)
+
+
+def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | None) -> int | None:
+    """Bytes of a page if the options ask for a file of pages."""
+    if strategy != "page":
+        _check_options({"fs_strategy": strategy, "fs_page_size": page_size})
+        return None
+    if alignment is not None:
+        raise InvalidInputError(f"alignment={alignment} in a file of pages: values begin at pages, leave it out", "InvalidInput")
+    page_bytes = 4096 if page_size is None else operator.index(page_size)
+    if page_bytes < 0:
+        raise InvalidInputError(f"fs_page_size={page_bytes}: give a multiple of 8 from 512 to 1073741824", "InvalidInput")
+    return page_bytes
 
 
 #: Options of h5py.File that change nothing here, and those that do, with the values that ask for what is written anyway.

@@ -173,12 +173,12 @@ impl Superblock {
 pub(crate) const ENCODED_BYTES: u64 = 48;
 
 /// Version 2, of HDF5 1.8: the file begins at byte `base` and ends at byte `end` after that.
-pub(crate) fn encode(root: u64, end: u64, base: u64) -> Vec<u8> {
+pub(crate) fn encode(root: u64, extension: Option<u64>, end: u64, base: u64) -> Vec<u8> {
     let mut encoder = Encoder::default();
     encoder.bytes(&SIGNATURE);
     encoder.bytes(&[2, 8, 8, 0]);
     encoder.u64(base);
-    encoder.address(None);
+    encoder.address(extension);
     encoder.u64(base.saturating_add(end));
     encoder.u64(root);
     encoder.finish_with_checksum()

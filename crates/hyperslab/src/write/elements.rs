@@ -154,7 +154,7 @@ fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, 
         }
     }
     let at = blocks.open_end()?;
-    let mut heap = HeapWriter::new(at);
+    let mut heap = HeapWriter::in_pages(at, blocks.page_bytes());
     store_values(datatype, bytes, resolve, &mut heap)?;
     let collection = heap.clone().finish();
     blocks.write_open(at, &collection)?;

@@ -62,7 +62,8 @@ impl Subfile {
         let file = describe(&self.objects, &self.targets, &own)?;
         let regions = self.place_regions(&file)?;
         let name = self.target().display().to_string();
-        let encode = |at: u64| encode_metadata(&file, at).map_err(|error| error.in_file(&name));
+        let page_bytes = self.blocks.page_bytes();
+        let encode = |at: u64| encode_metadata(&file, at, page_bytes).map_err(|error| error.in_file(&name));
         // Beside the superblock, where there is room before the values: readers get both at once.
         let in_front = match self.blocks.front().filter(|front| front.start == SUPERBLOCK_BYTES) {
             Some(front) if self.objects.len() < FEW_OBJECTS => Some(encode(front.start)?).filter(|metadata| metadata.bytes.len() as u64 <= front.stop - front.start),
@@ -71,9 +72,9 @@ impl Subfile {
         let (at, metadata, end) = match in_front {
             Some(metadata) => (SUPERBLOCK_BYTES, metadata, self.blocks.end()),
             None => {
-                let at = self.blocks.allocate(0)?;
+                let at = self.blocks.metadata_end()?;
                 let metadata = encode(at)?;
-                let end = at + metadata.bytes.len() as u64;
+                let end = (at + metadata.bytes.len() as u64).next_multiple_of(page_bytes.unwrap_or(1));
                 (at, metadata, end)
             }
         };
@@ -84,7 +85,7 @@ impl Subfile {
             let values = pointers.values(&numbers, &metadata.addresses)?;
             self.blocks.write_at(pointers.address.unwrap_or(0), &values)?;
         }
-        let mut superblock = encode_superblock(metadata.root, end, self.blocks.user_block());
+        let mut superblock = encode_superblock(&metadata, end, self.blocks.user_block());
         if at == SUPERBLOCK_BYTES {
             superblock.extend_from_slice(&metadata.bytes);
         } else {
@@ -139,10 +140,10 @@ impl Subfile {
 
     /// Makes a file that several tasks have filled an HDF5 file: all metadata from byte `at` on; its length.
     pub(super) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
-        let metadata = encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at).map_err(|error| error.in_file(file.path().display().to_string()))?;
+        let metadata = encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at, None).map_err(|error| error.in_file(file.path().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;
         file.write_at(at, &metadata.bytes)?;
-        file.write_at(0, &encode_superblock(metadata.root, end, 0))?;
+        file.write_at(0, &encode_superblock(&metadata, end, 0))?;
         file.end_at(end)?;
         if self.durable {
             file.sync()?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
+use hyperslab_formats::hdf5::writer::{PageKind, Pages, SUPERBLOCK_BYTES};
 use hyperslab_storage::{Existing, Output, SharedFile, Storage, block_bytes_in, folder_of};
 
 use crate::Cancellation;
@@ -39,6 +39,8 @@ enum Place {
 enum Room {
     /// All from here on, and what was left free before the first block that begins on one of the file system.
     Behind { next: u64, front: Option<Front> },
+    /// Pages; the first takes metadata.
+    Pages(Pages),
     /// Segments, one after the other, between which are those of the other writers.
     Segments(Segments),
 }
@@ -94,6 +96,16 @@ impl Blocks {
     /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.
     pub fn set_user_block(&mut self, bytes: u64) {
         self.user_block = bytes;
+    }
+
+    /// Makes the file one of pages, of which nothing is written yet.
+    pub fn set_pages(&mut self, page_bytes: u64) {
+        self.room = Room::Pages(Pages::new(page_bytes, page_bytes));
+    }
+
+    /// Bytes of a page in a file of pages.
+    pub fn page_bytes(&self) -> Option<u64> {
+        if let Room::Pages(pages) = &self.room { Some(pages.page_bytes()) } else { None }
     }
 
     /// Bytes before everything else, from which addresses count.
@@ -162,6 +174,10 @@ impl Blocks {
                 *next = end;
                 Ok(start)
             }
+            Room::Pages(pages) => {
+                let start = pages.allocate(PageKind::Raw, length);
+                if i64::try_from(pages.end()).is_ok() { Ok(start) } else { Err(too_large()) }
+            }
             Room::Segments(segments) => {
                 let mut within = segments.used.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
                 if length > segments.bytes {
@@ -180,17 +196,27 @@ impl Blocks {
 
     /// What is free at the beginning, before the first block that begins on one of the file system.
     pub fn front(&self) -> Option<Front> {
-        match self.room {
-            Room::Behind { front, .. } => front,
+        match &self.room {
+            Room::Behind { front, .. } => *front,
+            Room::Pages(pages) => Some(Front { start: SUPERBLOCK_BYTES, stop: pages.page_bytes() }),
             Room::Segments(_) => None,
         }
     }
 
     /// Where everything ends for which room was taken.
     pub fn end(&self) -> u64 {
-        match self.room {
-            Room::Behind { next, .. } => next,
+        match &self.room {
+            Room::Behind { next, .. } => *next,
+            Room::Pages(pages) => pages.end(),
             Room::Segments(_) => self.top,
+        }
+    }
+
+    /// Where metadata goes that follows everything else.
+    pub fn metadata_end(&mut self) -> Result<u64> {
+        match &self.room {
+            Room::Pages(pages) => Ok(pages.end()),
+            _ => self.allocate(0),
         }
     }
 
@@ -199,14 +225,17 @@ impl Blocks {
     pub fn open_end(&mut self) -> Result<u64> {
         match self.room {
             Room::Behind { .. } => self.allocate(0),
+            Room::Pages(ref pages) => Ok(pages.raw_end()),
             Room::Segments(_) => Err(Error::unsupported("values of variable length in a shared subfile")),
         }
     }
 
     /// Writes what belongs at the address of [`Blocks::open_end`].
     pub fn write_open(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        if let Room::Behind { next, .. } = &mut self.room {
-            *next = at + bytes.len() as u64;
+        match &mut self.room {
+            Room::Behind { next, .. } => *next = at + bytes.len() as u64,
+            Room::Pages(pages) => pages.take_raw(at, bytes.len() as u64),
+            Room::Segments(_) => {}
         }
         self.write_at(at, bytes)
     }

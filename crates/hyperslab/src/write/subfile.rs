@@ -130,6 +130,19 @@ impl Subfile {
         Ok(())
     }
 
+    /// Makes the file one of pages of `page_bytes`, before anything is written (HDF5's file space strategy PAGE): metadata and
+    /// values lie in pages of their own. A multiple of 8 from 512 bytes to 1 GiB; a user block must be whole pages.
+    pub fn set_pages(&mut self, page_bytes: u64) -> Result<()> {
+        if !(512..=1 << 30).contains(&page_bytes) || !page_bytes.is_multiple_of(8) {
+            return Err(Error::invalid_input(format!("pages of {page_bytes} bytes: give a multiple of 8 from 512 to 1073741824")));
+        }
+        if !self.blocks.user_block().is_multiple_of(page_bytes) {
+            return Err(Error::invalid_input(format!("a user block of {} bytes in a file with pages of {page_bytes}: give a multiple of the page size", self.blocks.user_block())));
+        }
+        self.blocks.set_pages(page_bytes);
+        Ok(())
+    }
+
     /// From now on, writing ends with `Cancelled` when this is cancelled, and the file cannot become whole any more.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
         for blocks in [Some(&mut self.blocks), self.shared.as_mut()].into_iter().flatten() {

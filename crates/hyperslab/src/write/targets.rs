@@ -206,7 +206,7 @@ impl Subfile {
     /// point at, to lie at `at`.
     fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
         let pointed = Pointed { objects: addresses, regions: &file.regions };
-        let (mut placed, mut heap) = (Vec::new(), HeapWriter::new(at));
+        let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.blocks.page_bytes()));
         for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
             let datatype = &dataset.definition().datatype;
             for (address, length) in dataset.places() {

@@ -15,6 +15,10 @@ use crate::hdf5::writer::{Space, StoredChunk};
 const SPARE_ENTRIES: u64 = 4096;
 /// Chunks of a step along the unlimited dimension, if an extensible array is to hold a million steps.
 const MAX_CHUNKS_OF_A_STEP: u64 = 1 << 12;
+/// Entries above which the HDF5 library reads a fixed array, or blocks of an extensible one, in parts. In a file of pages these
+/// may cross page borders, and the library with a page buffer fails to read them.
+const MAX_FIXED_IN_PAGES: u64 = 1 << 10;
+const MAX_EXTENSIBLE_IN_PAGES: u64 = 1 << 16;
 /// Most bytes of a chunk whose size a B-tree and older readers can say.
 const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
 
@@ -47,7 +51,7 @@ impl EntryForm {
 }
 
 /// Puts what finds `chunks` into `space`: a fixed array where no dimension is unlimited, an extensible array
-/// where one is, a version-1 B-tree where more are or the arrays would be mostly empty; nothing for the
+/// where one is, a version-1 B-tree where more are, the arrays would be mostly empty, or in pages too large; nothing for the
 /// only chunk of a dataset. `layout.locator` is not looked at.
 pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u64, filtered: bool, chunks: &[StoredChunk]) -> Result<Locator> {
     if layout.chunk_bytes > MOST_CHUNK_BYTES {
@@ -85,12 +89,13 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
     let can_grow = others.fold(1, u64::saturating_mul) <= MAX_CHUNKS_OF_A_STEP;
     let enough = (chunks.len() as u64).saturating_mul(4).saturating_add(SPARE_ENTRIES);
     let last = numbered.last_key_value().map_or(0, |(last, _)| *last);
-    if unlimited == 1 && can_grow && last < enough && last < 1 << 32 {
+    let in_pages = space.page_bytes().is_some();
+    if unlimited == 1 && can_grow && (!in_pages || last < MAX_EXTENSIBLE_IN_PAGES) && last < enough && last < 1 << 32 {
         return Ok(Locator::ExtensibleArray { address: extensible_array::encode(space, &numbered, form)? });
     }
     let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(most, chunk)| most.unwrap_or(0).div_ceil((*chunk).max(1)));
     let count = counts.fold(1, u64::saturating_mul);
-    if unlimited == 0 && count <= enough {
+    if unlimited == 0 && count <= enough && (!in_pages || count <= MAX_FIXED_IN_PAGES) {
         let entries: Vec<Option<&StoredChunk>> = (0..count).map(|number| numbered.get(&number).copied()).collect();
         return Ok(Locator::FixedArray { address: fixed_array::encode(space, &entries, form)? });
     }

@@ -125,7 +125,7 @@ pub(crate) fn encode_huge<'a>(space: &mut Space, id_bytes: u16, objects: impl It
     let mut bytes = 0u64;
     for (number, object) in (1u64..).zip(objects) {
         let mut record = Encoder::default();
-        record.u64(space.put(object));
+        record.u64(space.put_raw(object));
         record.u64(object.len() as u64);
         record.u64(number);
         records.push(record.finish());

@@ -89,21 +89,41 @@ pub struct HeapWriter {
     bytes: Vec<u8>,
     /// Where in `bytes` the collection begins that is being filled, and its objects.
     open: Option<(usize, u16)>,
+    /// Of a file of pages: a collection that is smaller than a page lies in one.
+    page_bytes: Option<u64>,
 }
 
 impl HeapWriter {
     /// Collections that will lie at address `at`, a multiple of 8.
     pub fn new(at: u64) -> Self {
-        Self { at, bytes: Vec::new(), open: None }
+        Self::in_pages(at, None)
+    }
+
+    /// The same in a file of pages of so many bytes.
+    pub fn in_pages(at: u64, page_bytes: Option<u64>) -> Self {
+        Self { at, bytes: Vec::new(), open: None, page_bytes }
+    }
+
+    /// Bytes up to the end of the page that a place in `bytes` is in; `None` if it is the beginning of one, or there are none.
+    fn rest_of_page(&self, place: usize) -> Option<usize> {
+        let page_bytes = self.page_bytes?;
+        let within = (self.at + place as u64) % page_bytes;
+        (within > 0).then(|| usize::try_from(page_bytes - within).unwrap_or(usize::MAX))
     }
 
     /// Keeps a value; where it will be.
     pub fn insert(&mut self, value: &[u8]) -> HeapReference {
-        if self.open.is_some_and(|(start, count)| count >= MOST_OBJECTS || self.bytes.len() - start + HEADER_BYTES + value.len() > FULL_BYTES) {
+        let length = value.len().next_multiple_of(8);
+        let full = |start: usize| self.rest_of_page(start).map_or(FULL_BYTES, |rest| rest.min(FULL_BYTES));
+        if self.open.is_some_and(|(start, count)| count >= MOST_OBJECTS || self.bytes.len() - start + HEADER_BYTES + length > full(start)) {
             self.close();
         }
         let (start, count) = self.open.unwrap_or_else(|| {
-            let start = self.bytes.len();
+            // Its free object may take it 8 bytes beyond the least size.
+            let needed = (2 * HEADER_BYTES + length).max(LEAST_BYTES + 8);
+            let skipped = self.rest_of_page(self.bytes.len()).filter(|rest| *rest < needed);
+            let start = self.bytes.len() + skipped.unwrap_or(0);
+            self.bytes.resize(start, 0);
             self.bytes.extend(b"GCOL\x01\0\0\0");
             self.bytes.extend([0; 8]);
             (start, 0)
@@ -134,6 +154,11 @@ impl HeapWriter {
         }
         if let Some(place) = self.bytes.get_mut(start + 8..start + 16) {
             place.copy_from_slice(&(size as u64).to_le_bytes());
+        }
+        // Nothing shares the last page of a collection that is larger than one.
+        if self.page_bytes.is_some_and(|page_bytes| size as u64 >= page_bytes) {
+            let rest = self.rest_of_page(self.bytes.len()).unwrap_or(0);
+            self.bytes.resize(self.bytes.len() + rest, 0);
         }
     }
 

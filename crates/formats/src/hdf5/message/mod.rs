@@ -5,6 +5,7 @@ pub(crate) mod attribute_info;
 pub(crate) mod dataspace;
 pub(crate) mod datatype;
 pub(crate) mod external_files;
+pub(crate) mod file_space;
 pub(crate) mod fill_value;
 pub(crate) mod filter_pipeline;
 pub(crate) mod group_info;

@@ -14,6 +14,8 @@ use super::{Cursor, Source, shared_messages};
 
 /// Numbers of the messages that we read (specification IV.A.2).
 pub(crate) mod kind {
+    /// Free bytes.
+    pub const NIL: u16 = 0x00;
     pub const DATASPACE: u16 = 0x01;
     pub const LINK_INFO: u16 = 0x02;
     pub const DATATYPE: u16 = 0x03;
@@ -31,6 +33,7 @@ pub(crate) mod kind {
     pub const DRIVER_INFO: u16 = 0x14;
     pub const ATTRIBUTE_INFO: u16 = 0x15;
     pub const REFERENCE_COUNT: u16 = 0x16;
+    pub const FILE_SPACE_INFO: u16 = 0x17;
     pub const METADATA_CACHE_IMAGE: u16 = 0x18;
     /// Highest number that this reader knows, whether it uses it or not.
     pub const LAST: u16 = 0x18;

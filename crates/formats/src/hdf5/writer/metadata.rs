@@ -6,12 +6,11 @@ use super::dense::DenseStorage;
 use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
 use super::space::Space;
 use super::values::{Pointed, place_values};
-use super::HeapWriter;
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
 use crate::hdf5::message::link::RawTarget;
-use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, fill_value, filter_pipeline, layout};
+use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, file_space, fill_value, filter_pipeline, layout};
 use crate::hdf5::object_header::{self, kind};
 use crate::hdf5::{chunk_locator, group, superblock, virtual_dataset};
 
@@ -24,6 +23,8 @@ const CONSTANT: u8 = 1;
 const SHARED: u8 = 1 << 1;
 /// Flag: the message stays where it is.
 const NOT_TO_SHARE: u8 = 1 << 2;
+/// Flag: a program that changes the object without knowing the message marks it.
+const MARK_IF_UNKNOWN: u8 = 1 << 4;
 
 /// Bytes of an attribute that stands in its object's header: a message has less than 64 KiB.
 const MOST_IN_HEADER: usize = 65_000;
@@ -34,29 +35,35 @@ pub struct EncodedMetadata {
     pub bytes: Vec<u8>,
     /// Address of the root group, for the superblock.
     pub root: u64,
+    /// Address of the superblock extension of a file of pages.
+    pub extension: Option<u64>,
     /// Addresses of all objects, by number.
     pub addresses: Vec<u64>,
 }
 
 /// The superblock of a file that ends at byte `end`, counted from the end of a user block of `base` bytes.
-pub fn encode_superblock(root: u64, end: u64, base: u64) -> Vec<u8> {
-    superblock::encode(root, end, base)
+pub fn encode_superblock(metadata: &EncodedMetadata, end: u64, base: u64) -> Vec<u8> {
+    superblock::encode(metadata.root, metadata.extension, end, base)
 }
 
-/// Plans and encodes the metadata of `file`, to lie at address `at`, a multiple of 8.
-pub fn encode_metadata(file: &NewFile, at: u64) -> Result<EncodedMetadata> {
+/// Plans and encodes the metadata of `file`, to lie at address `at`, a multiple of 8. In a file of pages it is in pages of
+/// `page_bytes`, a multiple of 8, and says so.
+pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Result<EncodedMetadata> {
     let nowhere = vec![0; file.objects.len()];
     let has_references = file.objects.iter().any(|object| object.attributes.iter().any(|a| a.value.datatype.has_references()));
-    let (space, addresses) = encode(file, at, &nowhere)?;
+    let (space, addresses) = encode(file, Space::new(at, page_bytes), &nowhere)?;
     // References are as long whatever they point at, so the second time everything lies where it did.
-    let (space, addresses) = if has_references { encode(file, at, &addresses)? } else { (space, addresses) };
+    let (mut space, addresses) = if has_references { encode(file, Space::new(at, page_bytes), &addresses)? } else { (space, addresses) };
     let root = addresses.first().copied().ok_or_else(|| Error::internal("a file without a root group"))?;
-    Ok(EncodedMetadata { bytes: space.finish(), root, addresses })
+    let extension = page_bytes.map(|page_bytes| {
+        let message = (kind::FILE_SPACE_INFO, NOT_TO_SHARE | MARK_IF_UNKNOWN, file_space::encode_pages(page_bytes));
+        put_header(&mut space, vec![message], false)
+    });
+    Ok(EncodedMetadata { extension: extension.transpose()?, bytes: space.finish(), root, addresses })
 }
 
 /// `pointed_at` are the addresses for references.
-fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64>)> {
-    let mut space = Space::new(at);
+fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space, Vec<u64>)> {
     let mut addresses: Vec<Option<u64>> = vec![None; file.objects.len()];
     // What an object leads to comes before it.
     let mut pending = vec![(0, false)];
@@ -104,12 +111,26 @@ fn encode(file: &NewFile, at: u64, pointed_at: &[u64]) -> Result<(Space, Vec<u64
             messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, None)));
             messages.extend(attributes.into_iter().map(|(_, message)| (kind::ATTRIBUTE, 0, message)));
         }
-        let address = space.put(&object_header::encode(&messages, object.tracked)?);
+        let address = put_header(&mut space, messages, object.tracked)?;
         if let Some(place) = addresses.get_mut(number) {
             *place = Some(address);
         }
     }
     Ok((space, addresses.into_iter().map(|address| address.unwrap_or(0)).collect()))
+}
+
+/// Puts an object header into `space`; its address.
+fn put_header(space: &mut Space, mut messages: Vec<(u16, u8, Vec<u8>)>, tracked: bool) -> Result<u64> {
+    /// Bytes of a header that the library reads first. With a page buffer it then reads the rest, which must not cross a
+    /// page border unless it is longer than a page.
+    const FIRST_READ: u64 = 512;
+    let header = object_header::encode(&messages, tracked)?;
+    let (length, enough) = (header.len() as u64, space.page_bytes().map_or(0, |page_bytes| page_bytes + FIRST_READ + 1));
+    if space.page_bytes().is_none_or(|page_bytes| length <= page_bytes) || length >= enough {
+        return Ok(space.put(&header));
+    }
+    messages.push((kind::NIL, 0, vec![0; usize::try_from(enough - length).unwrap_or(0)]));
+    Ok(space.put(&object_header::encode(&messages, tracked)?))
 }
 
 /// Numbers of the objects that an object leads to: members of a group, the committed datatype of a dataset.
@@ -168,14 +189,12 @@ fn attribute_message(space: &mut Space, new: &NewAttribute, pointed_at: Pointed<
     if expected != Some(value.bytes.len() as u64) {
         return Err(named(Error::invalid_input(format!("{} bytes for a value of shape {:?}", value.bytes.len(), new.dataspace.shape()))));
     }
-    let mut bytes = value.bytes.clone();
     let resolve = |reference: HeapReference| value.heap.object(reference);
-    let mut heap = HeapWriter::new(space.end().next_multiple_of(8));
-    place_values(&value.datatype, &mut bytes, &resolve, &mut heap, Some(pointed_at)).map_err(named)?;
-    let heap = heap.finish();
-    if !heap.is_empty() {
-        space.put(&heap);
-    }
+    let bytes = space.put_heap(|heap| {
+        let mut bytes = value.bytes.clone();
+        place_values(&value.datatype, &mut bytes, &resolve, heap, Some(pointed_at)).map(|()| bytes)
+    });
+    let bytes = bytes.map_err(named)?;
     attribute::encode(&new.name, &value.datatype, &new.dataspace, &bytes).map_err(named)
 }
 
@@ -236,9 +255,7 @@ fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64) -> Result
         }
         NewStorage::Virtual(mappings) => {
             let block = virtual_dataset::encode(mappings)?;
-            let mut heap = HeapWriter::new(space.end().next_multiple_of(8));
-            let place = heap.insert(&block);
-            space.put(&heap.finish());
+            let place = space.put_heap(|heap| Ok(heap.insert(&block)))?;
             (LayoutMessage::Virtual(Some(place)), Allocation::Incremental)
         }
     })

@@ -8,6 +8,7 @@
 mod dense;
 mod description;
 mod metadata;
+mod pages;
 mod space;
 mod values;
 
@@ -15,6 +16,7 @@ pub use super::heap::HeapWriter;
 pub(crate) use dense::DenseStorage;
 pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, StoredChunk};
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
+pub use pages::{PageKind, Pages};
 pub(crate) use space::Space;
 pub use values::{Pointed, each_reference, place_references, place_values, store_values, stored_values};
 
