@@ -212,9 +212,11 @@ impl WritePlan {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// The master file. Its path is UTF-8.
     #[getter]
-    fn path(&self, py: Python<'_>) -> PyResult<PathBuf> {
-        Ok(self.plan(py)?.path().to_path_buf())
+    fn path(&self, py: Python<'_>) -> PyResult<String> {
+        let plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
+        Ok(plan.path().display().to_string())
     }
 
     /// What identifies this write.
@@ -237,9 +239,11 @@ impl WritePlan {
     /// Makes the fragments visible.
     fn commit(&self, py: Python<'_>, fragments: Vec<Vec<u8>>) -> PyResult<PyCommitted> {
         let plan = self.plan(py)?;
-        /// Bytes of fragments that are committed before anybody could press Ctrl-C, unless the disk is waited for.
+        /// Bytes of fragments that are committed before anybody could press Ctrl-C, and how many of them if the disk is
+        /// waited for.
         const SMALL_BYTES: usize = 256 << 10;
-        let quick = !plan.is_durable() && fragments.iter().map(Vec::len).sum::<usize>() <= SMALL_BYTES;
+        const MAX_DURABLE: usize = 4;
+        let quick = (!plan.is_durable() || fragments.len() <= MAX_DURABLE) && fragments.iter().map(Vec::len).sum::<usize>() <= SMALL_BYTES;
         let work = move || plan.commit(&Fragment::decode_all(&fragments)?);
         let outcome = if quick { run(py, work)? } else { wait(py, &Cancellation::new(), work)? };
         match outcome {

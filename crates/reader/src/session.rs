@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{Content, Interpretation, Limits, OpenOptions, Tree, hdf5};
-use hyperslab_storage::{LocalFile, Storage};
+use hyperslab_storage::{LocalFile, Memory, Storage};
 use rayon::prelude::*;
 
 use crate::{Counters, Extensions, File, MissingSources, PathPolicy, buffer_pool};
@@ -120,6 +120,11 @@ impl Session {
     /// Opens a local file; the bytes tell its format.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_at_depth(path.as_ref(), 0, |path| LocalFile::open(path))
+    }
+    /// Opens the content of a file that is not on the disk; `path` is for messages.
+    pub fn open_content(&self, path: &Path, content: &[u8]) -> Result<File> {
+        let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
+        Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, &self.0.options)?, 0))
     }
     /// Opens many local files side by side, in the given order; the first error in that order names its file.
     pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {

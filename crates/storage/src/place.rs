@@ -81,6 +81,8 @@ impl Passed {
             return Err(Error::io(error.into(), "cannot replace").in_file(target.display().to_string()));
         }
         let access_lists = ACCESS_LISTS.into_iter().filter_map(|name| {
+            // Few files have one: that costs no memory to find out.
+            rustix::fs::getxattr_query(target, name).ok()?;
             let mut list = vec![0; MAX_ACCESS_LIST_BYTES];
             let length = rustix::fs::getxattr(target, name, &mut list).ok()?;
             list.truncate(length);

@@ -50,6 +50,11 @@ impl SharedFile {
         self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))
     }
 
+    /// Waits until the bytes, and what it takes to find them, are on the disk; the time of the last change may not be.
+    pub fn sync_values(&self) -> Result<()> {
+        self.file.sync_data().map_err(|error| self.failed(error, "cannot bring to the disk"))
+    }
+
     /// Ends the file at `length` bytes.
     pub fn end_at(&self, length: u64) -> Result<()> {
         self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))

@@ -360,7 +360,7 @@ class WritePlan:
     @property
     def path(self) -> str:
         """The file that readers will open."""
-        return str(self._native.path)
+        return self._native.path
 
     @property
     def id(self) -> str:

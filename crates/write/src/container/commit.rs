@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::claim::{claim, release};
 use crate::shared::completion::{CLOSED, check, complete};
 use super::fragment::Fragment;
-use super::gather::gather;
+use super::gather::{Contents, gather};
 use super::lineage::{CommitName, living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
@@ -124,9 +124,14 @@ impl WritePlan {
             _ => Master::default(),
         };
         let seen_from_master = relative(&folder, self.path())?;
-        let mut subfiles = Vec::new();
+        let (mut subfiles, mut contents) = (Vec::new(), Contents::default());
         for (task, fragment) in &by_task {
             let Some(bytes) = fragment.bytes else { continue };
+            if let Some(content) = &fragment.content {
+                contents.insert(&fragment.name, &content.0);
+                subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums: None });
+                continue;
+            }
             let place = folder.join(&fragment.name);
             let length = std::fs::metadata(&place).map_err(|error| Error::from(error).in_file(place.display().to_string()))?.len();
             if length != bytes {
@@ -147,15 +152,20 @@ impl WritePlan {
         }
         let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
         let appended = match (&now, self.mode) {
-            (State::Committed { commit }, WriteMode::Append) if shared.is_empty() => tail::append(self, &mut master, commit, &seen_from_master, &subfiles)?,
+            (State::Committed { commit }, WriteMode::Append) if shared.is_empty() => tail::append(self, &mut master, commit, &seen_from_master, &subfiles, &contents)?,
             _ => Appended::No,
         };
         match appended {
-            Appended::No => subfiles = gather(self, &mut master, &seen_from_master, subfiles)?,
+            Appended::No => subfiles = gather(self, &mut master, &seen_from_master, subfiles, &contents)?,
             Appended::New(tail) => subfiles = vec![tail],
             Appended::Behind(folder) => {
                 subfiles = tail_of(&container, &folder)?;
                 name.folder = folder;
+            }
+        }
+        for subfile in &subfiles {
+            if let Some(content) = contents.get(subfile.name.as_str()) {
+                self.write_subfile(&subfile.name, content)?;
             }
         }
         subfiles.extend(shared.into_values());
@@ -187,6 +197,17 @@ impl WritePlan {
         }
         let left = if name.folder == self.id { self.tidy(&subfiles, &master) } else { failure_of(remove_folder(&folder)) };
         Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
+    }
+
+    /// Writes a subfile that came in a fragment; its name comes to the disk with the record of the commit. An earlier call that
+    /// was killed may have written it: the content is the same.
+    fn write_subfile(&self, name: &str, content: &[u8]) -> Result<()> {
+        let mut output = Output::create_own(self.folder().join(name))?;
+        if !self.durable {
+            output.without_sync();
+        }
+        output.write_at(0, content)?;
+        output.publish(content.len() as u64, Existing::Replace)
     }
 
     /// What an earlier call did, on the disk, if one has committed this write.
@@ -336,6 +357,10 @@ pub(crate) fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Re
 }
 
 pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
+    // It is usually empty.
+    if std::fs::remove_dir(folder).is_ok() {
+        return Ok(());
+    }
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::from(error).in_file(folder.display().to_string())),
         _ => Ok(()),

@@ -18,7 +18,7 @@ use crate::file::object_references::Pointers;
 use super::envelope::{sealed, unsealed};
 
 /// The version of the bytes; raised when their meaning changes.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,9 @@ pub struct Fragment {
     pub(crate) name: String,
     /// Length of the subfile; none is there where all went into a shared one.
     pub(crate) bytes: Option<u64>,
+    /// All bytes of a small subfile that is not in the plan's folder: the commit moves its rows to a tail, or writes it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) content: Option<Hex>,
     /// CRC-32 of each 16 MiB of it, where the plan asks for that.
     pub(crate) checksums: Option<Vec<u32>>,
     /// The subfile that it shares with other tasks.
@@ -291,7 +294,7 @@ impl DatasetFragment {
 
 impl Fragment {
     pub(crate) fn new(write_id: &str, task: u64, name: &str) -> Self {
-        Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, checksums: None, shared: None, objects: BTreeMap::new() }
+        Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, content: None, checksums: None, shared: None, objects: BTreeMap::new() }
     }
 
     /// The task that it comes from.
@@ -338,6 +341,9 @@ impl Fragment {
         let fragment: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no fragment: {e}")))?;
         if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
             return Err(Error::invalid_input(format!("a fragment of a subfile called {:?}", fragment.name)));
+        }
+        if fragment.content.as_ref().is_some_and(|content| fragment.bytes != Some(content.0.len() as u64)) {
+            return Err(Error::invalid_input("these bytes are no fragment: it has not all bytes of its subfile"));
         }
         Ok(fragment)
     }

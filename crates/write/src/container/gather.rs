@@ -37,6 +37,18 @@ struct Cluster {
     parts: Vec<usize>,
 }
 
+/// The content of subfiles that are in fragments instead of files, by name.
+pub(super) type Contents<'a> = HashMap<&'a str, &'a [u8]>;
+
+/// Opens a subfile of a plan: its file, or its content where that came in a fragment.
+pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, contents: &Contents<'_>) -> Result<File> {
+    let place = plan.folder().join(name);
+    match contents.get(name) {
+        Some(content) => session.open_content(&place, content),
+        None => session.open(place),
+    }
+}
+
 /// The subfiles of a commit, opened one at a time where there are more than may be open.
 struct Sources<'a> {
     plan: &'a WritePlan,
@@ -44,6 +56,7 @@ struct Sources<'a> {
     /// By the name that the master gives them: name in the plan's folder.
     names: BTreeMap<String, &'a SubfileRecord>,
     open: HashMap<String, File>,
+    contents: &'a Contents<'a>,
 }
 
 impl Sources<'_> {
@@ -52,7 +65,7 @@ impl Sources<'_> {
             return Ok(file.clone());
         }
         let record = self.names.get(name).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
-        let file = self.session.open(self.plan.folder().join(&record.name))?;
+        let file = open_subfile(self.plan, &self.session, &record.name, self.contents)?;
         if self.open.len() < most_open_files() / 4 {
             self.open.insert(name.to_owned(), file.clone());
         }
@@ -70,7 +83,7 @@ impl Sources<'_> {
 
 /// Puts what small subfiles of this commit hold into few, if they are many. Gives the subfiles that there are then; those that
 /// were gathered are not of the commit any more.
-pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>) -> Result<Vec<SubfileRecord>> {
+pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &Contents<'_>) -> Result<Vec<SubfileRecord>> {
     let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= SMALL_BYTES);
     if small.len() <= FEW_SUBFILES {
         kept.extend(small);
@@ -78,7 +91,7 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
         return Ok(kept);
     }
     let names: BTreeMap<String, &SubfileRecord> = small.iter().map(|subfile| (format!("{folder}/{}", subfile.name), subfile)).collect();
-    let mut sources = Sources { plan, session: reading_session()?, names, open: HashMap::new() };
+    let mut sources = Sources { plan, session: reading_session()?, names, open: HashMap::new(), contents };
     let loose = master.loose(|file| sources.names.contains_key(file))?;
     let mut datasets = Vec::with_capacity(loose.len());
     let mut recoded_bytes = 0u64;

@@ -8,12 +8,8 @@ pub(crate) struct Hex(pub Vec<u8>);
 
 impl Serialize for Hex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use std::fmt::Write;
-        let mut text = String::with_capacity(2 * self.0.len());
-        for byte in &self.0 {
-            // Writing into a String does not fail.
-            let _ = write!(text, "{byte:02x}");
-        }
+        let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+        let text: String = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect();
         serializer.serialize_str(&text)
     }
 }

@@ -20,7 +20,7 @@ use hyperslab_storage::{Existing, SharedFile};
 
 use crate::file::region::Region;
 use crate::file::definition::DatasetDefinition;
-use super::gather::{FEW_SUBFILES, SMALL_BYTES};
+use super::gather::{Contents, FEW_SUBFILES, SMALL_BYTES, open_subfile};
 use super::lineage::{CommitName, is_id};
 use super::master::{Loose, LoosePart, Master};
 use super::plan::WritePlan;
@@ -72,14 +72,14 @@ fn row_bytes(datatype: &Datatype, shape: &[u64]) -> u64 {
 }
 
 /// Puts the rows that these subfiles hold into a tail, if that is all they hold.
-pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord]) -> Result<Appended> {
+pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &Contents<'_>) -> Result<Appended> {
     if plan.checksums || subfiles.is_empty() || subfiles.len() > FEW_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > SMALL_BYTES) {
         return Ok(Appended::No);
     }
     let session = reading_session()?;
     let mut files = Vec::with_capacity(subfiles.len());
     for subfile in subfiles {
-        files.push((format!("{folder}/{}", subfile.name), subfile, session.open(plan.folder().join(&subfile.name))?));
+        files.push((format!("{folder}/{}", subfile.name), subfile, open_subfile(plan, &session, &subfile.name, contents)?));
     }
     let all = master.loose(|file| files.iter().any(|(name, ..)| name == file))?;
     let has_filters = |loose: &Loose, part: &LoosePart| {
@@ -119,7 +119,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
             }
         }
         if plan.durable {
-            tail.sync()?;
+            tail.sync_values()?;
         }
         return Ok(Appended::Behind(base.folder.clone()));
     }

@@ -17,14 +17,17 @@ use crate::file::definition::{AttributeValue, DatasetDefinition};
 use super::definitions::Definitions;
 use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, SharedPart, StoredValue};
 use crate::file::links::Link;
-use super::plan::WritePlan;
+use super::plan::{WriteMode, WritePlan};
 use crate::file::allocator::Blocks;
 use crate::shared::task_regions::name_of;
-use super::state::SUBFILE_ATTRIBUTE;
+use super::state::{SUBFILE_ATTRIBUTE, State};
 use crate::file::file_writer::{Attribute, Subfile, checked_alignment, normal};
 
 /// Parts that a task may write of a dataset: readers look through all of them.
 const MOST_PARTS: usize = 1 << 16;
+
+/// Subfiles of rows of up to this length go into the fragment. The limit bounds what programs send from tasks to the commit.
+const MAX_CONTENT_BYTES: u64 = 64 << 10;
 
 /// Which part of a dataset a task may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub struct Task {
     /// The number of the subfile that other tasks write too.
     group: Option<u64>,
     checksums: bool,
+    /// Whether the commit adds to a container that is there, and may move the rows of small subfiles to a tail.
+    appends: bool,
     /// What the plan defines.
     definitions: Definitions,
 }
@@ -86,6 +91,7 @@ impl Task {
             datasets: BTreeMap::new(),
             group: None,
             checksums: plan.checksums,
+            appends: plan.mode == WriteMode::Append && matches!(plan.base, State::Committed { .. }) && plan.sharing.is_none(),
             definitions: plan.definitions.clone(),
         };
         if !plan.durable {
@@ -312,10 +318,16 @@ impl Task {
 
     /// Whether [`Task::finish`] has nothing to wait for: no chunk to encode, and not the disk.
     pub fn is_quick(&self) -> bool {
-        !self.checksums && self.subfile.is_quick()
+        !self.checksums && (self.subfile.is_quick() || self.has_rows_to_move() && self.subfile.is_small(MAX_CONTENT_BYTES))
     }
 
-    /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet.
+    /// Whether the subfile holds nothing but rows that a commit may move to a tail.
+    fn has_rows_to_move(&self) -> bool {
+        self.appends && !self.checksums && !self.datasets.is_empty() && self.datasets.values().all(|local| local.extent == Extent::Rows)
+    }
+
+    /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet. A small
+    /// subfile of rows that are appended is not left in a file: the fragment has its bytes.
     pub fn finish(mut self) -> Result<Fragment> {
         self.subfile.flush()?;
         let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
@@ -370,6 +382,11 @@ impl Task {
         fragment.shared = self.group.map(|group| SharedPart { group, end: self.subfile.shared_top() });
         self.subfile.forget_others();
         let place = self.subfile.target().to_path_buf();
+        if self.has_rows_to_move() {
+            let (bytes, content) = self.subfile.finish_small(MAX_CONTENT_BYTES)?;
+            (fragment.bytes, fragment.content) = (Some(bytes), content.map(Hex));
+            return Ok(fragment);
+        }
         fragment.bytes = self.subfile.finish_part()?;
         if self.checksums && fragment.bytes.is_some() {
             fragment.checksums = Some(checksum::of_file(&place)?);

@@ -111,6 +111,16 @@ impl Subfile {
         !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::is_waiting))
     }
 
+    /// Whether all values and the chunks that hold them are of up to `max_bytes` for each dataset.
+    pub(crate) fn is_small(&self, max_bytes: u64) -> bool {
+        self.datasets().all(|(_, dataset)| {
+            let definition = dataset.definition();
+            let bytes_of = |extents: &[u64]| extents.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
+            let chunk = definition.chunk_shape.as_deref().map_or(0, bytes_of);
+            bytes_of(definition.dataspace.shape()).max(chunk) <= max_bytes
+        })
+    }
+
     /// Leaves `bytes` free at the beginning of the file, before anything is written: a power of two from 512 on.
     pub fn set_user_block(&mut self, bytes: u64) -> Result<()> {
         if bytes != 0 && (bytes < 512 || !bytes.is_power_of_two()) {

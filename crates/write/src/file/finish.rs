@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 use hyperslab_storage::{Existing, SharedFile};
 
@@ -119,6 +119,23 @@ impl Subfile {
         }
         output.publish(end, Existing::Keep)?;
         Ok(Some(end))
+    }
+
+    /// Ends a task's file of its own. The content of one of up to `max_bytes` is returned, and no file is left; a larger one
+    /// stays, as after [`Subfile::finish_part`]. Gives its length in either case.
+    pub(crate) fn finish_small(mut self, max_bytes: u64) -> Result<(u64, Option<Vec<u8>>)> {
+        let end = self.complete(|_| true)?;
+        if end <= max_bytes {
+            let mut content = vec![0; usize::try_from(end).map_err(|_| Error::internal("a small file beyond memory"))?];
+            self.blocks.read_at(0, &mut content)?;
+            return Ok((end, Some(content)));
+        }
+        let mut output = self.blocks.into_output()?;
+        if !self.durable {
+            output.without_sync();
+        }
+        output.publish(end, Existing::Keep)?;
+        Ok((end, None))
     }
 
     /// Makes a file that several tasks have filled an HDF5 file: all metadata from byte `at` on; its length.
