@@ -12,17 +12,17 @@ use hyperslab_predicate::KeyType;
 use hyperslab_reader::{Extensions, File, Session};
 use hyperslab_scan::pruner::{ColumnIndex, Pruner, SessionPruner};
 
-use crate::store::catalog::Catalog;
-use crate::query::column::IndexedColumn;
-use crate::freshness::compared;
-use crate::store::embedded::{self, Validity};
-use crate::store::manifest::{self, IndexedDataset, IndexedFile, Manifest};
-use crate::store::index_reader::Segment;
-use crate::store::places::{Kind, Place, Version, places};
 use crate::build::plan::column_of;
-use crate::store::index_files::SegmentFiles;
+use crate::freshness::compared;
 use crate::freshness::source::{self, Stamp};
 use crate::query::block_directory::Table;
+use crate::query::column::IndexedColumn;
+use crate::store::catalog::Catalog;
+use crate::store::embedded::{self, Validity};
+use crate::store::index_files::SegmentFiles;
+use crate::store::index_reader::Segment;
+use crate::store::manifest::{self, IndexedDataset, IndexedFile, Manifest};
+use crate::store::places::{Kind, Place, Version, places};
 
 /// The sidecars that were read, by their paths.
 #[derive(Default)]

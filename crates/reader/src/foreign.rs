@@ -7,10 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyperslab_array::{Attribute, ChunkBuffer, ChunkGrid, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result, Selection};
-use hyperslab_formats::{
-    ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, FillTime, Format, Group, Link, LinkTarget, Object,
-    ObjectId, StorageLayout, Tree,
-};
+use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Content, Dataset, DimensionScale, FillTime, Format, Group, Link, LinkTarget, Object, ObjectId, StorageLayout, Tree};
 use hyperslab_storage::{Memory, Storage};
 
 use crate::{File, Session};

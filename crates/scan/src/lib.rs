@@ -1,23 +1,25 @@
-//! Scan: request, plan, split, read. Metadata only until `read`.
+//! Tables over the arrays of files: plan a scan from metadata, cut it into splits, read batches or aggregates.
+//!
+//! - `table`: which objects a request stands for, and their rows and columns.
+//! - `plan`: which rows of which objects a scan reads, in windows and splits.
+//! - `access`: which rows match, by indexes or by reading, and how values at single rows are fetched.
+//! - `read`: windows read side by side, as batches or aggregates.
+//! - [`pruner`]: what a scan may ask an index, without knowing any.
 #![forbid(unsafe_code)]
 
-mod table;
 mod access;
-mod read;
 mod plan;
 pub mod pruner;
+mod read;
+mod table;
 
-pub use table::segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
-pub use table::resolver::{expand, is_literal, natural};
-pub use table::wildcard::{column_names, file_column_names, matched_file};
-
+pub use access::column_by_index::ColumnByIndex;
+pub use plan::request::{Layout, ScanRequest};
+pub use plan::split::{Split, SplitPolicy};
+pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use read::aggregate::{Extremes, Number, Rule, Summary};
 pub use read::batches::Batches;
 pub use table::members::Omitted;
-pub use access::column_by_index::ColumnByIndex;
-pub use plan::{ChunkCount, Plan, PlanExtent};
-pub use plan::request::{Layout, ScanRequest};
-pub use plan::split::{Split, SplitPolicy};
-pub use table::resolver::file_columns;
-pub use table::resolver::expand_path;
-pub use table::wildcard::has_wildcard;
+pub use table::resolver::{expand, expand_path, file_columns, is_literal, natural};
+pub use table::segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};
+pub use table::wildcard::{column_names, file_column_names, has_wildcard, matched_file};

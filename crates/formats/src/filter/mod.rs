@@ -6,8 +6,8 @@
 mod bits;
 mod bitshuffle;
 mod block;
-mod blosc;
 mod blosc2;
+mod blosc;
 mod bzip2;
 mod deflate;
 mod fletcher32;

@@ -9,11 +9,11 @@ use hyperslab_array::{Error, Result};
 use hyperslab_predicate::{KeyType, ValueSet};
 use hyperslab_scan::pruner::Level;
 
-use crate::store::bitmaps;
-use super::hash::hash;
-use super::block_keys::{Key, Keys};
-use crate::store::packed_keys::{self, GROUP};
 use crate::query::rank_query::{Part, Payload, cut_short};
+use crate::store::bitmaps;
+use crate::store::packed_keys::{self, GROUP};
+use super::block_keys::{Key, Keys};
+use super::hash::hash;
 use super::sort::Sorter;
 
 /// What is always known of a block.

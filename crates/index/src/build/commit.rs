@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use super::fragment::DatasetFragment;
-use crate::store::manifest::{ENDING, IndexedDataset, IndexedFile, Manifest, OF_FOLDER, SegmentName};
 use crate::freshness::source::Stamp;
+use crate::store::manifest::{ENDING, IndexedDataset, IndexedFile, Manifest, OF_FOLDER, SegmentName};
+use super::fragment::DatasetFragment;
 use super::task::IndexFragment;
 
 /// Makes what tasks have built visible; the number of datasets. All parts of a dataset must be there

@@ -13,17 +13,17 @@ use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::block::{Block, Builder, Zone};
-use super::block_grid::{BlockBox, BlockGrid};
-use crate::store::manifest::{self, SegmentName, check_segments, is_segment_file};
-use super::plan::column_of;
+use crate::freshness::source::{self, Stamp};
+use crate::query::block_directory::Table;
 use crate::query::matching_rows::each_run;
 use crate::store::index_file::{BATCH_BLOCKS, Row, SegmentWriter};
 use crate::store::index_files::SegmentFiles;
+use crate::store::manifest::{self, SegmentName, check_segments, is_segment_file};
 use crate::store::shared_files::SharedSegments;
-use crate::freshness::source::{self, Stamp};
 use crate::store::sweep::{self, segment_name};
-use crate::query::block_directory::Table;
+use super::block::{Block, Builder, Zone};
+use super::block_grid::{BlockBox, BlockGrid};
+use super::plan::column_of;
 
 /// A file that was changed so lately that it may be changed again within the same tick of its clock.
 const TICK: std::time::Duration = std::time::Duration::from_millis(50);

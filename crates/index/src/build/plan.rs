@@ -12,16 +12,16 @@ use hyperslab_reader::File;
 use hyperslab_scan::{expand_path, has_wildcard};
 use hyperslab_scan::pruner::Level;
 
-use crate::store::catalog::Catalog;
-use super::commit::commit_datasets;
-use super::fragment::{DatasetFragment, DatasetTask};
-use super::block_grid::BlockGrid;
+use crate::freshness::source::{self, Stamp};
 use crate::registry::index_folder;
+use crate::store::catalog::Catalog;
 use crate::store::manifest::{Manifest, SegmentName};
 use crate::store::places;
-use super::request::IndexRequest;
-use crate::freshness::source::{self, Stamp};
 use crate::store::sweep::{Building, OF_TASKS, sweep};
+use super::block_grid::BlockGrid;
+use super::commit::commit_datasets;
+use super::fragment::{DatasetFragment, DatasetTask};
+use super::request::IndexRequest;
 use super::task::{IndexTask, build};
 
 /// Distinct values of a sampled block, at most, for which bitmaps are picked.

@@ -9,11 +9,11 @@ use hyperslab_reader::{File, Session};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::store::index_files::SegmentFiles;
+use crate::store::manifest::VERSION;
+use crate::store::shared_files::SharedSegments;
 use super::block::Builder;
 use super::fragment::{DatasetFragment, DatasetTask};
-use crate::store::manifest::VERSION;
-use crate::store::index_files::SegmentFiles;
-use crate::store::shared_files::SharedSegments;
 
 /// Elements that a dataset counts for at least when tasks are balanced: looking it up costs about as much as these.
 const MIN_COST: u64 = 1 << 12;

@@ -11,11 +11,11 @@ use hyperslab_scan::pruner::Level;
 use rayon::prelude::*;
 
 use crate::build::block::Builder;
-use crate::build::fragment::read_block;
 use crate::build::block_grid::BlockBox;
+use crate::build::fragment::read_block;
+use crate::query::block_directory::Table;
 use crate::store::index_reader::StoredRow;
 use super::source;
-use crate::query::block_directory::Table;
 
 /// Stored bytes that are compared on behalf of questions, for each index and version of its file.
 const MOST_COMPARED_BYTES: u64 = 1 << 30;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use hyperslab_array::Result;
 use hyperslab_reader::Session;
 
-use crate::store::{embedded, sweep};
 use crate::registry::index_folder;
+use crate::store::{embedded, sweep};
 use crate::store::places::{Kind, places};
 
 /// Removes what killed builds have left in the sidecars of the file at `path`, what tasks have built that nobody has

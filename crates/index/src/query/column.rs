@@ -8,15 +8,15 @@ use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
 use hyperslab_reader::File;
-use hyperslab_scan::pruner::{Blocks, CountBounds, ColumnIndex, Edge, KeyRange, Matches, Level, RowSelection};
+use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, Level, Matches, RowSelection};
 use rayon::prelude::*;
 
 use crate::store::bitmaps::{self, Distinct};
-use super::data_lookup::Data;
 use crate::store::index_reader::{RowPayload, Segment, StoredRow};
-use super::rank_query::{Payload, Ranked};
-use super::matching_rows::{Gathered, Positions};
 use super::block_directory::{Entry, Table};
+use super::data_lookup::Data;
+use super::matching_rows::{Gathered, Positions};
+use super::rank_query::{Payload, Ranked};
 
 /// Blocks that one thread takes at a time.
 const BLOCKS_OF_A_TASK: usize = 16;

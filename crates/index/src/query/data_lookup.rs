@@ -6,9 +6,9 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
 use hyperslab_predicate::KeyType;
 
-use super::column::{IndexedColumn, is_valid};
 use crate::build::block_grid::BlockBox;
 use super::block_directory::Entry;
+use super::column::{IndexedColumn, is_valid};
 
 /// The values of a block as they are looked up one by one.
 pub(crate) struct Data<'a> {

@@ -10,10 +10,10 @@ use hyperslab_predicate::{Condition, KeyType, ValueSet};
 use hyperslab_scan::pruner::{Level, Passing, WORDS};
 use rayon::prelude::*;
 
-use super::column::{IndexedColumn, is_costly};
 use crate::build::block_keys::Key;
-use super::rank_query::{Ranked, cut_short};
 use super::block_directory::Entry;
+use super::column::{IndexedColumn, is_costly};
+use super::rank_query::{Ranked, cut_short};
 
 /// Blocks that one thread takes at a time.
 const BLOCKS_OF_A_TASK: usize = 16;

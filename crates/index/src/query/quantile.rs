@@ -3,9 +3,9 @@
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
 use hyperslab_scan::pruner::{Level, after};
 
-use super::column::IndexedColumn;
 use crate::store::packed_keys::GROUP;
 use super::block_directory::Entry;
+use super::column::IndexedColumn;
 
 /// The key numbered `number` from 0, over the numbers of the blocks; `None` where the index does not tell.
 ///

@@ -11,13 +11,13 @@ use hyperslab_predicate::KeyType;
 use hyperslab_scan::pruner::{Level, RowSelection, WORDS};
 use rayon::prelude::*;
 
-use super::column::IndexedColumn;
 use crate::build::block_keys::Key;
-use crate::store::packed_keys::GROUP;
-use super::rank_query::{Ranked, cut_short};
-use super::matching_rows::{each_run, whole_run};
 use crate::store::index_file::PAGE_BYTES;
+use crate::store::packed_keys::GROUP;
 use super::block_directory::Entry;
+use super::column::IndexedColumn;
+use super::matching_rows::{each_run, whole_run};
+use super::rank_query::{Ranked, cut_short};
 
 /// One in so many values of a block: where more are wanted, all are put to their positions.
 const MANY: usize = 8;

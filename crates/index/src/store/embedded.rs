@@ -19,13 +19,13 @@ use hyperslab_reader::Session;
 use hyperslab_storage::{Appended, Existing, FolderLock, LocalFile, Output, is_marked, open_regular};
 
 use crate::build::commit::add;
+use crate::build::plan::column_of;
 use crate::freshness::compared;
+use crate::freshness::source::{self, Stamp};
 use crate::registry::table_of;
+use super::index_files::SegmentFiles;
 use super::manifest::{self, IndexedFile, Manifest};
 use super::places::own;
-use crate::build::plan::column_of;
-use super::index_files::SegmentFiles;
-use crate::freshness::source::{self, Stamp};
 use super::sweep::{remove_sidecar, segment_name};
 
 const MAGIC: &[u8; 8] = b"HSLABIDX";

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, Weak};
 use hyperslab_array::Result;
 use hyperslab_storage::LocalFile;
 
-use super::manifest::SegmentName;
 use super::index_reader::Segment;
+use super::manifest::SegmentName;
 
 /// Opens the segments of one sidecar, and those that lie in indexed files.
 pub(crate) struct SegmentFiles {

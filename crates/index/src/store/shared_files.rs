@@ -7,8 +7,8 @@ use hyperslab_array::{Error, Result};
 use hyperslab_storage::{Existing, Output};
 
 use super::embedded::ALIGNED;
-use super::manifest::SegmentName;
 use super::index_file::{Row, SegmentWriter};
+use super::manifest::SegmentName;
 use super::sweep::segment_name;
 
 /// A file of segments that is being written; it begins with the first segment.

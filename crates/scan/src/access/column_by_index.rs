@@ -9,8 +9,8 @@ use hyperslab_predicate::{KeyType, ValueSet};
 
 use crate::Plan;
 use crate::plan::SegmentScan;
+use crate::pruner::{ColumnIndex, CountBounds, Edge, KeyRange, Level, after};
 use super::indexed_predicate::{index_of, placed};
-use crate::pruner::{CountBounds, ColumnIndex, Edge, KeyRange, Level, after};
 
 /// Intervals of a condition's values, at most, for which an index is asked one by one.
 const MOST_INTERVALS: usize = 16;

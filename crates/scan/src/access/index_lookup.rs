@@ -7,10 +7,10 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use super::row_gather::GatherColumn;
 use crate::plan::SegmentScan;
-use super::indexed_predicate::IndexedPredicate;
 use crate::pruner::{Level, Piece, RowSelection};
+use super::indexed_predicate::IndexedPredicate;
+use super::row_gather::GatherColumn;
 
 /// Rows that are looked up in an index in the time in which one row's values are read and tested, values in the page cache.
 const ROWS_OF_A_TEST: u64 = 1024;

@@ -11,9 +11,9 @@ use hyperslab_formats::FilterDescription;
 use hyperslab_predicate::{BoundPredicate, Condition, Predicate, ValueSet};
 
 use crate::plan::SegmentScan;
-use crate::pruner::{CountBounds, ColumnIndex, Matches, Level, Passing, RowSelection, pruner_of};
-use crate::table::segment::{Place, Segment, Source};
 use crate::plan::window::{self, Rows};
+use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, Passing, RowSelection, pruner_of};
+use crate::table::segment::{Place, Segment, Source};
 
 /// One in so many rows: where more pass, testing values that are read anyway costs less than looking rows up.
 const DENSE: u64 = 16;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
-use hyperslab_reader::{File, Session, PooledBuffer};
+use hyperslab_reader::{File, PooledBuffer, Session};
 
 use crate::pruner::{Piece, PieceRows, ROWS};
 use crate::table::segment::{Segment, Source};

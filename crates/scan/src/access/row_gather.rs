@@ -5,7 +5,7 @@ use arrow_array::{ArrayRef, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_reader::{Session, PooledBuffer};
+use hyperslab_reader::{PooledBuffer, Session};
 use rayon::prelude::*;
 
 use crate::plan::SegmentScan;

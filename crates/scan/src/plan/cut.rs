@@ -3,8 +3,8 @@
 use hyperslab_array::{Error, Result};
 
 use crate::{Split, SplitPolicy};
-use super::window::{Rows, WINDOW_BYTES};
 use super::{MOST_WINDOWS, Plan};
+use super::window::{Rows, WINDOW_BYTES};
 
 impl Plan {
     /// Cuts the scan into units of reading that begin and end at chunk borders where the shape

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::access::row_gather::{ColumnGroup, Found, GatherColumn};
 use crate::pruner::{Piece, RowSelection};
-use super::{SegmentScan, Plan};
+use super::{Plan, SegmentScan};
 
 /// Bytes of values that one thread works on, at least.
 const LEAST_BYTES: usize = 256 << 10;

@@ -1,15 +1,15 @@
 //! Plan: what a scan will read, from metadata (and coordinate values) only.
 
 pub(crate) mod chunk_count;
-pub(crate) mod file_stamp;
-pub(crate) mod request;
-pub(crate) mod split;
-pub(crate) mod window;
 mod columns;
 mod cut;
+pub(crate) mod file_stamp;
 mod gathering;
-mod segment_scan;
 mod passing;
+pub(crate) mod request;
+mod segment_scan;
+pub(crate) mod split;
+pub(crate) mod window;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

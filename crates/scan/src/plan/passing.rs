@@ -5,8 +5,8 @@ use hyperslab_array::{Cancellation, Result};
 use rayon::prelude::*;
 
 use crate::pruner::CountBounds;
+use super::{Plan, SegmentScan};
 use super::window::Rows;
-use super::{SegmentScan, Plan};
 
 impl Plan {
     /// Number of rows; from shapes alone where no predicate is left to test row by row.

@@ -10,14 +10,14 @@ use hyperslab_array::{Axis, Cancellation, Result, Selection};
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{BoundPredicate, Predicate};
 
-use crate::access::dimension_ranges;
-use super::window;
-use crate::read::pipeline::Work;
-use crate::access::indexed_predicate::{IndexedPredicate, indexed_predicates};
-use crate::table::segment::{Segment, Source};
 use crate::access::coordinate_columns::CoordinateCache;
-use super::window::{Rows, WINDOW_BYTES, Windows};
+use crate::access::dimension_ranges;
+use crate::access::indexed_predicate::{IndexedPredicate, indexed_predicates};
+use crate::read::pipeline::Work;
+use crate::table::segment::{Segment, Source};
 use super::columns::top_level;
+use super::window::{Rows, WINDOW_BYTES, Windows};
+use super::window;
 
 /// A segment with the rows that a predicate on its dimensions leaves.
 pub(crate) struct SegmentScan {

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Batches, Layout, Plan, ScanRequest};
 use crate::table::array_sources::ArraySources;
-use super::SegmentScan;
 use crate::table::segment::Segment;
+use super::SegmentScan;
 use super::file_stamp::{Stamp, files_of, stamps_of};
 use super::window::Rows;
 

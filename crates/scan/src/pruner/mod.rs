@@ -22,7 +22,7 @@ use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_columns::Column;
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{Condition, KeyType};
-use hyperslab_reader::{File, Session, PooledBuffer};
+use hyperslab_reader::{File, PooledBuffer, Session};
 
 /// Finds the index of a dataset. The session has one and hands it to scans.
 pub trait Pruner: Send + Sync {

@@ -12,9 +12,9 @@ use arrow_schema::SchemaRef;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::Session;
 
-use super::batches::Source;
 use crate::plan::SegmentScan;
 use crate::plan::window::{Rows, WINDOW_BYTES, boxes};
+use super::batches::Source;
 
 /// How often whoever waits for a batch looks whether the scan was cancelled.
 const POLL: Duration = Duration::from_millis(20);

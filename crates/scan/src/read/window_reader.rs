@@ -10,12 +10,11 @@ use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, MAX_BYTES, PooledBuffer, read};
 
-use crate::plan::chunk_count;
-use crate::plan::SegmentScan;
-use crate::access::indexed_predicate::Remaining;
-use crate::table::segment::Source;
 use crate::access::coordinate_columns::{BroadcastKey, spread};
+use crate::access::indexed_predicate::Remaining;
+use crate::plan::{SegmentScan, chunk_count};
 use crate::plan::window::{self, Rows};
+use crate::table::segment::Source;
 
 impl SegmentScan {
     /// The wanted columns of the window's rows, tested where a predicate is left.

@@ -6,8 +6,8 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 
 use crate::ScanRequest;
-use super::wildcard;
 use super::segment::{Segment, capture_column};
+use super::wildcard;
 
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).

@@ -7,14 +7,14 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
 use rayon::prelude::*;
 
-use super::claim::{claim, release};
 use crate::shared::completion::{CLOSED, check, complete};
+use crate::shared::task_regions::name_of;
+use super::claim::{claim, release};
 use super::fragment::Fragment;
 use super::gather::{Contents, gather};
 use super::lineage::{CommitName, living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
-use crate::shared::task_regions::name_of;
 use super::state::{RECORD, Record, State, SubfileRecord, read_record, reading_session, state_of};
 use super::tail::{self, Appended, TAIL, commits_in};
 

@@ -6,12 +6,12 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
 use serde::{Deserialize, Serialize};
 
-use super::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
-use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, StoredValue};
+use crate::file::file_writer::{check_attribute, normal};
 use crate::file::links::Link;
 use crate::file::object_references::Pointers;
-use crate::file::file_writer::{check_attribute, normal};
+use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, StoredValue};
+use super::hex::Hex;
 
 /// Bytes of values that a plan takes with it to every task.
 const MAX_VALUE_BYTES: usize = 16 << 20;

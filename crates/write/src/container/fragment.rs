@@ -10,12 +10,12 @@ use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace,
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::file::region::Region;
-use super::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
 use crate::file::links::Link;
 use crate::file::object_references::Pointers;
+use crate::file::region::Region;
 use super::envelope::{sealed, unsealed};
+use super::hex::Hex;
 
 /// The version of the bytes; raised when their meaning changes.
 const VERSION: u32 = 6;

@@ -7,15 +7,15 @@ use hyperslab_array::{Cancellation, Dataspace, Error, Result};
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::{Existing, most_open_files, unique_name};
 
-use crate::file::region::Region;
-use super::checksum;
 use crate::file::copied_chunks::{Copy, Part, Stored};
 use crate::file::definition::DatasetDefinition;
+use crate::file::file_writer::{Subfile, checked_alignment};
+use crate::file::region::Region;
 use crate::maintenance::fuse::Fused;
+use super::checksum;
 use super::master::{Loose, LoosePart, Master};
 use super::plan::WritePlan;
 use super::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use crate::file::file_writer::{Subfile, checked_alignment};
 use super::task::text_attribute;
 
 /// Larger subfiles stay as they are: to copy them would take as long as to write them.

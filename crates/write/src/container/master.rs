@@ -10,18 +10,18 @@ use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
-use crate::file::region::Region;
-use super::hex::Hex;
 use crate::file::copied_objects::{Carried, Source};
 use crate::file::definition::{AttributeValue, DatasetDefinition};
-use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, OtherFragment, StoredValue};
-use super::lineage::CommitName;
+use crate::file::file_writer::Subfile;
 use crate::file::links::Link;
 use crate::file::ordered::Ordered;
-use super::plan::WritePlan;
+use crate::file::region::Region;
 use crate::shared::task_regions::name_of;
+use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, OtherFragment, StoredValue};
+use super::hex::Hex;
+use super::lineage::CommitName;
+use super::plan::WritePlan;
 use super::state::{COMMIT_ATTRIBUTE, reading_session};
-use crate::file::file_writer::Subfile;
 use super::task::text_attribute;
 
 /// Bytes of values of a dataset that is in the master itself.

@@ -7,14 +7,14 @@ use hyperslab_reader::Session;
 use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
-use crate::file::region::Region;
 use crate::file::definition::DatasetDefinition;
-use super::definitions::Definitions;
-use super::lineage::{container_of, home_of, is_id};
-use super::envelope::{sealed, unsealed};
-use crate::shared::task_regions::Sharing;
-use super::state::{State, state_of};
 use crate::file::file_writer::{checked_alignment, normal};
+use crate::file::region::Region;
+use crate::shared::task_regions::Sharing;
+use super::definitions::Definitions;
+use super::envelope::{sealed, unsealed};
+use super::lineage::{container_of, home_of, is_id};
+use super::state::{State, state_of};
 use super::task::Task;
 
 /// The version of the bytes; raised when their meaning changes.

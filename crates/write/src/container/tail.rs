@@ -18,14 +18,14 @@ use hyperslab_formats::{ChunkSource, ObjectId};
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::{Existing, SharedFile};
 
-use crate::file::region::Region;
 use crate::file::definition::DatasetDefinition;
+use crate::file::file_writer::{Subfile, checked_alignment};
+use crate::file::region::Region;
 use super::gather::{Contents, FEW_SUBFILES, SMALL_BYTES, open_subfile};
 use super::lineage::{CommitName, is_id};
 use super::master::{Loose, LoosePart, Master};
 use super::plan::WritePlan;
 use super::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use crate::file::file_writer::{Subfile, checked_alignment};
 use super::task::text_attribute;
 
 /// The name of a tail in the folder of the commit that made it.

@@ -8,20 +8,20 @@ use hyperslab_formats::hdf5::writer::encode_datatype;
 use hyperslab_reader::Session;
 use hyperslab_storage::{SharedFile, unique_name};
 
-use crate::file::region::Region;
-use super::hex::Hex;
-use super::checksum;
-use crate::shared::completion::claimed;
+use crate::file::allocator::Blocks;
 use crate::file::dataset::DatasetWriter;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
+use crate::file::file_writer::{Attribute, Subfile, checked_alignment, normal};
+use crate::file::links::Link;
+use crate::file::region::Region;
+use crate::shared::completion::claimed;
+use crate::shared::task_regions::name_of;
+use super::checksum;
 use super::definitions::Definitions;
 use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, SharedPart, StoredValue};
-use crate::file::links::Link;
+use super::hex::Hex;
 use super::plan::{WriteMode, WritePlan};
-use crate::file::allocator::Blocks;
-use crate::shared::task_regions::name_of;
 use super::state::{SUBFILE_ATTRIBUTE, State};
-use crate::file::file_writer::{Attribute, Subfile, checked_alignment, normal};
 
 /// Parts that a task may write of a dataset: readers look through all of them.
 const MOST_PARTS: usize = 1 << 16;

@@ -8,8 +8,8 @@ use hyperslab_formats::Content;
 use hyperslab_reader::Session;
 use hyperslab_storage::{Existing, modified, open_regular};
 
-use crate::maintenance::fuse::{Fused, copy_objects};
 use crate::container::state::reading_session;
+use crate::maintenance::fuse::{Fused, copy_objects};
 use super::file_writer::Subfile;
 
 /// The file whose place is to be taken, which stays as it is until then.

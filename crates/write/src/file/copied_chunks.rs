@@ -6,11 +6,11 @@ use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_reader::File;
 
-use super::region::Region;
-use super::definition::DatasetDefinition;
-use crate::maintenance::fuse::Fused;
 use crate::container::master::region_of;
+use crate::maintenance::fuse::Fused;
+use super::definition::DatasetDefinition;
 use super::file_writer::Subfile;
+use super::region::Region;
 
 /// Bytes of values that are read and written at a time where chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;

@@ -9,12 +9,12 @@ use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, StoredChunk};
 use hyperslab_reader::Session;
 use rayon::prelude::*;
 
-use super::region::{Region, runs};
+use crate::shared::task_regions::Place;
+use super::allocator::Blocks;
 use super::definition::DatasetDefinition;
 use super::growing::{self, Growing};
+use super::region::{Region, runs};
 use super::reread::reopened;
-use super::allocator::Blocks;
-use crate::shared::task_regions::Place;
 use super::touched_chunks::{Touched, as_it_lies, blank, fill_in, number_of, touched};
 use super::unwritten_regions::unwritten;
 

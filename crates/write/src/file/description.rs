@@ -6,9 +6,9 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewContent, NewFile, NewLink, NewObject};
 
 use super::dataset::DatasetWriter;
-use super::links::Link;
 use super::dimension_scales::dimension_scales;
 use super::file_writer::{Attribute, Object};
+use super::links::Link;
 use super::reference_targets::Targets;
 
 /// These objects, of whose datasets `own` chooses some.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hyperslab_array::{ByteOrder, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Member, ReferenceKind, Result};
 use hyperslab_formats::hdf5::writer::NewAttribute;
 
-use super::object_references::{REFERENCE_BYTES, reference};
 use super::file_writer::Object;
+use super::object_references::{REFERENCE_BYTES, reference};
 
 /// Bytes of an element of variable length.
 const SEQUENCE_BYTES: u64 = 16;

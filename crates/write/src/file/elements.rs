@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use hyperslab_array::{Datatype, Elements, Error, ErrorKind, HeapObjects, HeapReference, Result};
 use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, stored_values};
 
-use super::region::Region;
-use super::definition::AttributeValue;
 use super::allocator::Blocks;
+use super::definition::AttributeValue;
 use super::file_writer::{Attribute, Subfile};
+use super::region::Region;
 
 /// Bytes of elements whose values may go into a collection together with others.
 const MAX_SMALL_BYTES: usize = 4096;

@@ -10,13 +10,13 @@ use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
+use super::allocator::Blocks;
 use super::continued::Base;
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition};
 use super::links::Link;
-use super::ordered::Ordered;
 use super::object_references::Pointers;
-use super::allocator::Blocks;
+use super::ordered::Ordered;
 use super::reference_targets::Targets;
 
 /// One HDF5 file that is being written.

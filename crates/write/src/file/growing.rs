@@ -5,8 +5,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::region::{Region, copy};
 use super::definition::DatasetDefinition;
+use super::region::{Region, copy};
 use super::touched_chunks::blank;
 
 /// Bytes of values from which on a dataset gets its chunk shape.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hyperslab_array::{Error, Result};
 
-use super::links::Link;
 use super::file_writer::{Attribute, Object, Subfile, normal};
+use super::links::Link;
 
 /// Soft links that are followed on the way to one object.
 const MAX_LINKS: u32 = 64;

@@ -7,8 +7,8 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapRef
 use hyperslab_formats::hdf5::writer::{HeapWriter, NewAttribute, NewFile, Pointed, each_reference, encode_selection, place_references};
 
 use super::definition::AttributeValue;
-use super::object_references::{Pointers, datatype};
 use super::file_writer::{Subfile, normal};
+use super::object_references::{Pointers, datatype};
 
 /// What a reference points at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

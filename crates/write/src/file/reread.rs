@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
 
-use super::region::{Region, copy, runs};
+use super::allocator::Blocks;
 use super::dataset::{DatasetWriter, Partial, Storage};
 use super::definition::DatasetDefinition;
-use super::allocator::Blocks;
+use super::region::{Region, copy, runs};
 use super::touched_chunks::{blank, number_of, touched};
 use super::unwritten_regions::unwritten;
 

@@ -2,10 +2,10 @@
 
 use hyperslab_array::{Dataspace, Error, Result};
 
-use super::region::{Region, copy};
-use super::dataset::{DatasetWriter, Partial, Storage};
-use super::reread::reopened;
 use super::allocator::Blocks;
+use super::dataset::{DatasetWriter, Partial, Storage};
+use super::region::{Region, copy};
+use super::reread::reopened;
 use super::touched_chunks::blank;
 
 impl DatasetWriter {

@@ -2,8 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::region::{Region, copy};
 use super::definition::DatasetDefinition;
+use super::region::{Region, copy};
 
 /// A chunk and what is written of it: its origin and the box in the dataset.
 pub(crate) struct Touched {

@@ -7,9 +7,9 @@ use hyperslab_formats::{Content, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
-use crate::file::copied_objects::{Carried, Source};
-use crate::file::copied_chunks::Copy;
 use crate::container::state::{COMMIT_ATTRIBUTE, reading_session};
+use crate::file::copied_chunks::Copy;
+use crate::file::copied_objects::{Carried, Source};
 use crate::file::file_writer::Subfile;
 
 /// What fusing did.

@@ -7,13 +7,13 @@ use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_storage::{SharedFile, unique_name};
 
 use crate::container::checksum;
-use crate::file::dataset::DatasetWriter;
 use crate::container::fragment::Fragment;
 use crate::container::plan::WritePlan;
-use super::task_regions::{Layout, Place, Sharing, name_of};
 use crate::container::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use crate::file::file_writer::Subfile;
 use crate::container::task::text_attribute;
+use crate::file::dataset::DatasetWriter;
+use crate::file::file_writer::Subfile;
+use super::task_regions::{Layout, Place, Sharing, name_of};
 
 /// Says that tasks which begin from now on write files of their own.
 pub(crate) const CLOSED: &str = ".closed";

@@ -8,11 +8,11 @@ use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{SUPERBLOCK_BYTES, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype};
 use serde::{Deserialize, Serialize};
 
-use crate::file::region::Region;
-use crate::container::hex::Hex;
-use crate::file::definition::DatasetDefinition;
 use crate::container::fragment::{fill_time, stored_fill_time};
+use crate::container::hex::Hex;
 use crate::file::allocator::Segments;
+use crate::file::definition::DatasetDefinition;
+use crate::file::region::Region;
 
 /// A segment has room for this many of the largest chunks, so that little is left over at its end.
 const CHUNKS_OF_A_SEGMENT: u64 = 4;

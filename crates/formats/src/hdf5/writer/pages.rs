@@ -97,8 +97,8 @@ mod tests {
         for (number, length) in [0, 8, 500, 13, 511, 512, 100, 1000, 1, 300, 513, 200, 200].into_iter().enumerate() {
             let kind = if number % 3 == 0 { PageKind::Raw } else { PageKind::Metadata };
             let at = pages.allocate(kind, length);
-            assert!(at % 8 == 0 && at >= 48 && at + length <= pages.end() && pages.end() % 512 == 0);
-            assert!(if length < 512 { length == 0 || at / 512 == (at + length - 1) / 512 } else { at % 512 == 0 }, "{length} bytes at {at}");
+            assert!(at.is_multiple_of(8) && at >= 48 && at + length <= pages.end() && pages.end().is_multiple_of(512));
+            assert!(if length < 512 { length == 0 || at / 512 == (at + length - 1) / 512 } else { at.is_multiple_of(512) }, "{length} bytes at {at}");
             if length > 0 {
                 taken.push(at..at + length);
                 assert!((at / 512..=(at + length - 1) / 512).all(|page| *owners.entry(page).or_insert(kind) == kind));
@@ -108,6 +108,6 @@ mod tests {
         assert!(taken.windows(2).all(|pair| matches!(pair, [a, b] if a.end <= b.start)));
         let at = pages.raw_end();
         pages.take_raw(at, 700);
-        assert!(pages.raw_end() >= at + 700 && pages.end() % 512 == 0);
+        assert!(pages.raw_end() >= at + 700 && pages.end().is_multiple_of(512));
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use super::{KEPT_BYTES, MOST_KEPT_BYTES, ORDER, PACKED, PAGE_BYTES, Page, Segment, Span, StoredRow};
 use crate::query::rank_query::{Part, Payload};
+use super::{KEPT_BYTES, MOST_KEPT_BYTES, ORDER, PACKED, PAGE_BYTES, Page, Segment, Span, StoredRow};
 
 /// A row's large parts.
 pub(crate) struct RowPayload<'a> {
