@@ -34,7 +34,7 @@ demo: setup ## look into, query, export and plot the real files of examples/data
 test: test-rust test-python test-mpi test-spark fuzz-short ## every test
 
 test-rust: ## the crates' own tests
-	cargo test --locked --quiet $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query jni vol) -p hyperslab
+	cargo test --locked --quiet $(addprefix -p hyperslab-,array storage formats reader columns predicate scan write index query arrow-container jni vol) -p hyperslab
 
 # Two processes: few tests use both cores.
 # h5dump and ncdump look at what we write. Debian's packages are unpacked outside of the clone; nothing is installed.

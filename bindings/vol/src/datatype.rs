@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_void};
 
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::kind::{Kind, Member};
-use crate::container::model::Datatype;
+use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::kind::{Kind, Member};
+use hyperslab_arrow_container::model::Datatype;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned, check};

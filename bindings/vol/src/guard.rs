@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::container::fault::{Fault, Result};
+use hyperslab_arrow_container::fault::{Fault, Result};
 use crate::ffi::herr_t;
 use crate::host::Host;
 

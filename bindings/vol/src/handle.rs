@@ -5,10 +5,10 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use crate::container::fault::{Result, fault};
-use crate::container::model::{Attribute, Body, Dataset, Datatype, ObjectId, lock};
-use crate::container::open::Container;
-use crate::container::path::Place;
+use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::model::{Attribute, Body, Dataset, Datatype, ObjectId, lock};
+use hyperslab_arrow_container::open::Container;
+use hyperslab_arrow_container::path::Place;
 use crate::ffi::*;
 use crate::host::{Host, Owned};
 
@@ -207,7 +207,7 @@ impl Handle {
             return address as *mut c_void;
         }
         let what = What::File { fapl: None, writable: container.writable.load(Ordering::Relaxed), name: self.file_name(), primary: false };
-        let place = Place { container: Arc::clone(container), object: crate::container::model::ROOT };
+        let place = Place { container: Arc::clone(container), object: hyperslab_arrow_container::model::ROOT };
         Self::give(self.host, place, what, "/".to_owned())
     }
 }
@@ -221,7 +221,7 @@ pub(crate) fn open_in(container: &Container) -> Vec<(ObjectId, usize)> {
 pub(crate) fn sweep(container: &Container) {
     let open: Vec<ObjectId> = open_in(container).into_iter().map(|(object, _)| object).collect();
     let mut tree = lock(&container.tree);
-    let orphan = |tree: &crate::container::model::Tree, id: ObjectId| id != crate::container::model::ROOT && !open.contains(&id) && tree.references(id) == 0;
+    let orphan = |tree: &hyperslab_arrow_container::model::Tree, id: ObjectId| id != hyperslab_arrow_container::model::ROOT && !open.contains(&id) && tree.references(id) == 0;
     if tree.unlinked == 0 {
         return;
     }

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
-use crate::container::fault::{Result, fault};
+use hyperslab_arrow_container::fault::{Result, fault};
 use crate::ffi::*;
 use crate::functions::Functions;
 

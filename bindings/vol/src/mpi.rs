@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 
-use crate::container::fault::{Result, fault};
-use crate::container::ranks::{Ranks, say_one_of_several};
+use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::ranks::{Ranks, say_one_of_several};
 use crate::ffi::*;
 use crate::host::{Host, check};
 

@@ -6,8 +6,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
 use crate::callbacks::location::{by_name, token_of};
-use crate::container::fault::{Result, fault};
-use crate::container::model::{Body, ObjectId, Region, lock};
+use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::model::{Body, ObjectId, Region, lock};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, text};

@@ -1,7 +1,7 @@
 //! Property lists: kept as `H5Pencode2`'s bytes, asked for single properties.
 
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::model::{Body, Object};
+use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::model::{Body, Object};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 

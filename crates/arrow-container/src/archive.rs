@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use arrow_buffer::Buffer;
 use arrow_ipc::FieldNode;
 use arrow_schema::{DataType, Field, Schema};
+use rustix::fs::{SeekFrom, copy_file_range, seek};
+use rustix::io::Errno;
 
 use super::fault::{Result, fault};
 use super::folder::Piece;
@@ -150,26 +151,21 @@ fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Res
     let mut done = 0;
     loop {
         // Values that were never written are holes, which stay holes.
-        // SAFETY: the descriptor is open; nobody reads it by its cursor.
-        let data = unsafe { libc::lseek(from.as_raw_fd(), (start + done) as i64, libc::SEEK_DATA) };
-        match u64::try_from(data) {
+        // The cursor of the file moves; nobody reads by it.
+        match seek(from, SeekFrom::Data(start + done)) {
             Ok(data) => done = done.max(data.saturating_sub(start)),
-            Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO) => return Ok(()),
+            Err(Errno::NXIO) => return Ok(()),
             // A file system that knows no holes.
             Err(_) => {}
         }
         if done >= bytes {
             return Ok(());
         }
-        let (mut source, mut target) = ((start + done) as i64, (place + done) as i64);
-        // SAFETY: as above.
-        let hole = unsafe { libc::lseek(from.as_raw_fd(), source, libc::SEEK_HOLE) };
-        let whole = u64::try_from(hole).map_or(bytes, |hole| hole.saturating_sub(start).clamp(done + 1, bytes));
+        let (mut source, mut target) = (start + done, place + done);
+        let whole = seek(from, SeekFrom::Hole(source)).map_or(bytes, |hole| hole.saturating_sub(start).clamp(done + 1, bytes));
         let most = usize::try_from(whole - done).unwrap_or(usize::MAX).min(1 << 30);
-        // SAFETY: both descriptors are open; the positions are variables of ours.
-        let copied = unsafe { libc::copy_file_range(from.as_raw_fd(), &raw mut source, to.as_raw_fd(), &raw mut target, most, 0) };
-        match u64::try_from(copied) {
-            Ok(copied) if copied > 0 => done += copied,
+        match copy_file_range(from, Some(&mut source), to, Some(&mut target), most) {
+            Ok(copied) if copied > 0 => done += copied as u64,
             // A file system, or two of them, between which the system does not copy.
             _ => {
                 let mut block = vec![0; most.min(4 << 20)];

@@ -15,13 +15,13 @@ enum Bytes {
 }
 
 /// Bytes that blobs lie in; they end with the last owner.
-pub(crate) struct Arena {
+pub struct Arena {
     number: u64,
     bytes: RwLock<Bytes>,
 }
 
 /// The name of a blob: the number of an arena, and where in it; zeros for no blob at all.
-pub(crate) type BlobName = [u8; 16];
+pub type BlobName = [u8; 16];
 
 static ARENAS: LazyLock<RwLock<HashMap<u64, std::sync::Weak<Arena>>>> = LazyLock::new(Default::default);
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -53,7 +53,7 @@ impl Arena {
     }
 
     /// Keeps `bytes`.
-    pub(crate) fn put(&self, bytes: &[u8]) -> Result<BlobName> {
+    pub fn put(&self, bytes: &[u8]) -> Result<BlobName> {
         let mut all = self.bytes.write().unwrap_or_else(|poisoned| poisoned.into_inner());
         let Bytes::Growing(all) = &mut *all else { return Err(fault!("blobs cannot be added to what was read")) };
         let offset = all.len() as u64;
@@ -69,12 +69,12 @@ impl Drop for Arena {
 }
 
 /// Whether a name is that of no blob.
-pub(crate) fn is_null(name: &BlobName) -> bool {
+pub fn is_null(name: &BlobName) -> bool {
     name.iter().all(|byte| *byte == 0)
 }
 
 /// Hands the `length` bytes of a blob to `take`.
-pub(crate) fn with_blob<T>(name: &BlobName, length: usize, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
+pub fn with_blob<T>(name: &BlobName, length: usize, take: impl FnOnce(&[u8]) -> T) -> Result<T> {
     let (number, offset) = name.split_at(8);
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     let arena = ARENAS.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&word(number)).and_then(std::sync::Weak::upgrade);

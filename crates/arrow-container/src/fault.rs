@@ -2,33 +2,35 @@
 
 /// A failure and what it belongs to on the error stack.
 #[derive(Debug, Clone)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// What happened, and what to do about it.
-    pub(crate) message: String,
+    pub message: String,
     /// Whether the operation is one that no Arrow container can do.
-    pub(crate) unsupported: bool,
+    pub unsupported: bool,
 }
 
 /// What most functions here return.
-pub(crate) type Result<T> = std::result::Result<T, Fault>;
+pub type Result<T> = std::result::Result<T, Fault>;
 
 impl Fault {
     /// Something asked for that is not so, or not there.
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), unsupported: false }
     }
 
     /// Something that the connector does not do.
-    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+    pub fn unsupported(message: impl Into<String>) -> Self {
         Self { message: message.into(), unsupported: true }
     }
 }
 
 /// `fault!("text {}", value)`.
-macro_rules! fault {
-    ($($text:tt)*) => { $crate::container::fault::Fault::new(format!($($text)*)) };
+#[doc(hidden)]
+#[macro_export]
+macro_rules! arrow_container_fault {
+    ($($text:tt)*) => { $crate::fault::Fault::new(format!($($text)*)) };
 }
-pub(crate) use fault;
+pub use crate::arrow_container_fault as fault;
 
 /// The system's error in the words that HDF5 has for it, which h5py reads the number from.
 pub(crate) fn told(error: &std::io::Error) -> String {

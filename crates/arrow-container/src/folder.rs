@@ -14,7 +14,7 @@ use super::model::lock;
 
 /// The files of a container by name.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     /// Where files are written.
     path: PathBuf,
     /// The one file as it was published last.

@@ -1,7 +1,6 @@
 //! One writer of a container at a time, and what a writer left that was killed.
 
-use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -20,14 +19,13 @@ pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
     }
     loop {
         let file = File::open(path)?;
-        // SAFETY: the descriptor is open as long as `file` lives.
-        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
-            let error = std::io::Error::last_os_error();
-            return match error.raw_os_error() {
-                Some(libc::EWOULDBLOCK) => Err(fault!("{} is open for writing in another process; close it there, or set HDF5_USE_FILE_LOCKING=FALSE", path.display())),
-                // A file system without locks.
-                _ => Ok(None),
-            };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(fault!("{} is open for writing in another process; close it there, or set HDF5_USE_FILE_LOCKING=FALSE", path.display()));
+            }
+            // A file system without locks.
+            Err(TryLockError::Error(_)) => return Ok(None),
         }
         // Who published in between has put another file there, and this lock is of the old one.
         if is_same(&file, path) {
@@ -38,10 +36,7 @@ pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
 
 /// Whether this process may change what is at a path: rights, and file systems that are for reading.
 pub(crate) fn may_write(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: a string that ends with a zero.
-    if unsafe { libc::access(path.as_ptr(), libc::W_OK) } == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
 }
 
 /// A name beside a file for what belongs to it for a while: `.name.DIGITS.ending`.

@@ -7,21 +7,43 @@ use arrow_schema::{DataType, Field, Fields};
 /// The bytes of a variable-length element within a record: its length (4) and the name of its blob (16).
 pub(crate) const HEAP_NAME_BYTES: usize = 20;
 /// The bytes of a reference within a record: two of its own, the length of its blob (4) and its name (16).
-pub(crate) const REFERENCE_BYTES: usize = 22;
+pub const REFERENCE_BYTES: usize = 22;
 
 /// A datatype in its form in the file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// An integer of 1, 2, 4 or 8 bytes that uses all of its bits; also what an enumeration or a bit field is.
-    Integer { bytes: usize, signed: bool, swapped: bool },
+    Integer {
+        /// Its length.
+        bytes: usize,
+        /// Whether it has a sign.
+        signed: bool,
+        /// Whether its bytes are in the other order than this machine's.
+        swapped: bool,
+    },
     /// An IEEE number of 2, 4 or 8 bytes.
-    Float { bytes: usize, swapped: bool },
+    Float {
+        /// Its length.
+        bytes: usize,
+        /// Whether its bytes are in the other order than this machine's.
+        swapped: bool,
+    },
     /// Bytes that Arrow gives as they are: strings of a fixed length, opaque values, numbers of other forms.
     Fixed(usize),
     /// Named members at offsets.
-    Compound { bytes: usize, members: Vec<Member> },
+    Compound {
+        /// Length of an element, with gaps between members.
+        bytes: usize,
+        /// The members, in the order of the datatype.
+        members: Vec<Member>,
+    },
     /// `count` elements, one after the other.
-    Array { count: usize, element: Box<Kind> },
+    Array {
+        /// Number of elements, over all dimensions.
+        count: usize,
+        /// What each of them is.
+        element: Box<Kind>,
+    },
     /// Text of any length.
     Text,
     /// A sequence of any length.
@@ -32,15 +54,18 @@ pub(crate) enum Kind {
 
 /// A member of a compound.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) offset: usize,
-    pub(crate) kind: Kind,
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Where it begins in an element, in bytes.
+    pub offset: usize,
+    /// Its datatype.
+    pub kind: Kind,
 }
 
 impl Kind {
     /// The length of an element within a record, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         match self {
             Self::Integer { bytes, .. } | Self::Float { bytes, .. } | Self::Fixed(bytes) | Self::Compound { bytes, .. } => *bytes,
             Self::Array { count, element } => count.saturating_mul(element.bytes()),
@@ -50,7 +75,7 @@ impl Kind {
     }
 
     /// Whether part of the value lies in blobs.
-    pub(crate) fn has_heap(&self) -> bool {
+    pub fn has_heap(&self) -> bool {
         match self {
             Self::Integer { .. } | Self::Float { .. } | Self::Fixed(_) => false,
             Self::Compound { members, .. } => members.iter().any(|m| m.kind.has_heap()),
@@ -92,9 +117,9 @@ pub(crate) fn list_of(count: u64, element: DataType) -> DataType {
 
 /// Bytes of an element that lie side by side in an Arrow buffer: a column without nesting.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Leaf {
+pub struct Leaf {
     /// Where the leaf begins in an element, in bytes.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// Its length in an element.
     pub(crate) bytes: usize,
     /// The length of the numbers whose bytes are the wrong way round in an element; 1: none.
@@ -103,15 +128,15 @@ pub(crate) struct Leaf {
 
 /// A column of a dataset's table: a member of a compound, or all there is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Column {
+pub struct Column {
     pub(crate) name: String,
     pub(crate) offset: usize,
     pub(crate) kind: Kind,
     /// One for each Arrow buffer in the order of the buffers, or the whole member where the values must be
     /// taken apart one by one.
-    pub(crate) leaves: Vec<Leaf>,
+    pub leaves: Vec<Leaf>,
     /// Whether the leaves are the Arrow buffers.
-    pub(crate) direct: bool,
+    pub direct: bool,
 }
 
 fn collect(kind: &Kind, offset: usize, leaves: &mut Vec<Leaf>) -> bool {
@@ -145,7 +170,7 @@ fn innermost(kind: &Kind) -> &Kind {
 }
 
 /// The columns of a type, in the order of its members.
-pub(crate) fn columns(kind: &Kind) -> Vec<Column> {
+pub fn columns(kind: &Kind) -> Vec<Column> {
     let one = |name: &str, offset: usize, kind: &Kind| {
         let mut leaves = Vec::new();
         let direct = collect(kind, offset, &mut leaves);

@@ -7,26 +7,29 @@
 //! - [`model`]: groups, links, attributes; [`catalog`]: how they are stored
 //! - [`folder`]: where the files lie; [`archive`]: the one file; [`open`]: files, publishing, who has what open;
 //!   [`guarded`]: one writer, and what a killed one left
+//!
+//! `unsafe` is denied but for three modules of `table`: a memory map, and a kernel of vector instructions.
+#![deny(unsafe_code)]
 
-pub(crate) mod archive;
-pub(crate) mod blob;
-pub(crate) mod catalog;
-pub(crate) mod fault;
-pub(crate) mod folder;
-pub(crate) mod guarded;
-pub(crate) mod ipc;
-pub(crate) mod kind;
-pub(crate) mod model;
-pub(crate) mod open;
-pub(crate) mod path;
-pub(crate) mod plain;
-pub(crate) mod ranks;
-pub(crate) mod shape;
-pub(crate) mod table;
+pub mod archive;
+pub mod blob;
+pub mod catalog;
+pub mod fault;
+pub mod folder;
+pub mod guarded;
+pub mod ipc;
+pub mod kind;
+pub mod model;
+pub mod open;
+pub mod path;
+pub mod plain;
+pub mod ranks;
+pub mod shape;
+pub mod table;
 mod together;
-pub(crate) mod values;
+pub mod values;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use open::unique_name;
+pub use open::unique_name;

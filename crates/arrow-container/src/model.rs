@@ -12,28 +12,32 @@ use super::shape::Space;
 use super::table::Table;
 
 /// Locks without fear of a panic elsewhere: what a lock guards is whole between any two statements here.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Which object; the root group is 1. A token carries it.
-pub(crate) type ObjectId = u64;
-pub(crate) const ROOT: ObjectId = 1;
+pub type ObjectId = u64;
+/// The root group.
+pub const ROOT: ObjectId = 1;
 
 /// A datatype as HDF5 encodes it, and as the storage sees it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Datatype {
+pub struct Datatype {
     /// `H5Tencode`'s bytes.
-    pub(crate) encoded: Vec<u8>,
-    pub(crate) kind: Kind,
+    pub encoded: Vec<u8>,
+    /// How its elements are stored.
+    pub kind: Kind,
     /// The committed datatype that it was made from.
-    pub(crate) committed: Option<ObjectId>,
+    pub committed: Option<ObjectId>,
 }
 
 /// What a link leads to.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Target {
+pub enum Target {
+    /// An object of this file.
     Hard(ObjectId),
+    /// A path, resolved when it is followed.
     Soft(String),
     /// A class of link that a program or HDF5 defines (64: external), and its value.
     User(i32, Vec<u8>),
@@ -41,25 +45,34 @@ pub(crate) enum Target {
 
 /// A link of a group.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Link {
-    pub(crate) order: i64,
-    pub(crate) utf8: bool,
-    pub(crate) target: Target,
+pub struct Link {
+    /// Its position in the order of creation.
+    pub order: i64,
+    /// Whether its name is UTF-8, not ASCII.
+    pub utf8: bool,
+    /// Where it leads.
+    pub target: Target,
 }
 
 /// An attribute's value, shared by those that have it open.
 #[derive(Debug)]
-pub(crate) struct AttributeValue {
-    pub(crate) name: String,
-    pub(crate) object: ObjectId,
-    pub(crate) datatype: Datatype,
-    pub(crate) space: Space,
+pub struct AttributeValue {
+    /// The attribute's name.
+    pub name: String,
+    /// The object that has it.
+    pub object: ObjectId,
+    /// The datatype of its elements.
+    pub datatype: Datatype,
+    /// Its dataspace.
+    pub space: Space,
     /// The elements in their form in the file.
-    pub(crate) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// Keeps what blob names point at.
-    pub(crate) arenas: Vec<Arc<Arena>>,
-    pub(crate) order: i64,
-    pub(crate) utf8: bool,
+    pub arenas: Vec<Arc<Arena>>,
+    /// Its position in the order of creation.
+    pub order: i64,
+    /// Whether its name is UTF-8, not ASCII.
+    pub utf8: bool,
 }
 
 impl std::fmt::Debug for Arena {
@@ -69,30 +82,33 @@ impl std::fmt::Debug for Arena {
 }
 
 /// An attribute.
-pub(crate) type Attribute = Arc<Mutex<AttributeValue>>;
+pub type Attribute = Arc<Mutex<AttributeValue>>;
 
 /// A dataset's extent and values.
 #[derive(Debug)]
-pub(crate) struct Extent {
-    pub(crate) space: Space,
+pub struct Extent {
+    /// Its dataspace.
+    pub space: Space,
     /// Loaded when first asked for.
-    pub(crate) table: Option<Table>,
+    pub table: Option<Table>,
     /// The file that holds the values as last published.
-    pub(crate) file: Option<String>,
+    pub file: Option<String>,
     /// The columns of a plain file that are the values.
-    pub(crate) plain: Option<super::plain::Values>,
+    pub plain: Option<super::plain::Values>,
 }
 
 /// A dataset, shared by those that have it open.
 #[derive(Debug)]
-pub(crate) struct Dataset {
-    pub(crate) datatype: Datatype,
-    pub(crate) extent: Mutex<Extent>,
+pub struct Dataset {
+    /// The datatype of its elements.
+    pub datatype: Datatype,
+    /// Dataspace and values.
+    pub extent: Mutex<Extent>,
 }
 
 impl Dataset {
     /// Calls `work` on the values; `fill` says what one element holds that was never written.
-    pub(crate) fn with_table<T>(&self, folder: &Folder, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
+    pub fn with_table<T>(&self, folder: &Folder, ranks: Option<&Arc<Ranks>>, fill: impl FnOnce() -> Result<Vec<u8>>, work: impl FnOnce(&mut Table, &Space) -> Result<T>) -> Result<T> {
         let mut extent = lock(&self.extent);
         let Extent { space, table, file, plain } = &mut *extent;
         if table.is_none() {
@@ -109,59 +125,74 @@ impl Dataset {
 
 /// What an object is.
 #[derive(Debug, Clone)]
-pub(crate) enum Body {
-    Group { links: BTreeMap<String, Link>, next_order: i64, tracked: bool },
+pub enum Body {
+    /// A group.
+    Group {
+        /// Its links by name.
+        links: BTreeMap<String, Link>,
+        /// The position in the order of creation that the next link gets.
+        next_order: i64,
+        /// Whether the order of creation may be asked for.
+        tracked: bool,
+    },
+    /// A dataset.
     Dataset(Arc<Dataset>),
+    /// A committed datatype.
     Datatype(Datatype),
 }
 
 /// A group, dataset or committed datatype.
 #[derive(Debug, Clone)]
-pub(crate) struct Object {
-    pub(crate) body: Body,
-    pub(crate) attributes: BTreeMap<String, Attribute>,
-    pub(crate) next_attribute: i64,
+pub struct Object {
+    /// What it is.
+    pub body: Body,
+    /// Its attributes by name.
+    pub attributes: BTreeMap<String, Attribute>,
+    /// The position in the order of creation that the next attribute gets.
+    pub next_attribute: i64,
     /// Whether the order in which attributes were made may be asked for.
-    pub(crate) attributes_tracked: bool,
+    pub attributes_tracked: bool,
     /// `H5Pencode2`'s bytes of the creation property list.
-    pub(crate) creation: Vec<u8>,
-    pub(crate) comment: Option<String>,
+    pub creation: Vec<u8>,
+    /// `H5Oset_comment`'s text.
+    pub comment: Option<String>,
     /// What an element of a dataset of variable length holds that was never written, as the value of an attribute.
-    pub(crate) fill: Option<Attribute>,
+    pub fill: Option<Attribute>,
     /// What `H5Oincr_refcount` added.
-    pub(crate) extra_references: i64,
+    pub extra_references: i64,
     /// Seconds since 1970; 0: not tracked.
-    pub(crate) born: i64,
+    pub born: i64,
 }
 
 impl Object {
     /// An object without attributes.
-    pub(crate) fn new(body: Body, creation: Vec<u8>) -> Self {
+    pub fn new(body: Body, creation: Vec<u8>) -> Self {
         Self { body, attributes: BTreeMap::new(), next_attribute: 0, attributes_tracked: false, creation, comment: None, fill: None, extra_references: 0, born: 0 }
     }
 
     /// An empty group.
-    pub(crate) fn group(creation: Vec<u8>, tracked: bool) -> Self {
+    pub fn group(creation: Vec<u8>, tracked: bool) -> Self {
         Self::new(Body::Group { links: BTreeMap::new(), next_order: 0, tracked }, creation)
     }
 }
 
 /// A selection that an old reference names by a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Region {
+pub struct Region {
     /// `H5Sencode2`'s bytes.
-    pub(crate) selection: Vec<u8>,
+    pub selection: Vec<u8>,
 }
 
 /// Everything in one file.
 #[derive(Debug, Default)]
-pub(crate) struct Tree {
-    pub(crate) objects: BTreeMap<ObjectId, Object>,
+pub struct Tree {
+    /// All objects.
+    pub objects: BTreeMap<ObjectId, Object>,
     pub(crate) next: ObjectId,
     /// `H5Pencode2`'s bytes of the file's creation property list.
-    pub(crate) creation: Vec<u8>,
+    pub creation: Vec<u8>,
     /// How many objects may have no link any more.
-    pub(crate) unlinked: usize,
+    pub unlinked: usize,
     /// What old references select, from number 1 on.
     pub(crate) regions: Vec<Region>,
 }
@@ -173,7 +204,7 @@ impl Tree {
     }
 
     /// The number of a selection; one that is there already is not kept twice.
-    pub(crate) fn add_region(&mut self, region: Region) -> u32 {
+    pub fn add_region(&mut self, region: Region) -> u32 {
         let place = self.regions.iter().rposition(|known| *known == region).unwrap_or_else(|| {
             self.regions.push(region);
             self.regions.len() - 1
@@ -182,12 +213,12 @@ impl Tree {
     }
 
     /// The selection of a number.
-    pub(crate) fn region(&self, number: u32) -> Option<&Region> {
+    pub fn region(&self, number: u32) -> Option<&Region> {
         self.regions.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
     /// Takes an object in, without a link.
-    pub(crate) fn add(&mut self, object: Object) -> ObjectId {
+    pub fn add(&mut self, object: Object) -> ObjectId {
         let id = self.next;
         self.next += 1;
         self.objects.insert(id, object);
@@ -195,17 +226,17 @@ impl Tree {
     }
 
     /// The object.
-    pub(crate) fn object(&self, id: ObjectId) -> Result<&Object> {
+    pub fn object(&self, id: ObjectId) -> Result<&Object> {
         self.objects.get(&id).ok_or_else(|| fault!("the object was deleted"))
     }
 
     /// The object, to be changed.
-    pub(crate) fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
+    pub fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
         self.objects.get_mut(&id).ok_or_else(|| fault!("the object was deleted"))
     }
 
     /// The links of a group.
-    pub(crate) fn links(&self, id: ObjectId) -> Result<&BTreeMap<String, Link>> {
+    pub fn links(&self, id: ObjectId) -> Result<&BTreeMap<String, Link>> {
         match &self.object(id)?.body {
             Body::Group { links, .. } => Ok(links),
             _ => Err(fault!("the object is no group")),
@@ -213,7 +244,7 @@ impl Tree {
     }
 
     /// Adds a link; there must be none of this name.
-    pub(crate) fn link(&mut self, group: ObjectId, name: &str, utf8: bool, target: Target) -> Result<()> {
+    pub fn link(&mut self, group: ObjectId, name: &str, utf8: bool, target: Target) -> Result<()> {
         match &mut self.object_mut(group)?.body {
             Body::Group { links, next_order, .. } => {
                 if name.is_empty() || name == "." {
@@ -231,7 +262,7 @@ impl Tree {
     }
 
     /// Removes a link.
-    pub(crate) fn unlink(&mut self, group: ObjectId, name: &str) -> Result<Link> {
+    pub fn unlink(&mut self, group: ObjectId, name: &str) -> Result<Link> {
         let removed = match &mut self.object_mut(group)?.body {
             Body::Group { links, next_order, .. } => {
                 let removed = links.remove(name);
@@ -250,7 +281,7 @@ impl Tree {
     }
 
     /// How many hard links lead to an object, and what `H5Oincr_refcount` added.
-    pub(crate) fn references(&self, id: ObjectId) -> u32 {
+    pub fn references(&self, id: ObjectId) -> u32 {
         let hard = Target::Hard(id);
         let links = self.objects.values().filter_map(|object| match &object.body {
             Body::Group { links, .. } => Some(links.values().filter(|link| link.target == hard).count()),
@@ -268,7 +299,7 @@ impl Tree {
 
     /// The objects that hard links lead to from the root, and those kept by a count of references, each with the
     /// first path that leads there.
-    pub(crate) fn reachable(&self) -> BTreeMap<ObjectId, String> {
+    pub fn reachable(&self) -> BTreeMap<ObjectId, String> {
         let mut found = BTreeMap::from([(ROOT, "/".to_owned())]);
         let mut pending = std::collections::VecDeque::from([ROOT]);
         for (id, object) in &self.objects {

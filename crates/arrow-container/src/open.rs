@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 
+use rustix::io::Errno;
+
 use super::archive::Archive;
 use super::blob::Arena;
 use super::catalog::{self, CATALOG, is_container};
@@ -19,7 +21,7 @@ use super::plain;
 use super::ranks::Ranks;
 
 /// A name that no other call gives, on no machine.
-pub(crate) fn unique_name() -> String {
+pub fn unique_name() -> String {
     let mut text = String::new();
     for salt in [0u32, 1] {
         let mut hasher = RandomState::new().build_hasher();
@@ -33,32 +35,38 @@ pub(crate) fn unique_name() -> String {
 
 /// What a user may ask of a file, in the connector's info string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Options {
+pub struct Options {
     /// Wait until what is published is on the disk.
-    pub(crate) sync: bool,
+    pub sync: bool,
     /// Create one file, not a folder.
-    pub(crate) one_file: bool,
+    pub one_file: bool,
 }
 
 /// An open file, shared by all that opened it.
 #[derive(Debug)]
-pub(crate) struct Container {
+pub struct Container {
     /// The folder or the one file, without links on the way.
-    pub(crate) path: PathBuf,
-    pub(crate) folder: Folder,
+    pub path: PathBuf,
+    /// Where its Arrow files lie.
+    pub folder: Folder,
     /// Whether it is one file.
     one_file: bool,
-    pub(crate) number: u64,
-    pub(crate) writable: AtomicBool,
-    pub(crate) tree: Mutex<Tree>,
+    /// Identifies the file while it is open (`H5Fget_fileno`).
+    pub number: u64,
+    /// Whether it is open for writing.
+    pub writable: AtomicBool,
+    /// Its objects.
+    pub tree: Mutex<Tree>,
     /// Blobs that were written since it was opened.
-    pub(crate) arena: Arc<Arena>,
-    pub(crate) options: Options,
+    pub arena: Arc<Arena>,
+    /// How it was opened.
+    pub options: Options,
     /// The processes that have it open for writing together.
-    pub(crate) ranks: OnceLock<Arc<Ranks>>,
-    /// How many handles there are, and how many of them a program got from `H5Fopen` or `H5Fcreate`.
-    pub(crate) handles: AtomicUsize,
-    pub(crate) file_handles: AtomicUsize,
+    pub ranks: OnceLock<Arc<Ranks>>,
+    /// How many handles there are.
+    pub handles: AtomicUsize,
+    /// How many of them a program got from `H5Fopen` or `H5Fcreate`.
+    pub file_handles: AtomicUsize,
     pub(super) changed: AtomicBool,
     pub(super) generation: AtomicU64,
     lock: Mutex<Option<File>>,
@@ -69,7 +77,7 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 /// How to create a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Create {
+pub enum Create {
     /// There must be nothing of this name.
     New,
     /// What is there is replaced.
@@ -78,11 +86,8 @@ pub(crate) enum Create {
 
 /// netCDF-C asks HDF5 to open a folder only where an extended attribute has a name that ends in `.daos`.
 fn mark(folder: &Path) {
-    use std::os::unix::ffi::OsStrExt;
-    let Ok(path) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return };
-    let value = b"Hyperslab";
-    // SAFETY: strings that end with a zero, and a value of its length. A file system without attributes has none.
-    unsafe { libc::setxattr(path.as_ptr(), c"user.hyperslab.daos".as_ptr(), value.as_ptr().cast(), value.len(), 0) };
+    // A file system without extended attributes has no mark.
+    let _ = rustix::fs::setxattr(folder, "user.hyperslab.daos", b"Hyperslab", rustix::fs::XattrFlags::empty());
 }
 
 fn is_hdf5(path: &Path) -> bool {
@@ -117,7 +122,7 @@ impl Container {
     }
 
     /// A file that is none: what a datatype is located in while a file is being opened.
-    pub(crate) fn nowhere() -> Arc<Self> {
+    pub fn nowhere() -> Arc<Self> {
         Self::assemble(PathBuf::new(), Folder::plain(""), false, Tree::default(), 0, false, Options::default(), None)
     }
 
@@ -128,7 +133,7 @@ impl Container {
             return Ok(0);
         }
         if how == Create::New {
-            return Err(fault!("cannot create {shown}: errno = {}, error message = 'File exists'", libc::EEXIST));
+            return Err(fault!("cannot create {shown}: errno = {}, error message = 'File exists'", Errno::EXIST.raw_os_error()));
         }
         if let Some(open) = path.canonicalize().ok().and_then(|real| Self::already_open(&real)) {
             if open.file_handles.load(Ordering::Relaxed) > 0 {
@@ -154,7 +159,7 @@ impl Container {
     }
 
     /// Creates a file; readers see it at once, and what it held before until the first publishing.
-    pub(crate) fn create(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options) -> Result<Arc<Self>> {
+    pub fn create(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options) -> Result<Arc<Self>> {
         let shown = path.display();
         let cannot = |error: std::io::Error| fault!("cannot create {shown}: {}", told(&error));
         let mut generation = Self::give_way(path, how)?;
@@ -199,7 +204,7 @@ impl Container {
     }
 
     /// Opens a file; `kind_of` reads an encoded datatype.
-    pub(crate) fn open(path: &Path, writable: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
+    pub fn open(path: &Path, writable: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
         Self::open_as(path, writable, true, options, kind_of)
     }
 
@@ -236,7 +241,7 @@ impl Container {
         }
         let held = if writable && alone { write_lock(&real)? } else { None };
         if writable && (std::fs::metadata(&real)?.permissions().readonly() || may_write(&real).is_err()) {
-            return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", libc::EACCES));
+            return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", Errno::ACCESS.raw_os_error()));
         }
         let folder = match (one_file, writable) {
             (false, _) => {
@@ -267,7 +272,7 @@ impl Container {
     }
 
     /// Says that there is something to publish; an error where the file is open for reading.
-    pub(crate) fn change(&self) -> Result<()> {
+    pub fn change(&self) -> Result<()> {
         if !self.writable.load(Ordering::Relaxed) {
             return Err(fault!("{} is open for reading only", self.path.display()));
         }
@@ -302,7 +307,7 @@ impl Container {
     }
 
     /// Brings values that lie in a file to rest when nobody has the dataset open, and closes that file.
-    pub(crate) fn rest(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
+    pub fn rest(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         if lock(&dataset.extent).plain.is_some() {
             lock(&dataset.extent).table = None;
             return Ok(());
@@ -320,7 +325,7 @@ impl Container {
     }
 
     /// Makes all that was written visible to those that open the file from now on.
-    pub(crate) fn publish(&self) -> Result<()> {
+    pub fn publish(&self) -> Result<()> {
         match self.ranks.get() {
             Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_together(ranks),
             _ => self.publish_alone(),
@@ -437,7 +442,7 @@ fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
 }
 
 /// Removes a file whole.
-pub(crate) fn delete(path: &Path) -> Result<()> {
+pub fn delete(path: &Path) -> Result<()> {
     let shown = path.display();
     let cannot = |error: std::io::Error| fault!("cannot delete {shown}: {}", told(&error));
     let real = path.canonicalize().map_err(cannot)?;
@@ -451,6 +456,6 @@ pub(crate) fn delete(path: &Path) -> Result<()> {
 }
 
 /// Whether a file can be opened with this connector.
-pub(crate) fn is_accessible(path: &Path) -> bool {
+pub fn is_accessible(path: &Path) -> bool {
     is_container(path) || plain::is_plain(path)
 }

@@ -11,19 +11,22 @@ pub(crate) const EXTERNAL: i32 = 64;
 
 /// An object of an open file.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) container: Arc<Container>,
-    pub(crate) object: ObjectId,
+pub struct Place {
+    /// The file.
+    pub container: Arc<Container>,
+    /// The object in it.
+    pub object: ObjectId,
 }
 
 /// Opens the file that an external link names: (the file that the link is in, the name in the link).
-pub(crate) type OpenExternal<'a> = &'a dyn Fn(&Arc<Container>, &str) -> Result<Arc<Container>>;
+pub type OpenExternal<'a> = &'a dyn Fn(&Arc<Container>, &str) -> Result<Arc<Container>>;
 
 /// How to follow links.
-pub(crate) struct Walk<'a> {
+pub struct Walk<'a> {
     /// How many soft and external links may yet be followed.
-    pub(crate) links_left: usize,
-    pub(crate) open: OpenExternal<'a>,
+    pub links_left: usize,
+    /// Opens files that external links name.
+    pub open: OpenExternal<'a>,
 }
 
 /// The file and the path in the value of an external link.
@@ -36,13 +39,13 @@ pub(crate) fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
 pub(crate) type Missing<'a> = Option<&'a mut dyn FnMut(&Place, &str) -> Result<()>>;
 
 /// The names in a path, without what stands for nothing.
-pub(crate) fn names(path: &str) -> impl Iterator<Item = &str> {
+pub fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|name| !name.is_empty() && *name != ".")
 }
 
 impl Walk<'_> {
     /// Where a link leads from the group that it is in.
-    pub(crate) fn follow(&mut self, from: &Place, name: &str, link: &Link) -> Result<Place> {
+    pub fn follow(&mut self, from: &Place, name: &str, link: &Link) -> Result<Place> {
         let mut spend = || -> Result<()> {
             self.links_left = self.links_left.checked_sub(1).ok_or_else(|| fault!("too many soft links one after the other at '{name}'"))?;
             Ok(())
@@ -64,7 +67,7 @@ impl Walk<'_> {
     }
 
     /// The object at a path.
-    pub(crate) fn resolve(&mut self, from: &Place, path: &str) -> Result<Place> {
+    pub fn resolve(&mut self, from: &Place, path: &str) -> Result<Place> {
         let mut at = from.clone();
         if path.starts_with('/') {
             at.object = ROOT;
@@ -78,7 +81,7 @@ impl Walk<'_> {
     }
 
     /// The group in which a path ends, and the last name; `missing` makes groups that are not there.
-    pub(crate) fn parent<'p>(&mut self, from: &Place, path: &'p str, mut missing: Missing<'_>) -> Result<(Place, &'p str)> {
+    pub fn parent<'p>(&mut self, from: &Place, path: &'p str, mut missing: Missing<'_>) -> Result<(Place, &'p str)> {
         let mut at = from.clone();
         if path.starts_with('/') {
             at.object = ROOT;

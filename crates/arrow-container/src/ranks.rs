@@ -15,7 +15,7 @@ pub(crate) type Exchange = Box<dyn Fn(&[u8]) -> Result<Vec<Vec<u8>>> + Send + Sy
 static SEVERAL: AtomicBool = AtomicBool::new(false);
 
 /// Says that this process opens a file as one of several.
-pub(crate) fn say_one_of_several() {
+pub fn say_one_of_several() {
     SEVERAL.store(true, Ordering::Relaxed);
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn one_of_several() -> bool {
 }
 
 /// The processes, and which of them this one is.
-pub(crate) struct Ranks {
+pub struct Ranks {
     pub(crate) rank: usize,
     pub(crate) size: usize,
     exchange: Exchange,
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Ranks {
 
 impl Ranks {
     /// All processes call this together.
-    pub(crate) fn new(rank: usize, size: usize, exchange: Exchange) -> Result<Self> {
+    pub fn new(rank: usize, size: usize, exchange: Exchange) -> Result<Self> {
         let salt = exchange(unique_name().as_bytes())?.into_iter().next().ok_or_else(|| fault!("no process answers"))?;
         Ok(Self { rank, size, exchange, salt: String::from_utf8_lossy(&salt).into_owned(), names: AtomicU64::new(0) })
     }

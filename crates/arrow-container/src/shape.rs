@@ -2,18 +2,23 @@
 
 /// The extent of a dataset or an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Space {
+pub enum Space {
     /// No element at all.
     Null,
     /// One element.
     Scalar,
     /// `shape` elements, growing up to `max_shape` (`u64::MAX`: without end).
-    Simple { shape: Vec<u64>, max_shape: Vec<u64> },
+    Simple {
+        /// Extent of each dimension.
+        shape: Vec<u64>,
+        /// How far each dimension may grow.
+        max_shape: Vec<u64>,
+    },
 }
 
 impl Space {
     /// How many elements there are; `None` where that is more than can be counted.
-    pub(crate) fn count(&self) -> Option<u64> {
+    pub fn count(&self) -> Option<u64> {
         match self {
             Self::Null => Some(0),
             Self::Scalar => Some(1),
@@ -22,7 +27,7 @@ impl Space {
     }
 
     /// The lengths; none for one element or none at all.
-    pub(crate) fn shape(&self) -> &[u64] {
+    pub fn shape(&self) -> &[u64] {
         match self {
             Self::Simple { shape, .. } => shape,
             _ => &[],

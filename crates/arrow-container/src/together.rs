@@ -59,7 +59,7 @@ fn folder_only(options: Options) -> Result<()> {
 
 impl Container {
     /// As [`Container::create`]; all processes call it together.
-    pub(crate) fn create_together(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
+    pub fn create_together(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
         folder_only(options)?;
         let mut own = None;
         let generation = ranks.led(|| {
@@ -84,7 +84,7 @@ impl Container {
     }
 
     /// As [`Container::open`] for writing; all processes call it together.
-    pub(crate) fn open_together(path: &Path, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
+    pub fn open_together(path: &Path, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
         folder_only(options)?;
         let mut own = None;
         let first = ranks.led(|| {

@@ -22,7 +22,7 @@ fn heap_entry(bytes: &[u8], at: usize, skip: usize) -> Result<(usize, BlobName)>
 
 /// Whether a reference is whole within its element, as those to objects of the same file are: `H5R_OBJECT2` without
 /// `H5R_IS_EXTERNAL`. Of any other the element names a blob.
-pub(crate) fn is_whole(head: &[u8]) -> bool {
+pub fn is_whole(head: &[u8]) -> bool {
     matches!(head, [2, flags] if flags & 1 == 0)
 }
 

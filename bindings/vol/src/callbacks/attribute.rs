@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::iterate;
 use super::location::{Located, locate};
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::model::{AttributeValue, lock};
+use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::model::{AttributeValue, lock};
 use crate::datatype;
 use crate::ffi::*;
 use crate::guard;

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
-use crate::container::blob::{BlobName, is_null, with_blob};
-use crate::container::fault::{Fault, fault};
+use hyperslab_arrow_container::blob::{BlobName, is_null, with_blob};
+use hyperslab_arrow_container::fault::{Fault, fault};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::Handle;

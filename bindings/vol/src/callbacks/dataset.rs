@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use super::group::{add, open_at, opened};
 use super::iterate::registered;
 use super::location::{Located, locate};
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Object, lock};
-use crate::container::open::Container;
-use crate::container::path::Place;
-use crate::container::shape::Space;
-use crate::container::table::Table;
+use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Object, lock};
+use hyperslab_arrow_container::open::Container;
+use hyperslab_arrow_container::path::Place;
+use hyperslab_arrow_container::shape::Space;
+use hyperslab_arrow_container::table::Table;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What};
@@ -28,7 +28,7 @@ pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &
     }
     let list = plist::decode(host, &object.creation, c"H5P_CLS_DATASET_CREATE_ID_g")?;
     let memory = datatype::decode(host, &stored.encoded)?;
-    let place = Place { container: Arc::clone(container), object: crate::container::model::ROOT };
+    let place = Place { container: Arc::clone(container), object: hyperslab_arrow_container::model::ROOT };
     let raw = Handle::give(host, place, What::Group, String::new());
     let target = datatype::in_file(host, raw, memory.id);
     let fill = target.and_then(|target| plist::fill(host, list.id, memory.id, target.id));

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_void};
 
 use super::group::{add, open_at, opened};
 use super::location::locate;
-use crate::container::fault::{Fault, fault};
-use crate::container::model::{Body, Object, lock};
+use hyperslab_arrow_container::fault::{Fault, fault};
+use hyperslab_arrow_container::model::{Body, Object, lock};
 use crate::datatype;
 use crate::ffi::*;
 use crate::guard;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{info, location::join};
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::model::{Object, ROOT, lock};
-use crate::container::open::{self, Container, Create};
-use crate::container::path::Place;
+use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::model::{Object, ROOT, lock};
+use hyperslab_arrow_container::open::{self, Container, Create};
+use hyperslab_arrow_container::path::Place;
 use crate::datatype::kind_of;
 use crate::ffi::*;
 use crate::guard;

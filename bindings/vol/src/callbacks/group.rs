@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_void};
 
 use super::location::{Located, by_name, join, locate, walking};
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::model::{Body, Object, Target, lock};
-use crate::container::path::Place;
+use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::model::{Body, Object, Target, lock};
+use hyperslab_arrow_container::path::Place;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What, text, what_of};

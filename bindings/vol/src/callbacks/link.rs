@@ -6,9 +6,9 @@ use super::copy::copy_link;
 use super::group::link_at;
 use super::iterate;
 use super::location::{Located, by_index, by_name, locate, walking};
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::model::{Link, Target, lock};
-use crate::container::path::Place;
+use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::model::{Link, Target, lock};
+use hyperslab_arrow_container::path::Place;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, sweep, text};
@@ -49,7 +49,7 @@ fn place_link(host: &'static Host, at: &Located, path: &str, lcpl: hid_t, target
     let (intermediate, utf8) = plist::link_creation(host, lcpl)?;
     let mut make = |place: &Place, name: &str| -> Result<()> {
         let mut tree = lock(&place.container.tree);
-        let group = tree.add(crate::container::model::Object::group(Vec::new(), false));
+        let group = tree.add(hyperslab_arrow_container::model::Object::group(Vec::new(), false));
         tree.link(place.object, name, utf8, Target::Hard(group))
     };
     let (parent, name) = walking(host, 0, |walk| walk.parent(&at.place, path, if intermediate { Some(&mut make) } else { None }))?;
@@ -206,7 +206,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     let by = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| fault!("a link is named by a name"))?;
                     let path = text(by.loc_data.loc_by_name.name)?;
                     let lapl = by.loc_data.loc_by_name.lapl_id;
-                    *args.args.exists.exists = if crate::container::path::names(path).next().is_none() {
+                    *args.args.exists.exists = if hyperslab_arrow_container::path::names(path).next().is_none() {
                         by_name(handle, path, lapl).is_ok()
                     } else {
                         let (place, name) = walking(host, lapl, |walk| walk.parent(&handle.place, path, None))?;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::container::fault::{Result, fault};
-use crate::container::model::{Link, ObjectId, ROOT, lock};
-use crate::container::open::Container;
-use crate::container::path::{Place, Walk};
+use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::model::{Link, ObjectId, ROOT, lock};
+use hyperslab_arrow_container::open::Container;
+use hyperslab_arrow_container::path::{Place, Walk};
 use crate::datatype::kind_of;
 use crate::ffi::*;
 use crate::handle::{Handle, text};
@@ -23,7 +23,7 @@ pub(crate) struct Located {
 
 /// A path below another.
 pub(crate) fn join(base: &str, name: &str) -> String {
-    let names = |text: &str| crate::container::path::names(text).collect::<Vec<_>>().join("/");
+    let names = |text: &str| hyperslab_arrow_container::path::names(text).collect::<Vec<_>>().join("/");
     if name.starts_with('/') {
         return format!("/{}", names(name));
     }
@@ -64,7 +64,7 @@ pub(crate) fn ordered(place: &Place, index: H5_index_t, order: H5_iter_order_t) 
     let tree = lock(&place.container.tree);
     let mut links: Vec<(String, Link)> = tree.links(place.object)?.iter().map(|(name, link)| (name.clone(), link.clone())).collect();
     if index == H5_INDEX_CRT_ORDER {
-        if let crate::container::model::Body::Group { tracked: false, .. } = tree.object(place.object)?.body {
+        if let hyperslab_arrow_container::model::Body::Group { tracked: false, .. } = tree.object(place.object)?.body {
             return Err(fault!("the group does not track the order in which its links were made"));
         }
         links.sort_by_key(|(_, link)| link.order);
@@ -144,9 +144,9 @@ pub(crate) fn current_path(handle: &Handle) -> Option<String> {
     let tree = lock(&container.tree);
     let mut at = ROOT;
     let mut found = true;
-    for name in crate::container::path::names(&handle.path) {
+    for name in hyperslab_arrow_container::path::names(&handle.path) {
         match tree.links(at).ok().and_then(|links| links.get(name)).map(|link| &link.target) {
-            Some(crate::container::model::Target::Hard(next)) => at = *next,
+            Some(hyperslab_arrow_container::model::Target::Hard(next)) => at = *next,
             // Through a soft link the path stays as it was given.
             Some(_) => return Some(handle.path.clone()),
             None => {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::container::blob::{Arena, BlobName, is_null, with_blob};
-use crate::container::fault::{Result, fault};
-use crate::container::kind::{Kind, REFERENCE_BYTES};
-use crate::container::model::ObjectId;
-use crate::container::values::is_whole;
+use hyperslab_arrow_container::blob::{Arena, BlobName, is_null, with_blob};
+use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::kind::{Kind, REFERENCE_BYTES};
+use hyperslab_arrow_container::model::ObjectId;
+use hyperslab_arrow_container::values::is_whole;
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use super::info::allocate;
 use super::location::{object_of, token_of};
-use crate::container::fault::fault;
+use hyperslab_arrow_container::fault::fault;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::text;

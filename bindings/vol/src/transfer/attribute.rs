@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use super::references::adopt_references;
 use super::{convert, copy_of_file_type};
-use crate::container::fault::Result;
-use crate::container::model::lock;
+use hyperslab_arrow_container::fault::Result;
+use hyperslab_arrow_container::model::lock;
 use crate::datatype;
 use crate::ffi::*;
 use crate::handle::Handle;

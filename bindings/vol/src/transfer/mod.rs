@@ -17,7 +17,7 @@ pub(crate) use attribute::{read_attribute, write_attribute};
 pub(crate) use elements::Io;
 pub(crate) use space::{give_space, space_of};
 
-use crate::container::fault::Result;
+use hyperslab_arrow_container::fault::Result;
 use crate::datatype;
 use crate::ffi::hid_t;
 use crate::handle::Handle;

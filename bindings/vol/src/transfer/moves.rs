@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
-use crate::container::fault::{Result, fault};
-use crate::container::kind::{Kind, Member, columns};
-use crate::container::table::Part;
+use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::kind::{Kind, Member, columns};
+use hyperslab_arrow_container::table::Part;
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::{Host, Owned};

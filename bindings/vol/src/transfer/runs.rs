@@ -1,6 +1,6 @@
 //! Selections as runs of elements.
 
-use crate::container::fault::{Result, fault};
+use hyperslab_arrow_container::fault::{Result, fault};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 

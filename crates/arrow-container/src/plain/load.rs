@@ -10,15 +10,15 @@ use arrow_array::{Array, ArrayRef};
 use super::form::Form;
 use super::normal::normal;
 use super::source::Source;
-use crate::container::blob::Arena;
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::kind::{Kind, Leaf, columns};
-use crate::container::table::{LoadedLeaf, Table};
-use crate::container::values::from_arrow;
+use crate::blob::Arena;
+use crate::fault::{Fault, Result, fault};
+use crate::kind::{Kind, Leaf, columns};
+use crate::table::{LoadedLeaf, Table};
+use crate::values::from_arrow;
 
 /// Which columns a dataset is made of.
 #[derive(Debug, Clone)]
-pub(crate) struct Values {
+pub struct Values {
     pub(super) source: Arc<Source>,
     /// The columns in the file, with the forms of their values.
     pub(super) columns: Vec<(usize, Form)>,

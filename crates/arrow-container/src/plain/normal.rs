@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Fields};
 use arrow_select::take::take;
 
 use super::form::Form;
-use crate::container::fault::{Fault, Result, fault};
+use crate::fault::{Fault, Result, fault};
 
 fn unexpected(array: &dyn Array) -> Fault {
     fault!("a column of {} where its schema says otherwise", array.data_type())

@@ -11,8 +11,8 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::ipc::{self, FoundBatch};
+use crate::fault::{Fault, Result, fault};
+use crate::ipc::{self, FoundBatch};
 
 /// How many rows of a Parquet file are decoded at a time.
 const ROWS: usize = 64 << 10;

@@ -9,12 +9,12 @@ use super::form::{Form, MOST_MEMBERS, units};
 use super::load::Values;
 use super::message::encode;
 use super::source::Source;
-use crate::container::blob::Arena;
-use crate::container::fault::{Result, fault};
-use crate::container::kind::Kind;
-use crate::container::model::{AttributeValue, Body, Dataset, Datatype, Extent, Object, ObjectId, ROOT, Target, Tree};
-use crate::container::path::names;
-use crate::container::shape::Space;
+use crate::blob::Arena;
+use crate::fault::{Result, fault};
+use crate::kind::Kind;
+use crate::model::{AttributeValue, Body, Dataset, Datatype, Extent, Object, ObjectId, ROOT, Target, Tree};
+use crate::path::names;
+use crate::shape::Space;
 
 /// Reads an encoded datatype.
 type KindOf<'a> = &'a dyn Fn(&[u8]) -> Result<Kind>;
@@ -32,7 +32,7 @@ pub(crate) fn open(path: &Path, kind_of: KindOf<'_>) -> Result<Tree> {
                 return Err("another column has the same name".to_owned());
             }
             let id = add_column(&mut tree, &source, index, &form, kind_of).map_err(|failure| failure.message)?;
-            let failed = |failure: crate::container::fault::Fault| failure.message;
+            let failed = |failure: crate::fault::Fault| failure.message;
             describe(&mut tree, id, field, &form, nulls, kind_of).map_err(failed)?;
             if !field.name().is_empty() {
                 members.push((index, field.name().clone(), form));

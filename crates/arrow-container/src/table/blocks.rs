@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use super::Table;
 use super::kernel::{Lane, put_together, take_apart};
 use super::store::{Backing, Batch, Store, parts_of};
-use crate::container::fault::{Result, fault};
-use crate::container::ranks::one_of_several;
+use crate::fault::{Result, fault};
+use crate::ranks::one_of_several;
 
 /// How many elements are taken apart at a time: their bytes stay in the processor's cache.
 const BLOCK_ELEMENTS: usize = 32 << 10;
@@ -23,11 +23,11 @@ const MOST_THREADS: usize = 4;
 
 /// Where the bytes of a leaf lie in an element in somebody's memory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub struct Part {
     /// Which leaf, counted over the columns.
-    pub(crate) leaf: usize,
+    pub leaf: usize,
     /// Where it begins in the element, in bytes.
-    pub(crate) at: usize,
+    pub at: usize,
 }
 
 thread_local! {
@@ -96,7 +96,7 @@ impl Table {
     }
 
     /// Takes `count` elements from `source`, one every `stride` bytes, into the leaves from element `start` on.
-    pub(crate) fn write(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
+    pub fn write(&mut self, parts: &[Part], start: u64, count: usize, source: &[u8], stride: usize) -> Result<()> {
         self.put(parts, start, count, source, stride)?;
         if self.ranks.is_some() {
             parts.iter().for_each(|part| self.note(part.leaf, start, count as u64));
@@ -153,7 +153,7 @@ impl Table {
     }
 
     /// Gives `count` elements from element `start` on, one every `stride` bytes of `target`.
-    pub(crate) fn read(&self, parts: &[Part], start: u64, count: usize, target: &mut [u8], stride: usize) -> Result<()> {
+    pub fn read(&self, parts: &[Part], start: u64, count: usize, target: &mut [u8], stride: usize) -> Result<()> {
         self.check(start, count)?;
         let (in_file, in_memory) = self.in_file_and_memory(parts);
         if !in_memory.is_empty() {

@@ -11,13 +11,13 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::Table;
 use super::store::{Backing, Batch, Published, Store, aside};
-use crate::container::fault::{Result, fault};
-use crate::container::folder::Folder;
-use crate::container::ipc::{self, Frame, Parts, Source};
-use crate::container::kind::{Column, Kind, list_of};
-use crate::container::ranks::Ranks;
-use crate::container::shape::Space;
-use crate::container::{unique_name, values};
+use crate::fault::{Result, fault};
+use crate::folder::Folder;
+use crate::ipc::{self, Frame, Parts, Source};
+use crate::kind::{Column, Kind, list_of};
+use crate::ranks::Ranks;
+use crate::shape::Space;
+use crate::{unique_name, values};
 
 /// How elements become rows: (rows, elements of a row).
 pub(super) fn rows_of(kind: &Kind, space: &Space) -> (u64, u64) {

@@ -11,11 +11,11 @@ use super::Table;
 use super::blocks::WRITTEN_BYTES;
 use super::frame::schema_of;
 use super::store::{Backing, Batch, Store, aside, parts_of};
-use crate::container::fault::{Result, fault};
-use crate::container::ipc::{self, ALIGNMENT};
-use crate::container::ranks::Ranks;
-use crate::container::shape::{Space, common_runs};
-use crate::container::unique_name;
+use crate::fault::{Result, fault};
+use crate::ipc::{self, ALIGNMENT};
+use crate::ranks::Ranks;
+use crate::shape::{Space, common_runs};
+use crate::unique_name;
 
 /// Values up to this many bytes stay in memory until they are published.
 const IN_MEMORY_BYTES: u64 = 256 << 10;
@@ -208,7 +208,7 @@ impl Table {
     }
 
     /// Changes the shape; elements keep their coordinates. All processes do it together.
-    pub(crate) fn resize(&mut self, from: &Space, to: &Space) -> Result<()> {
+    pub fn resize(&mut self, from: &Space, to: &Space) -> Result<()> {
         match self.ranks.clone() {
             None => self.change_shape(from, to),
             Some(ranks) => {
@@ -262,7 +262,7 @@ impl Table {
     }
 
     /// A table of its own with the same values.
-    pub(crate) fn duplicate(&self, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
+    pub fn duplicate(&self, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
         self.check_known("a copy of")?;
         let mut copy = Self::create(&self.kind, space, folder, ranks, self.fill.clone())?;
         let parts = self.every_part();

@@ -1,8 +1,9 @@
 //! Records to columns and back: what interleaved memory costs. Members of four bytes that lie side by side go four at
 //! a time through the processor's vector registers, all others in loops of one width.
+#![expect(unsafe_code, reason = "calls the vector kernel with bounds that it has checked")]
 
-use crate::container::fault::{Result, fault};
-use crate::container::values;
+use crate::fault::{Result, fault};
+use crate::values;
 
 #[cfg(target_arch = "x86_64")]
 use super::vector;
@@ -169,7 +170,7 @@ fn scatter(source: &[u8], stride: usize, lane: &Lane, target: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::{Lane, put_together, take_apart};
-    use crate::container::fault::Fault;
+    use crate::fault::Fault;
 
     fn naive(records: &[u8], stride: usize, lane: &Lane, count: usize) -> Vec<u8> {
         (0..count).flat_map(|i| records[i * stride + lane.at..][..lane.bytes].chunks(lane.swap_bytes.max(1)).flat_map(|word| word.iter().rev().copied().collect::<Vec<_>>()).collect::<Vec<_>>()).collect()

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::Table;
 use super::kernel::{Lane, take_apart};
 use super::store::{Backing, Batch, Published, Store};
-use crate::container::blob::Arena;
-use crate::container::fault::{Result, fault};
-use crate::container::kind::{Kind, Leaf};
+use crate::blob::Arena;
+use crate::fault::{Result, fault};
+use crate::kind::{Kind, Leaf};
 
 /// The values of a leaf.
 #[derive(Debug)]

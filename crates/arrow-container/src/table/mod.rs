@@ -19,7 +19,7 @@ mod written;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(crate) use blocks::Part;
+pub use blocks::Part;
 pub(crate) use loaded::LoadedLeaf;
 
 use super::blob::Arena;
@@ -30,7 +30,7 @@ use super::shape::Space;
 use store::{Backing, Batch, Store};
 
 /// The values of one dataset.
-pub(crate) struct Table {
+pub struct Table {
     kind: Kind,
     columns: Vec<Column>,
     leaves: Vec<Leaf>,
@@ -85,7 +85,7 @@ impl Table {
 
     /// A new table of the elements of `space`, which hold `fill` (one element in its form in the file; empty: zeros).
     /// All of the `ranks` make it together.
-    pub(crate) fn create(kind: &Kind, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Result<Self> {
+    pub fn create(kind: &Kind, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Result<Self> {
         let count = space.count().ok_or_else(|| fault!("more elements than can be counted"))?;
         let mut table = Self::empty(kind, folder, ranks, fill);
         let reserved = table.reserve(count, count, space).and_then(|()| {
@@ -101,7 +101,7 @@ impl Table {
     }
 
     /// Keeps blobs that the values name.
-    pub(crate) fn keep(&mut self, arena: &Arc<Arena>) {
+    pub fn keep(&mut self, arena: &Arc<Arena>) {
         self.arenas.push(Arc::clone(arena));
     }
 
@@ -116,7 +116,7 @@ impl Table {
     }
 
     /// Every leaf where it lies in an element in its form in the file.
-    pub(crate) fn every_part(&self) -> Vec<Part> {
+    pub fn every_part(&self) -> Vec<Part> {
         self.leaves.iter().enumerate().map(|(leaf, l)| Part { leaf, at: l.offset }).collect()
     }
 

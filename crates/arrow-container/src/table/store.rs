@@ -1,11 +1,12 @@
 //! Where values lie: in memory, or in a file, whose record batches hold one run of elements each.
+#![expect(unsafe_code, reason = "maps published files, which are never changed")]
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::container::fault::{Result, fault};
+use crate::fault::{Result, fault};
 
 /// The values of a leaf.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Four members of four records at a time, in registers of 16 bytes, which every x86-64 has; records that are put
 //! together leave as whole lines of the cache where the processor has registers of 64 bytes.
+#![expect(unsafe_code, reason = "loads and stores of vector registers")]
 
 use std::arch::x86_64::{
     __m128, _mm_loadu_ps, _mm_movehl_ps, _mm_movelh_ps, _mm_setzero_ps, _mm_sfence, _mm_storeu_ps, _mm_stream_ps, _mm_unpackhi_ps, _mm_unpacklo_ps, _mm512_castps128_ps512, _mm512_insertf32x4,

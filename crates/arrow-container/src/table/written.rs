@@ -9,10 +9,10 @@ use arrow_schema::{Field, Schema};
 
 use super::Table;
 use super::store::Store;
-use crate::container::fault::{Fault, Result, fault};
-use crate::container::kind::Kind;
-use crate::container::shape::Space;
-use crate::container::values;
+use crate::fault::{Fault, Result, fault};
+use crate::kind::Kind;
+use crate::shape::Space;
+use crate::values;
 
 /// The key of the schema's metadata under which the runs of elements stand.
 const RUNS: &str = "hyperslab.runs";
