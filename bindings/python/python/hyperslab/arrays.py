@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from . import _native, layouts
+from . import _native, dtype_encoding
 from .errors import InvalidInputError, UnsupportedError
 
 #: Bytes of a block of an array that has no chunks of its own.
@@ -32,7 +32,7 @@ class Array(Protocol):
     def __getitem__(self, key: Any) -> Any: ...
 
 
-def of_arrays(session: _native.Session, arrays: Any) -> _native.File:
+def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
     """A file of these arrays: a mapping of names, an Arrow table, or a Parquet file."""
     if isinstance(arrays, (str, os.PathLike)):
         name = os.fspath(arrays)
@@ -89,7 +89,7 @@ def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[i
         stored = dtype
     else:
         raise UnsupportedError(f"{name} is of {dtype}: only numbers, truth values and text of fixed length can be asked", "Unsupported")
-    datatype = layouts.of_dtype(stored)
+    datatype = dtype_encoding.of_dtype(stored)
     if dtype.kind == "U":
         datatype = {**datatype, "utf8": True}
     shape = [int(extent) for extent in array.shape]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import glob as globbing
 import os
 import re
@@ -13,7 +12,9 @@ from urllib.parse import unquote, urlsplit
 from . import _native, tree
 from .attributes import Attributes
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
+from .natural_order import natural_key
 from .objects import Group, Names
+from .sessions import session
 from .table import Table
 
 
@@ -155,13 +156,6 @@ class FileSet(File):
         return tree.set_as_html(self._title(), self.filenames, File(self._natives[0]))
 
 
-@functools.lru_cache(maxsize=16)
-def session(threads: int | None = None, format: str | None = None, paths: str | None = None,
-            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = (), index_folder: str | None = None) -> _native.Session:
-    """The session with these options, one in a process: its threads are started once."""
-    return _native.Session(threads, format, paths, missing_sources, limits, index_folder)
-
-
 def _local(path: Any) -> str:
     """The local path that `path` stands for."""
     if hasattr(path, "read"):
@@ -205,7 +199,7 @@ def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str 
     else:
         name = _local(path)
         wild = globbing.has_magic(name) and not os.path.exists(name)
-        names, pattern = (sorted(globbing.glob(name), key=_natural), name) if wild else ([name], None)
+        names, pattern = (sorted(globbing.glob(name), key=natural_key), name) if wild else ([name], None)
     if not names:
         raise MissingFileError(f"no file matches {path}", "NotFound")
     natives = opener.open(names)
@@ -213,8 +207,3 @@ def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str 
         if wanted is not None and native.format.lower() != wanted:
             raise InvalidInputError(f"this file is {native.format}, not {format}", "InvalidInput", native.path)
     return File(natives[0]) if len(natives) == 1 and pattern is None else FileSet(natives[0], natives[1:], pattern)
-
-
-def _natural(name: str) -> list[tuple[str, int]]:
-    """Numbers in names by their value."""
-    return [(words, int(digits or 0)) for words, digits in re.findall(r"([^0-9]*)([0-9]*)", name)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, layouts, parallel
+from . import _native, dtype_encoding, parallel
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
 from .netcdf_times import TimeEncoding
@@ -58,17 +58,17 @@ class PlannedGroup(NetcdfGroup):
                 raise InvalidInputError(f"shape={shape} for variable {path} over dimensions of {sizes}", "InvalidInput")
         elif data is None and None in sizes[1:]:
             raise InvalidInputError(f"variable {path} over a dimension without limit that is not its first: give shape=", "InvalidInput")
-        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (layouts.of_dtype(given), None)
+        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (dtype_encoding.of_dtype(given), None)
         chunks, filters = storage_of(options, sizes)
         maxshape = list(sizes) if None in sizes else None
         value = None
         if data is not None:
             heap: list[bytes] = []
-            stored = layouts.filled(data, missing, datatype) if np.ma.is_masked(data) else layouts.stored(data, datatype, heap)
+            stored = dtype_encoding.filled(data, missing, datatype) if np.ma.is_masked(data) else dtype_encoding.stored(data, datatype, heap)
             value = np.broadcast_to(stored, stored.shape).tobytes(), heap
         native = self._plan._native
         native.define_dataset(path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), rows, value, committed)
-        if self._plan._writers is not None and not rows and data is None and shape and not layouts.uses_heap(datatype):
+        if self._plan._writers is not None and not rows and data is None and shape and not dtype_encoding.uses_heap(datatype):
             boxes = None if regions is None else [parallel.box(region, shape) for region in regions]
             native.create_dataset(path, datatype, list(shape), chunks, filters, fill_of(fill, datatype), boxes)
         elif regions is not None:
@@ -208,7 +208,7 @@ class NetcdfTask(NetcdfTaskGroup, Task):
             units, calendar, dtype, fill = about["times"]
             made.times = TimeEncoding(units, calendar, np.dtype(dtype), fill)
         if about["type"] is not None:
-            made.type = NetcdfType(about["type"], layouts.numpy_dtype(datatype) if datatype["class"] == "compound" else np.dtype(object), datatype)
+            made.type = NetcdfType(about["type"], dtype_encoding.numpy_dtype(datatype) if datatype["class"] == "compound" else np.dtype(object), datatype)
         self._opened[name] = made
         return made
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compounds, layouts
+from . import compounds, dtype_encoding
 from .errors import InvalidInputError, UnsupportedError
 
 #: What netCDF has where nothing was written, by numpy's name of the type.
@@ -132,7 +132,7 @@ def _characters_of(values: Any, target: np.dtype[Any], what: str) -> Any:
             column = np.ascontiguousarray(text.astype(f"S{length}")).view("S1").reshape(*text.shape, length)
         elif field.base.names is not None:
             column = _characters_of(column, field.base, what)
-        out[name] = layouts.checked(column, field.base)
+        out[name] = dtype_encoding.checked(column, field.base)
     return out
 
 
@@ -143,7 +143,7 @@ def compound(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> NetcdfTy
     if given.names is None:
         raise InvalidInputError(f"compound type {path!r} of {given}, which has no fields", "InvalidInput")
     aligned = _aligned(given, path)
-    datatype = _characters(layouts.of_dtype(aligned))
+    datatype = _characters(dtype_encoding.of_dtype(aligned))
     for name, _, member in datatype["members"]:
         _check_member(checked_name(name, "field"), member, path, known)
     return NetcdfType(path, aligned, datatype)
@@ -194,7 +194,7 @@ def enumeration(path: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType
     for name, value in values.items():
         if not low <= value <= high:
             raise InvalidInputError(f"enumeration {path!r}: {name!r} is {value}, which {base} cannot hold", "InvalidInput")
-    inner = layouts.of_dtype(base)
+    inner = dtype_encoding.of_dtype(base)
     return NetcdfType(path, np.dtype(base, metadata={"enum": values}), {"class": "enum", "size": inner["size"], "base": inner, "members": list(values.items())})
 
 
@@ -206,7 +206,7 @@ def variable_length(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> N
         base = stored_type(dtype, f"type {path!r}")
         if base is str:
             raise UnsupportedError(f"variable-length type {path!r} of text: give str as the type of the variable", "Unsupported")
-        inner = _characters(layouts.of_dtype(base))
+        inner = _characters(dtype_encoding.of_dtype(base))
     return NetcdfType(path, np.dtype(object, metadata={"vlen": base}), {"class": "sequence", "size": 16, "base": inner})
 
 

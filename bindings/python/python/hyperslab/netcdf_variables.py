@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import layouts, netcdf_growth, netcdf_times
+from . import dtype_encoding, netcdf_growth, netcdf_times
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
 from .writing import NewAttributes, NewDataset
@@ -156,7 +156,7 @@ class NetcdfVariable(NewDataset):
     def show_fill(self) -> None:
         """Sets `_FillValue`, so that readers know what is missing."""
         if not self._fill_is_known:
-            NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], layouts.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
+            NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], dtype_encoding.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
             self._fill_is_known = True
 
 

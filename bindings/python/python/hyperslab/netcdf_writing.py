@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, layouts, netcdf_times, netcdf_types
+from . import _native, dtype_encoding, netcdf_times, netcdf_types
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
 from .netcdf_variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
@@ -196,7 +196,7 @@ class NetcdfGroup(NewGroup):
     def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
                       data: Any, missing: Any) -> NetcdfVariable:
         """Defines the dataset of a variable, whose `data` will be written."""
-        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (layouts.of_dtype(given), None)
+        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (dtype_encoding.of_dtype(given), None)
         chunks, filters = storage_of(options, sizes)
         maxshape = list(sizes) if None in sizes else None
         chosen = self._writer.create_dataset("/" + path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), committed=committed)
@@ -213,10 +213,10 @@ class NetcdfGroup(NewGroup):
         attributes = NetcdfAttributes(self._writer, made._path)
         if made.type is not None:
             heap: list[bytes] = []
-            value = layouts.stored(made.type.checked(fill_value, "fill_value"), made._datatype, heap)
+            value = dtype_encoding.stored(made.type.checked(fill_value, "fill_value"), made._datatype, heap)
             self._writer.set_attribute(made._path, "_FillValue", [1], made._datatype, value.tobytes(), heap)
             return
-        checked = fill_value if code in ("", "S1") else layouts.stored([fill_value], made._datatype, [])
+        checked = fill_value if code in ("", "S1") else dtype_encoding.stored([fill_value], made._datatype, [])
         attributes._put("_FillValue", checked, None, "attribute '_FillValue'")
 
     # The names of netCDF4-python.
@@ -285,7 +285,7 @@ class NetcdfGroup(NewGroup):
             # The library keeps the length in a dataset without values.
             extent = self._contents.length(dimension)
             maxshape = [None] if dimension.size is None else None
-            self._writer.create_dataset(path, layouts.of_dtype(">f4"), [extent], maxshape, None, [], None)
+            self._writer.create_dataset(path, dtype_encoding.of_dtype(">f4"), [extent], maxshape, None, [], None)
             label = _NO_VARIABLE.format(extent)
         self._writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
         self._writer.set_attribute(path, "NAME", *fixed_text(label))

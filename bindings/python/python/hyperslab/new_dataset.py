@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, compounds, dtypes, filters, layouts, new_references, reading, selecting, times
+from . import _native, compounds, dtype_encoding, dtypes, filters, indexing_keys, new_references, reading, times
 from .attributes import Empty
 from .errors import InvalidInputError, InvalidTypeError
 from .new_attributes import NewAttributes
@@ -141,7 +141,7 @@ class NewDataset:
             if not 0 <= axis < len(shape):
                 raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", "InvalidInput")
             size = [size if number == axis else extent for number, extent in enumerate(shape)]
-        new = layouts.extents("shape", size)
+        new = dtype_encoding.extents("shape", size)
         if len(new) != len(shape):
             raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", "InvalidInput")
         self._writer.resize(self._path, new)
@@ -159,23 +159,23 @@ class NewDataset:
         key, names = compounds.selected(key)
         if self._times is not None:
             values = times.counts(values, self._times)
-        selected = selecting.select(key, self.shape)
+        selected = indexing_keys.select(key, self.shape)
         inner = tuple(self._datatype["shape"]) if self._datatype["class"] == "array" else ()
         heap: list[bytes] = []
         if self._fill is not None and np.ma.is_masked(values):
-            values = layouts.filled(values, self._fill, self._datatype)
+            values = dtype_encoding.filled(values, self._fill, self._datatype)
         parts: compounds.Parts = None
-        if layouts.has_fields(self._datatype):
-            data, parts = layouts.stored_fields(values, self._datatype, heap, names)
+        if dtype_encoding.has_fields(self._datatype):
+            data, parts = dtype_encoding.stored_fields(values, self._datatype, heap, names)
         elif names:
             raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")
         else:
-            data = layouts.stored(values, self._datatype, heap)
+            data = dtype_encoding.stored(values, self._datatype, heap)
         data = _broadcast(data, selected.shape, inner, values)
         if 0 in selected.box or 0 in selected.shape:
             return
         if selected.mask is None and all(isinstance(axis, tuple) for axis in selected.axes):
-            data = layouts.contiguous(data)
+            data = dtype_encoding.contiguous(data)
             start, count = [axis[0] for axis in selected.axes], list(selected.box)
             steps = [axis[2] for axis in selected.axes]
             self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap, steps if any(step != 1 for step in steps) else None, parts)
@@ -183,8 +183,8 @@ class NewDataset:
         if selected.mask is None:
             # One dimension for each of the dataset, also where the key has a single index.
             data = data.reshape([n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick)] + list(inner))
-        for piece in selecting.pieces(selected, int(self._datatype["size"])):
-            part = layouts.contiguous(data[piece.values])
+        for piece in indexing_keys.pieces(selected, int(self._datatype["size"])):
+            part = dtype_encoding.contiguous(data[piece.values])
             self._writer.write(self._path, piece.start, piece.extent, part.ctypes.data, part.nbytes, heap, None, parts, piece.numbers.tolist())
 
     def __getitem__(self, key: Any) -> Any:
@@ -193,15 +193,15 @@ class NewDataset:
         if shape is None:
             return Empty(self.dtype)
         key, names = compounds.selected(key)
-        selected = selecting.select(key, tuple(shape))
+        selected = indexing_keys.select(key, tuple(shape))
         if selected.mask is not None:
             values = self._read([0] * len(shape), list(shape))[selected.mask]
         else:
-            start, count, inside = selecting.box_of(selected)
+            start, count, inside = indexing_keys.box_of(selected)
             values = self._read(start, count)
             for axis, along in enumerate(inside):
                 values = values[(slice(None),) * axis + (along,)]
-            values = selecting.apply(values, selected)
+            values = indexing_keys.apply(values, selected)
         if names:
             if values.dtype.names is None:
                 raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, selecting
+from . import _native, indexing_keys
 from .errors import InvalidInputError, UnsupportedError
 
 
@@ -55,7 +55,7 @@ class Regions:
         self._path, self._shape = path, shape
 
     def __getitem__(self, key: Any) -> NewRegionReference:
-        selected = selecting.select(key, self._shape)
+        selected = indexing_keys.select(key, self._shape)
         if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
             raise UnsupportedError("references to masks or lists of indexes: give slices", "Unsupported")
         return NewRegionReference(self._path, [[start, step, count, 1] for start, count, step in selected.axes])

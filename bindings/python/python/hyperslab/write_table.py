@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from . import dtypes, layouts
+from . import dtype_encoding, dtypes
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
 from .writing import NewDataset, NewFile, NewGroup, create
@@ -230,7 +230,7 @@ def _appended_records(file: NewFile, path: str, columns: list[_Column]) -> Any:
         raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns", "InvalidInput")
     dtype = _record_dtype(columns)
     for column in columns:
-        _check_column(column, members[column.name], {}, layouts.of_dtype(dtype[column.name]))
+        _check_column(column, members[column.name], {}, dtype_encoding.of_dtype(dtype[column.name]))
     return _records_writer(columns, dtype, dataset)
 
 
@@ -257,7 +257,7 @@ def _meanings(file: NewFile, path: str) -> dict[str, Any]:
 
 def _check_column(column: _Column, datatype: dict[str, Any], meaning: dict[str, Any], own: dict[str, Any] | None = None) -> None:
     """Refuses values that mean something else than those in the file."""
-    if not _same(own or layouts.of_dtype(column.element), datatype) or {**column.attributes} != meaning:
+    if not _same(own or dtype_encoding.of_dtype(column.element), datatype) or {**column.attributes} != meaning:
         found = meaning.get("arrow_type", dtypes.describe(datatype)) + (f" in the zone {meaning['time_zone']}" if "time_zone" in meaning else "")
         raise InvalidInputError(f"column {column.name!r} of Arrow type {column.type} does not fit the file, where it is {found}: cast it first", "InvalidInput")
 

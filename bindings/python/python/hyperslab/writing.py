@@ -10,11 +10,12 @@ from typing import Any
 from . import _native, unclosed
 from .errors import InvalidInputError, MissingFileError, UnsupportedError
 from .filters import filters_of
-from .layouts import extents, fill_of
+from .dtype_encoding import extents, fill_of
 from .links import ExternalLink, HardLink, SoftLink
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
-from .new_group import NewDatatype, NewGroup
+from .new_datatype import NewDatatype
+from .new_group import NewGroup
 from .new_references import NewReference, NewRegionReference
 from .virtual_layouts import VirtualLayout, VirtualSource
 

@@ -1,4 +1,4 @@
-"""Selecting: numpy's indexing as h5py does it, as a hyperslab and what is left to do in numpy."""
+"""Indexing keys: turns a numpy-style key, with h5py's rules, into a hyperslab to read and the indexing left to numpy."""
 
 from __future__ import annotations
 

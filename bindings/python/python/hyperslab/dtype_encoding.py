@@ -1,4 +1,4 @@
-"""Layouts: how values of numpy lie in a file that is written, as `dtypes` tells it of files that are read."""
+"""Dtype encoding: the stored datatype and the stored bytes of numpy values. `dtypes` does the reverse for reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd numbers: integers and floats with a layout that numpy does not have, as the next wider type that holds them."""
+"""Nonstandard numbers: integers and floats with a bit layout that numpy lacks, converted to the next wider numpy type."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from .errors import UnsupportedError
 
 
-def is_odd(datatype: dict[str, Any]) -> bool:
-    """Whether the bytes of such a number mean nothing to numpy."""
+def is_nonstandard(datatype: dict[str, Any]) -> bool:
+    """Whether numpy has no dtype with this bit layout."""
     kind, size = datatype["class"], datatype["size"]
     if kind == "float":
         return not datatype["ordinary"]
