@@ -1,7 +1,7 @@
 """Hyperslab: HDF5 and netCDF as numpy, Arrow and SQL."""
 
 from ._native import __version__, register_filter, unregister_filter
-from .errors import (CancelledError, ConflictError, CorruptError, Error, InternalError, InvalidInputError, IoError,
+from .errors import (CancelledError, ConflictError, CorruptError, Error, ErrorKind, InternalError, InvalidInputError, IoError,
                      LimitExceededError, NotFoundError, OmittedColumnsWarning, ReadOnlyError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
@@ -25,7 +25,7 @@ from .writing import ExternalLink, HardLink, NewDataset, NewDatatype, NewFile, N
 
 __all__ = [
     "Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError",
-    "Counters", "Dataset", "Empty", "Error", "ExternalLink", "File", "FileSet", "Fused", "Group", "HardLink",
+    "Counters", "Dataset", "Empty", "Error", "ErrorKind", "ExternalLink", "File", "FileSet", "Fused", "Group", "HardLink",
     "Histogram", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "ManySubfilesWarning",
     "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile", "NewGroup", "NewNetcdf", "NewReference",
     "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "Query", "ReadOnlyError", "Reference",

@@ -8,4 +8,4 @@ from .errors import InvalidInputError
 def check_count(name: str, value: int | None) -> None:
     """Raises `InvalidInputError` if a count was given and is negative."""
     if value is not None and value < 0:
-        raise InvalidInputError(f"{name} is {value}: give 0 or more", "InvalidInput")
+        raise InvalidInputError(f"{name} is {value}: give 0 or more")

@@ -74,7 +74,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 if "No match for FieldRef" in str(error):
                     what = str(error).splitlines()[0].split(" in ")[0]
-                    raise NotFoundError(f"predicate: {what}; there are: {', '.join(reach.names)}", "NotFound", object=request.path) from None
+                    raise NotFoundError(f"predicate: {what}; there are: {', '.join(reach.names)}", object=request.path) from None
                 # Otherwise pyarrow evaluates what Substrait cannot say.
             if needed is not None:
                 words = str(filter)

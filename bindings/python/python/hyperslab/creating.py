@@ -24,7 +24,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are left when those of h5py are honored, ignored or refused."""
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
-            raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}", "Unsupported")
+            raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}")
     return {name: value for name, value in options.items() if name not in _HARMLESS}
 
 
@@ -60,12 +60,12 @@ def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> State
         shape = tuple(dtype_encoding.extents("shape", shape))
         if found is not None and found != shape:
             if math.prod(shape) != math.prod(found):
-                raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}", "InvalidInput")
+                raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}")
             data = np.reshape(np.asarray(data, dtype=object) if kind else data, shape + tuple(np.shape(data)[len(found):]))
     elif found is not None:
         shape = found
     elif not empty:
-        raise InvalidInputError("a dataset needs a shape or data", "InvalidInput")
+        raise InvalidInputError("a dataset needs a shape or data")
     return Stated(None if empty else shape, datatype, data, time)
 
 

@@ -18,7 +18,7 @@ def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the bytes as they lie in the file (heap references as opaque bytes)."""
     kind, size = datatype["class"], datatype["size"]
     if max([size, *datatype.get("shape", ())]) > MOST_BYTES or (kind == "opaque" and size == 0):
-        raise UnsupportedError(f"elements of {size} bytes, which numpy cannot hold", "Unsupported")
+        raise UnsupportedError(f"elements of {size} bytes, which numpy cannot hold")
     if kind in ("integer", "float", "bitfield"):
         if nonstandard_numbers.is_nonstandard(datatype):
             return np.dtype(f"V{size}")
@@ -39,7 +39,7 @@ def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
                          "offsets": [m[1] for m in members], "itemsize": size})
     if kind in ("variable string", "sequence", "opaque", "reference"):
         return np.dtype(f"V{size}")
-    raise UnsupportedError(f"a datatype of class {datatype.get('name', kind)} with {size} bytes", "Unsupported")
+    raise UnsupportedError(f"a datatype of class {datatype.get('name', kind)} with {size} bytes")
 
 
 def _complex(datatype: dict[str, Any]) -> np.dtype[Any] | None:

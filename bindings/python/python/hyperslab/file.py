@@ -140,7 +140,7 @@ class FileSet(File):
     def _check_single(self, instead: str) -> None:
         """`InvalidInputError`, which says what to do `instead`, unless there is one file only."""
         if len(self._natives) > 1:
-            raise InvalidInputError(f"{self._title()} are open: {instead}", "InvalidInput")
+            raise InvalidInputError(f"{self._title()} are open: {instead}")
 
     def _title(self) -> str:
         """`50 files (data/*.nc)`, without the pattern for a list of files."""
@@ -167,7 +167,7 @@ def _local(path: Any) -> str:
     if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) and not os.path.exists(name):
         url = urlsplit(name)
         if scheme.lower() != "file" or url.netloc not in ("", "localhost"):
-            raise UnsupportedError(f"'{name}': remote files are not supported yet; download the file and give its path", "Unsupported")
+            raise UnsupportedError(f"'{name}': remote files are not supported yet; download the file and give its path")
         return unquote(url.path)
     return os.path.expanduser(name) if name.startswith("~") and not os.path.exists(name) else name
 
@@ -188,10 +188,10 @@ def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str 
     `index_folder` is a folder for value indexes of files that nobody may write beside (`hyperslab.index`); tables,
     queries and SQL of this file look there first."""
     if mode != "r":
-        raise ReadOnlyError(f"mode {mode!r}: {READ_ONLY}", "Unsupported")
+        raise ReadOnlyError(f"mode {mode!r}: {READ_ONLY}")
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
-        raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out", "InvalidInput")
+        raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
     opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources,
                      tuple(sorted((limits or {}).items())), None if index_folder is None else os.path.abspath(index_folder))
     if isinstance(path, (list, tuple)):
@@ -201,9 +201,9 @@ def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str 
         wild = globbing.has_magic(name) and not os.path.exists(name)
         names, pattern = (sorted(globbing.glob(name), key=natural_key), name) if wild else ([name], None)
     if not names:
-        raise MissingFileError(f"no file matches {path}", "NotFound")
+        raise MissingFileError(f"no file matches {path}")
     natives = opener.open(names)
     for native in natives:
         if wanted is not None and native.format.lower() != wanted:
-            raise InvalidInputError(f"this file is {native.format}, not {format}", "InvalidInput", native.path)
+            raise InvalidInputError(f"this file is {native.format}, not {format}", native.path)
     return File(natives[0]) if len(natives) == 1 and pattern is None else FileSet(natives[0], natives[1:], pattern)

@@ -76,7 +76,7 @@ class IndexPlan:
         """About `count` units of building, as bytes: run each with `indexes.build` on any machine that
         sees the files, and pass the results to `indexes.commit`."""
         if count < 1:
-            raise InvalidInputError(f"count is {count}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"count is {count}: give 1 or more")
         return self._native.tasks(count)
 
     def __repr__(self) -> str:
@@ -106,7 +106,7 @@ def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *
     inside: list[str] = []
     if embedded:
         if together or index_folder is not None:
-            raise InvalidInputError("an index is either embedded in each file, or of all of a folder together, or in an index_folder", "InvalidInput")
+            raise InvalidInputError("an index is either embedded in each file, or of all of a folder together, or in an index_folder")
         files = inside = list(dict.fromkeys(native.path for native in opened(files).files))
     staged = [path for path in inside if _native.index_stage(path)]
     try:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import indexes
-from .errors import Error
+from .errors import CancelledError, Error
 from .indexes import Indexed
 from .netcdf_plan import NetcdfPlan
 from .parallel import Committed, Task, WritePlan
@@ -54,7 +54,7 @@ def commit(comm: Any, plan: WritePlan, fragment: bytes | None, *, root: int = 0)
         missing = [number for number, one in enumerate(fragments) if one is None]
         if missing:
             plan.abort()
-            raise Error(f"processes {missing} did not finish their part: nothing was written", "Cancelled")
+            raise CancelledError(f"processes {missing} did not finish their part: nothing was written")
         return plan.commit(fragments)
 
     done: Committed = _shared(comm, root, make)
@@ -108,7 +108,7 @@ def index(comm: Any, files: Any, datasets: str | Iterable[str], level: str | Non
     def make() -> Indexed:
         missing = [number for number, (_, finished) in enumerate(built) if not finished]
         if missing:
-            raise Error(f"processes {missing} did not finish their part: no index was changed", "Cancelled")
+            raise CancelledError(f"processes {missing} did not finish their part: no index was changed")
         return indexes.commit([fragment for mine, _ in built for fragment in mine])
 
     try:

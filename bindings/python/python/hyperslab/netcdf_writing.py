@@ -68,11 +68,11 @@ class NetcdfGroup(NewGroup):
         """A dimension, of a group where the name has slashes; `None` is without limit."""
         path = self._place(name, "dimension")
         if path in self._contents.dimensions:
-            raise InvalidInputError(f"there is a dimension {path} already", "InvalidInput")
+            raise InvalidInputError(f"there is a dimension {path} already")
         if path in self._contents.variables:
-            raise InvalidInputError(f"there is a variable {path} already: create a dimension before the variable of its name", "InvalidInput")
+            raise InvalidInputError(f"there is a variable {path} already: create a dimension before the variable of its name")
         if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0):
-            raise InvalidInputError(f"dimension {path} of size {size!r}: give a whole number, 0 or more, or None without a limit", "InvalidInput")
+            raise InvalidInputError(f"dimension {path} of size {size!r}: give a whole number, 0 or more, or None without a limit")
         if "/" in path:
             self._make_group("/" + path.rpartition("/")[0])
         made = self._contents.dimensions[path] = NetcdfDimension(path, None if size is None else int(size), self._number(path))
@@ -84,7 +84,7 @@ class NetcdfGroup(NewGroup):
 
     def _define(self, made: NetcdfType) -> NetcdfType:
         if made.path in self._contents.types:
-            raise InvalidInputError(f"there is a type {made.path} already", "InvalidInput")
+            raise InvalidInputError(f"there is a type {made.path} already")
         self._writer.create_datatype("/" + made.path, made.datatype)
         self._contents.types[made.path] = made
         return made
@@ -117,12 +117,12 @@ class NetcdfGroup(NewGroup):
         The other options are those of `create_dataset`."""
         path = self._place(name, "variable")
         if path in self._contents.variables:
-            raise InvalidInputError(f"there is a variable {path} already", "InvalidInput")
+            raise InvalidInputError(f"there is a variable {path} already")
         group = path.rpartition("/")[0]
         dims = (dims,) if isinstance(dims, str) else tuple(dims)
         found = tuple(self._contents.dimension(group, checked_name(dim, "dimension")) for dim in dims)
         if path in (dim.path for dim in found) and len({dim.path for dim in found}) != len(found):
-            raise InvalidInputError(f"coordinate variable {name} with a dimension twice", "InvalidInput")
+            raise InvalidInputError(f"coordinate variable {name} with a dimension twice")
         shown = {**(attrs or {})}
         sizes = [dim.size for dim in found]
         times, later, has_missing = None, None, False
@@ -146,7 +146,7 @@ class NetcdfGroup(NewGroup):
             data = np.asanyarray(data)
         own_type = dtype if isinstance(dtype, NetcdfType) else None
         if own_type is not None and self._contents.types.get(own_type.path) is not own_type:
-            raise InvalidInputError(f"variable {name!r} of type {own_type.path!r}, which is another file's", "InvalidInput")
+            raise InvalidInputError(f"variable {name!r} of type {own_type.path!r}, which is another file's")
         given = ("f8" if data is None else np.asarray(data).dtype) if dtype is None else dtype
         if own_type is None and given is not str and np.dtype(given).kind == "b":
             given, shown = "i1", {**shown, "dtype": "bool"}
@@ -167,10 +167,10 @@ class NetcdfGroup(NewGroup):
             missing = fill
         length = (None,) * len(sizes) if data is None else tuple(np.shape(data))
         if len(length) != len(sizes):
-            raise InvalidInputError(f"data of shape {length} for variable {name} over {len(sizes)} dimensions", "InvalidInput")
+            raise InvalidInputError(f"data of shape {length} for variable {name} over {len(sizes)} dimensions")
         shape = tuple((extent or 0) if size is None else size for size, extent in zip(sizes, length))
         if data is not None and length != shape:
-            raise InvalidInputError(f"data of shape {length} for variable {name} of shape {shape}", "InvalidInput")
+            raise InvalidInputError(f"data of shape {length} for variable {name} of shape {shape}")
         if missing is None and times is None:
             refuse_masked(data, f"variable {name!r}")
         own = self._contents.dimensions.get(path)
@@ -235,7 +235,7 @@ class NetcdfGroup(NewGroup):
         """`create_variable` with netCDF4-python's names and defaults. Lossy options and szip, bzip2, blosc are refused."""
         for option, value in unsupported.items():
             if value is not None and option not in ("chunk_cache", "szip_coding", "szip_pixels_per_block", "blosc_shuffle", "quantize_mode"):
-                raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out", "Unsupported")
+                raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out")
         if endian != "native" and not isinstance(datatype, NetcdfType) and datatype is not str:
             datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
         compression = "gzip" if zlib or compression == "zlib" else compression

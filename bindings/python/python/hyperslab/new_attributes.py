@@ -21,7 +21,7 @@ class NewAttributes(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         found = self._writer.attribute(self._path, name)
         if found is None:
-            raise ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}", "NotFound", None, self._path)
+            raise ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}", object=self._path)
         return attributes.value_of(found, self._writer)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -29,7 +29,7 @@ class NewAttributes(MutableMapping[str, Any]):
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
-            raise ObjectNotFoundError(f"there is no attribute {name!r}", "NotFound", None, self._path)
+            raise ObjectNotFoundError(f"there is no attribute {name!r}", object=self._path)
         self._writer.remove_attribute(self._path, name)
 
     def __contains__(self, name: object) -> bool:
@@ -56,10 +56,10 @@ class NewAttributes(MutableMapping[str, Any]):
             return
         if value is None or isinstance(value, (dict, set)):
             hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"
-            raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}", "Unsupported")
+            raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}")
         given = value if kind or isinstance(value, (str, bytes)) else dtype_encoding.as_array(value, dtype)
         if getattr(given, "dtype", np.dtype("u1")).kind in "mM":
-            raise UnsupportedError(f"attribute '{name}': times of numpy ({given.dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)", "Unsupported")
+            raise UnsupportedError(f"attribute '{name}': times of numpy ({given.dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)")
         datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, given)
         if isinstance(value, bytes):
             given = np.bytes_(value)

@@ -135,15 +135,15 @@ class NewDataset:
         """Sets the extent, of one `axis` or of all. Elements that fall outside are gone: if the dataset grows again, the fill
         value is in their place."""
         if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path)[3] is None:
-            raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", "InvalidInput", None, self.name)
+            raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name)
         shape = self.shape
         if axis is not None:
             if not 0 <= axis < len(shape):
-                raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", "InvalidInput")
+                raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions")
             size = [size if number == axis else extent for number, extent in enumerate(shape)]
         new = dtype_encoding.extents("shape", size)
         if len(new) != len(shape):
-            raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", "InvalidInput")
+            raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions")
         self._writer.resize(self._path, new)
 
     def append(self, values: Any) -> None:
@@ -168,7 +168,7 @@ class NewDataset:
         if dtype_encoding.has_fields(self._datatype):
             data, parts = dtype_encoding.stored_fields(values, self._datatype, heap, names)
         elif names:
-            raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")
+            raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
         else:
             data = dtype_encoding.stored(values, self._datatype, heap)
         data = _broadcast(data, selected.shape, inner, values)
@@ -204,7 +204,7 @@ class NewDataset:
             values = indexing_keys.apply(values, selected)
         if names:
             if values.dtype.names is None:
-                raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")
+                raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
             values = values[names[0] if len(names) == 1 else names]
         is_all = key is Ellipsis or isinstance(key, tuple) and len(key) == 1 and key[0] is Ellipsis
         return values[()] if values.ndim == 0 and not is_all else values
@@ -223,7 +223,7 @@ class NewDataset:
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
         """The values of a string dataset as `str`: `d.asstr()[3:5]`."""
         if self._described["class"] not in ("string", "variable string"):
-            raise InvalidTypeError(f"{self.name} holds {dtypes.describe(self._described)}, not strings", "InvalidInput")
+            raise InvalidTypeError(f"{self.name} holds {dtypes.describe(self._described)}, not strings")
         return TextView(self, encoding, errors)
 
     def read_direct(self, dest: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
@@ -240,7 +240,7 @@ class NewDataset:
     def __len__(self) -> int:
         shape = self.shape
         if not shape:
-            raise InvalidTypeError("a scalar dataset has no length", "InvalidInput")
+            raise InvalidTypeError("a scalar dataset has no length")
         return operator.index(shape[0])
 
     def __iter__(self) -> Iterator[Any]:
@@ -269,4 +269,4 @@ def _broadcast(data: np.ndarray[Any, Any], shape: tuple[int, ...], inner: tuple[
     try:
         return np.broadcast_to(data, target)
     except ValueError:
-        raise InvalidTypeError(f"values of shape {np.shape(values)} for a selection of shape {shape}", "InvalidInput") from None
+        raise InvalidTypeError(f"values of shape {np.shape(values)} for a selection of shape {shape}") from None

@@ -53,10 +53,10 @@ class Node:
         self._about = self._file.describe(self._number)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path, self.name)
+        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
 
     def __delitem__(self, key: Any) -> None:
-        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path, self.name)
+        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
 
     def _summary(self) -> str:
         """The object in one line of a tree."""
@@ -178,7 +178,7 @@ class Group(Node, Mapping[str, Any]):
         if isinstance(path, Reference):
             found = path._found()
             if found is None:
-                raise InvalidInputError("this reference points at nothing", "InvalidInput")
+                raise InvalidInputError("this reference points at nothing")
             file, number, name = found[:3]
             file.check(number)
             return make(file, number, name)
@@ -295,7 +295,7 @@ class Dataset(Node):
         if isinstance(key, RegionReference):
             found = key._found()
             if found is None or found[1] != self._number or found[0] != self._file:
-                raise InvalidInputError(f"this reference points at {found[2] if found else 'nothing'}, not at {self.name}", "InvalidInput")
+                raise InvalidInputError(f"this reference points at {found[2] if found else 'nothing'}, not at {self.name}")
             return references.elements(self, found[3])
         keys = key if isinstance(key, tuple) else (key,)
         fields = [k for k in keys if isinstance(k, str)]
@@ -331,7 +331,7 @@ class Dataset(Node):
             return
         values = self[Ellipsis if source_sel is None else source_sel]
         if np.shape(values) != place.shape:
-            raise InvalidInputError(f"shape {np.shape(values)} does not fit {place.shape}", "InvalidInput")
+            raise InvalidInputError(f"shape {np.shape(values)} does not fit {place.shape}")
         out[... if dest_sel is None else dest_sel] = values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -91,7 +91,7 @@ def fuse(master: Any, target: Any, mode: str = "x", *, progress: Callable[[int, 
     """Makes one ordinary file out of a master and its subfiles. Chunks that are the same in both are copied without
     decoding. `mode="w"` takes the place of a file that is there; `progress` hears bytes of values done and in all."""
     if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
+        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
     return Fused(*_native.fuse(os.fspath(master), os.fspath(target), mode == "w", progress))
 
 
@@ -124,7 +124,7 @@ class TaskGroup(NewGroup):
             return made
         if options.get("region") is not None and data is not None:
             if shape is None:
-                raise InvalidInputError("a region needs the shape of the whole dataset", "InvalidInput")
+                raise InvalidInputError("a region needs the shape of the whole dataset")
             made = super().create_dataset(name, shape, dtype if dtype is not None else _dtype(data), **options)
             made[options["region"]] = data
             return made
@@ -135,7 +135,7 @@ def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Start and count of what a key selects without steps."""
     selected = indexing_keys.select(key, shape)
     if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
-        raise UnsupportedError("regions of masks, lists or steps: give slices without", "Unsupported")
+        raise UnsupportedError("regions of masks, lists or steps: give slices without")
     return [axis[0] for axis in selected.axes], list(selected.box)
 
 
@@ -173,7 +173,7 @@ class PlanWriter:
     def check(self) -> None:
         """Refuses definitions that come too late."""
         if self.sealed:
-            raise InvalidInputError("this plan has gone to its tasks: it defines no more", "InvalidInput")
+            raise InvalidInputError("this plan has gone to its tasks: it defines no more")
 
     def note(self, path: str, kind: str, shape: Iterable[int] | None = None) -> None:
         """Notes a group or dataset that was defined, and the groups above it."""
@@ -221,7 +221,7 @@ class PlanGroup(NewGroup):
         data = options.get("data")
         kind = new_references.kind_of(data, options.get("dtype"))
         if kind is None or data is None:
-            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them", "Unsupported")
+            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them")
         made = self._given_references(self._below(name), kind, data, options.get("shape"), None)
         self._writer.note(made.name, "dataset", np.shape(np.asarray(data, dtype=object)))
         return made
@@ -247,7 +247,7 @@ class Task(TaskGroup):
         """What this task writes of a dataset of the plan."""
         box = self._writer.definition(path)[3]
         if box is None:
-            raise InvalidInputError(f"{path} has no region: this task may write any part of it", "InvalidInput")
+            raise InvalidInputError(f"{path} has no region: this task may write any part of it")
         return _slices(box)
 
     def write(self, path: str, values: Any) -> None:
@@ -302,7 +302,7 @@ class WritePlan:
         datatype = dtype_encoding.of_dtype(dtype)
         given = None if chunks is None or chunks is True else extents("chunks", chunks)
         if chunks is True and not compression and not shuffle and not fletcher32:
-            raise InvalidInputError("chunks=True without a filter: give their shape", "InvalidInput")
+            raise InvalidInputError("chunks=True without a filter: give their shape")
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
         boxes = None if regions is None else [box(region, tuple(extent)) for region in regions]
         self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes, fill_time)

@@ -96,13 +96,13 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
 
     Returns `out` if it is a path, else the matplotlib figure. `InvalidInputError` if there are no numbers to draw."""
     if dataset.dtype.kind not in "iufb" or dataset.size == 0 or dataset.ndim == 0:
-        raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another", "InvalidInput")
+        raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another")
     colored = dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
     drawn = 3 if colored else min(2, dataset.ndim)
     leading = dataset.ndim - drawn
     given = index if isinstance(index, tuple) else (index,)
     if len(given) > leading:
-        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions beside those that are drawn", "InvalidInput")
+        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions beside those that are drawn")
     fixed = given + (0,) * (leading - len(given))
 
     # An image has two pixels for each cell, so that the frame hides none.
@@ -117,7 +117,7 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
         cells = _extremes(dataset, fixed, steps)
         coordinates = [_coordinate(dataset, leading + i, step) for i, step in enumerate(steps)]
         if log and not np.nanmax(cells.high, initial=0) > 0:
-            raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log", "InvalidInput")
+            raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log")
         if np.isnan(cells.high).all():
             axes.text(0.5, 0.5, "all values are missing", transform=axes.transAxes, ha="center", va="center")
             axes.set(xticks=[], yticks=[])

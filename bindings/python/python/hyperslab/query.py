@@ -100,10 +100,10 @@ def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, s
     if isinstance(value, str):
         file, colon, path = value.rpartition(":/")
         if not colon:
-            raise InvalidInputError(f"{name} is {value!r}: give a file and a path in it, as in 'other.h5:/path'", "InvalidInput")
+            raise InvalidInputError(f"{name} is {value!r}: give a file and a path in it, as in 'other.h5:/path'")
         found = open_files(file, threads=threads)
         if len(found.files) > 1:
-            raise InvalidInputError(f"{name} is {value!r}: {len(found.files)} files match; give one", "InvalidInput")
+            raise InvalidInputError(f"{name} is {value!r}: {len(found.files)} files match; give one")
         return found._file, "/" + path
     return from_arrays(session(threads), {"value": value}), "/value"
 
@@ -129,7 +129,7 @@ class Query:
         """The question with one more condition; `variables` gives lists that it names behind `in`."""
         lists, others = _lists(text, variables)
         if others:
-            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`", "InvalidInput")
+            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`")
         return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
 
     def count(self) -> int:
@@ -158,7 +158,7 @@ class Query:
         """Their indexes: a row for each, a column for each dimension. All steps must have as many dimensions."""
         steps = self.steps
         if len({len(step.shape) for step in steps}) > 1:
-            raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`", "InvalidInput")
+            raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`")
         parts = [np.stack(np.unravel_index(rows, step.shape), axis=1) if step.shape else np.zeros((len(rows), 0), np.int64)
                  for rows, step in zip(self._positions(), steps)]
         return np.concatenate(parts).astype(np.int64, copy=False)
@@ -208,7 +208,7 @@ class Query:
     def values(self, *names: str) -> Any:
         """The values of variables at these rows: an array for one name, a tuple of arrays for several."""
         if not names:
-            raise InvalidInputError("name the variables whose values are wanted", "InvalidInput")
+            raise InvalidInputError("name the variables whose values are wanted")
         once = list(dict.fromkeys(names))
         if (found := self._native.values(once)) is not None:
             columns = {name: record_batches.column(capsules).to_numpy() for name, capsules in zip(once, found)}
@@ -231,10 +231,10 @@ class Query:
         """The exact quantiles of the values, as `numpy.nanquantile` has them (NaN where there are none). Nulls and NaN are
         left out. `method` is linear, lower, higher, nearest or midpoint."""
         if method not in _METHODS:
-            raise InvalidInputError(f"method {method!r} is none of {', '.join(_METHODS)}", "InvalidInput")
+            raise InvalidInputError(f"method {method!r} is none of {', '.join(_METHODS)}")
         wanted = np.asarray(q, dtype=np.float64)
         if np.any(~((wanted >= 0) & (wanted <= 1))):
-            raise InvalidInputError("quantiles lie in the range 0 to 1", "InvalidInput")
+            raise InvalidInputError("quantiles lie in the range 0 to 1")
         count, capsules = self._native.order_statistics(name, wanted.ravel().tolist())
         if count == 0:
             return np.full(wanted.shape, np.nan)[()]
@@ -262,11 +262,11 @@ class Query:
         """At least and at most so many rows in each bin, and the edges, from the index of `name` alone: no data are read.
         `bins` is a number of them in a `range`, or edges. For a condition on `name` itself, or none."""
         if isinstance(bins, (int, np.integer)) and range is None:
-            raise InvalidInputError("histogram_bounds reads no data: give edges, or a range", "InvalidInput")
+            raise InvalidInputError("histogram_bounds reads no data: give edges, or a range")
         edges = self._edges(name, bins, range, False)
         found = self._native.histogram_bounds(name, edges.tolist())
         if found is None:
-            raise InvalidInputError(f"no index tells a histogram of {name}: it needs a valid one of level K or more, and a condition on {name} alone", "InvalidInput")
+            raise InvalidInputError(f"no index tells a histogram of {name}: it needs a valid one of level K or more, and a condition on {name} alone")
         least, most = np.array(found, dtype=np.int64).reshape(-1, 2).T
         return least, most, edges
 
@@ -280,16 +280,16 @@ class Query:
         if isinstance(bins, str):
             word, _, number = bins.partition(":")
             if word != "adaptive" or (number and not number.isdecimal()) or log:
-                raise InvalidInputError(f"bins={bins!r}: give a number, edges, or 'adaptive:64' (without log)", "InvalidInput")
+                raise InvalidInputError(f"bins={bins!r}: give a number, edges, or 'adaptive:64' (without log)")
             return self._adaptive(name, int(number or BINS), range)
         if not isinstance(bins, (int, np.integer)):
             return np.asarray(bins, dtype=np.float64)
         if bins < 1:
-            raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"bins is {bins}: give 1 or more")
         whole = self.where(f"{_quoted(name)} > 0") if log and range is None else self
         low, high = (float(end) for end in range or whole._finite(name) or ((1.0, 10.0) if log else (0.0, 1.0)))
         if not (np.isfinite(low) and np.isfinite(high)) or low > high or (log and low <= 0):
-            raise InvalidInputError(f"a range of bins from {low} to {high}", "InvalidInput")
+            raise InvalidInputError(f"a range of bins from {low} to {high}")
         if low == high:
             low, high = (max(low / 2, _TINIEST), min(high * 2, _LARGEST)) if log else (low - 0.5, high + 0.5)  # the latter as numpy
         return _rising(low, high, int(bins), log, range is not None)
@@ -303,7 +303,7 @@ class Query:
 
     def _adaptive(self, name: str, bins: int, range: tuple[float, float] | None) -> Any:
         if bins < 1:
-            raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"bins is {bins}: give 1 or more")
         inside = self.where(f"isfinite({_quoted(name)})") if range is None else self.where(f"{float(range[0])!r} <= {_quoted(name)} <= {float(range[1])!r}")
         edges = np.unique(np.asarray(inside.quantile(name, np.linspace(0, 1, bins + 1).tolist()), dtype=np.float64))
         edges = edges[np.isfinite(edges)]
@@ -320,7 +320,7 @@ class Query:
 
         shown = list(names or self._native.names()[:2])
         if not 1 <= len(shown) <= 2:
-            raise InvalidInputError("one or two variables can be drawn", "InvalidInput")
+            raise InvalidInputError("one or two variables can be drawn")
         figure = Figure(layout="constrained")
         axes = figure.subplots()
         if len(shown) == 1:
@@ -365,7 +365,7 @@ def _each(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tuple[Any
     per_axis = isinstance(bins, (list, tuple)) and len(bins) == count and not all(isinstance(b, float) for b in bins)
     ranges = tuple(range) if range is not None else (None,) * count
     if len(ranges) != count:
-        raise InvalidInputError(f"range has {len(ranges)} entries for {count} variables", "InvalidInput")
+        raise InvalidInputError(f"range has {len(ranges)} entries for {count} variables")
     return tuple(bins) if per_axis else (bins,) * count, ranges
 
 

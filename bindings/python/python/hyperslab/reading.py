@@ -28,7 +28,7 @@ def select(file: _native.File, number: int, name: str, about: dict[str, Any], se
     except MemoryError as error:
         if isinstance(error, LimitExceededError):
             raise
-        raise LimitExceededError(f"an array of shape {selected.shape} exceeds the memory of this machine: read it in parts", "LimitExceeded", file.path, name) from None
+        raise LimitExceededError(f"an array of shape {selected.shape} exceeds the memory of this machine: read it in parts", file.path, name) from None
 
 
 def _masked(file: _native.File, number: int, about: dict[str, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -21,18 +21,18 @@ class ScanRequest:
             options["columns"] = [options["columns"]]
         where, variables = options.pop("where", None), options.pop("variables", None)
         if where is not None and not isinstance(where, str) and not hasattr(where, "to_substrait"):
-            raise InvalidInputError(f"where is a {type(where).__name__}; write it as text, such as where=\"depth < 10\", or as a pyarrow expression", "InvalidInput")
+            raise InvalidInputError(f"where is a {type(where).__name__}; write it as text, such as where=\"depth < 10\", or as a pyarrow expression")
         #: The condition as text, and as an expression of pyarrow: one of them, or neither.
         self.text: str | None = where if isinstance(where, str) else None
         self.expression = None if isinstance(where, str) else where
         if variables is not None:
             options["lists"] = lists = named_lists(self.text, variables)
             if unused := variables.keys() - {name for name, _, _ in lists}:
-                raise InvalidInputError(f"{sorted(unused)[0]!r} does not stand behind `in` in where: variables of a table are lists of constants", "InvalidInput")
+                raise InvalidInputError(f"{sorted(unused)[0]!r} does not stand behind `in` in where: variables of a table are lists of constants")
         for name in ("limit", "batch_rows"):
             check_count(name, options.get(name))
         if self.expression is not None and self.limit is not None:
-            raise UnsupportedError("limit beside a pyarrow expression: give `where` as text", "Unsupported")
+            raise UnsupportedError("limit beside a pyarrow expression: give `where` as text")
 
     @property
     def limit(self) -> int | None:

@@ -39,7 +39,7 @@ def opened(files: Any, threads: int | None = None, index_folder: Any = None) -> 
         try:
             files = re.compile(files[3:])
         except re.error as error:
-            raise InvalidInputError(f"{short(files[3:])!r} is not a regular expression: {error.msg}", "InvalidInput") from None
+            raise InvalidInputError(f"{short(files[3:])!r} is not a regular expression: {error.msg}") from None
     if isinstance(files, re.Pattern):
         return _matching(files, threads, folder)
     found = open_files(files, threads=threads, index_folder=folder)
@@ -59,7 +59,7 @@ def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str |
     folder = plain.group() if plain else "."
     names = sorted((path for path in _below(folder or "/") if pattern.fullmatch(path)), key=natural_key)
     if not names:
-        raise MissingFileError(f"no file matches {pattern.pattern}", "NotFound")
+        raise MissingFileError(f"no file matches {pattern.pattern}")
     found = [pattern.fullmatch(name) for name in names]
     named = {number: name for name, number in pattern.groupindex.items()}
     captures = [(named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)]

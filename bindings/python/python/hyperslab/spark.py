@@ -95,10 +95,10 @@ def query(spark: Any, files: Any, group: Any = "/", text: str | None = None, *, 
     asked = query_of_absolute_paths(files, group, text, rows, variables, decode)
     schema = pa.schema(asked.batches(columns).schema)
     if not schema.names:
-        raise InvalidInputError("a DataFrame without columns: name some", "InvalidInput")
+        raise InvalidInputError("a DataFrame without columns: name some")
     shown = pa.schema([pa.field(field.name, _arrow_type(field.name, field.type)) for field in schema])
     if tasks is not None and tasks < 1:
-        raise InvalidInputError(f"tasks is {tasks}: give 1 or more", "InvalidInput")
+        raise InvalidInputError(f"tasks is {tasks}: give 1 or more")
     splits = asked.splits(columns, count=tasks, target_bytes=TASK_BYTES[1])
     wanted = tasks or _tasks(_cores(spark), sum(split.rows for split in splits), asked, schema)
     if tasks is None and len(splits) < 2 * wanted:
@@ -166,7 +166,7 @@ def _arrow_type(name: str, kind: pa.DataType) -> pa.DataType:
         return pa.list_(_arrow_type(name, kind.value_type))
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(field.name, _arrow_type(name, field.type)) for field in kind])
-    raise UnsupportedError(f"column {name}: Arrow type {kind} in Spark", "Unsupported")
+    raise UnsupportedError(f"column {name}: Arrow type {kind} in Spark")
 
 
 def _struct_type(schema: Iterable[pa.Field]) -> Any:

@@ -69,12 +69,12 @@ class Table:
     def _report_omitted(self, how: str, stacklevel: int) -> None:
         """Warns of what is left out, or raises, if the columns were not chosen by name."""
         if how not in ("warn", "error", "ignore"):
-            raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore", "InvalidInput")
+            raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore")
         if how == "ignore" or (how == "warn" and self._request.options.get("columns") is not None) or not self.omitted:
             return
         message = f"{listed(self.omitted)} (table {self._request.path} of {self._request.files[0].path})"
         if how == "error":
-            raise InvalidInputError(f"not columns: {message}", "InvalidInput")
+            raise InvalidInputError(f"not columns: {message}")
         warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
 
     def batches(self) -> pa.RecordBatchReader:
@@ -119,7 +119,7 @@ class Table:
         """How many values lie in each of `bins` bins of equal width, and the bins' edges, as `numpy.histogram`.
         The range is that of the values unless given; nulls, NaN and values outside are in no bin."""
         if bins < 1:
-            raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"bins is {bins}: give 1 or more")
         low, high = range or self.minmax(column) or (0.0, 1.0)
         if low == high:
             low, high = low - 0.5, high + 0.5  # as numpy
@@ -128,7 +128,7 @@ class Table:
 
     def _of_column(self, column: str) -> _native.Plan:
         if self._request.expression is not None:
-            raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text", "Unsupported")
+            raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text")
         return self._request.plan(columns=[column])
 
     def to_pandas(self) -> Any:
@@ -146,7 +146,7 @@ class Table:
         check_count("count", count)
         check_count("target_bytes", target_bytes)
         if self._request.expression is not None:
-            raise UnsupportedError("splits of a pyarrow expression: give `where` as text", "Unsupported")
+            raise UnsupportedError("splits of a pyarrow expression: give `where` as text")
         return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
 
     def explain(self) -> str:

@@ -17,7 +17,7 @@ def _axes(key: Any, shape: tuple[int, ...]) -> tuple[Axes, int]:
     """What a key selects, and how many elements those are."""
     selected = indexing_keys.select(key, shape)
     if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
-        raise UnsupportedError("virtual datasets by masks or lists of indexes: give slices", "Unsupported")
+        raise UnsupportedError("virtual datasets by masks or lists of indexes: give slices")
     axes = [[start, step, count, 1] if step > 1 else [start, 1, 1, count] for start, count, step in selected.axes]
     return axes, math.prod(selected.box)
 
@@ -29,7 +29,7 @@ class VirtualSource:
     def __init__(self, path_or_dataset: Any, name: str | None = None, shape: Any = None, dtype: Any = None, maxshape: Any = None) -> None:
         if isinstance(path_or_dataset, (str, bytes, os.PathLike)):
             if name is None or shape is None:
-                raise InvalidTypeError("VirtualSource of a file: give the name and the shape of the dataset", "InvalidInput")
+                raise InvalidTypeError("VirtualSource of a file: give the name and the shape of the dataset")
             self.path, self.name = os.fsdecode(path_or_dataset), name
             self.shape = tuple(dtype_encoding.extents("shape", shape))
         else:
@@ -61,9 +61,9 @@ class VirtualLayout:
 
     def __setitem__(self, key: Any, source: VirtualSource) -> None:
         if not isinstance(source, VirtualSource):
-            raise InvalidTypeError(f"a virtual layout takes a VirtualSource, not {source!r}", "InvalidInput")
+            raise InvalidTypeError(f"a virtual layout takes a VirtualSource, not {source!r}")
         axes, count = _axes(key, self.shape)
         if count != source.count:
-            raise InvalidInputError(f"{source.count} elements of {source.name} for {count} of a virtual dataset", "InvalidInput")
+            raise InvalidInputError(f"{source.count} elements of {source.name} for {count} of a virtual dataset")
         path = "." if self.filename is not None and os.path.abspath(source.path) == os.path.abspath(self.filename) else source.path
         self.sources.append((path, source.name, source.axes, axes))
