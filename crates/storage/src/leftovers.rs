@@ -4,23 +4,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{folder_of, open_regular};
+use crate::folder::folder_of;
+use crate::open_regular;
+use crate::temporary_name::is_aside;
 
 /// A file is locked a moment after it is made: a young one may be alive without a lock.
 const YOUNG: Duration = Duration::from_secs(10);
 /// After this time without a change a file is left over where locks do not tell.
 const OLD: Duration = Duration::from_secs(24 * 3600);
-
-/// Whether a file next to `target` is called as one that is to become `target`.
-pub fn is_aside(target: &Path, name: &str) -> bool {
-    let prefix = target.file_name().and_then(|name| name.to_str()).map(|name| format!(".{name}."));
-    prefix.is_some_and(|prefix| name.strip_prefix(prefix.as_str()).is_some_and(is_unique_part))
-}
-
-/// Whether the end of a name is one that [`crate::Output::create`] gives.
-fn is_unique_part(rest: &str) -> bool {
-    rest.strip_suffix(".part").is_some_and(|unique| unique.len() == 32 && unique.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
-}
 
 /// Whether the writer of a file aside has ended, as far as a lock tells on this machine; `None` if the file system has no
 /// locks. The lock is held as long as `file` is open.

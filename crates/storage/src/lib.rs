@@ -5,6 +5,7 @@
 
 mod appended;
 mod coalesce;
+mod folder;
 mod leftovers;
 mod local;
 mod memory;
@@ -13,16 +14,19 @@ mod overlay;
 mod pieces;
 mod place;
 mod shared;
+mod temporary_name;
 
 pub use appended::{Appended, is_marked};
 pub use coalesce::{coalesce, CoalescedRange};
-pub use leftovers::{is_abandoned, is_aside, is_left, locks_reach_all, remove_leftovers};
+pub use folder::{FolderLock, folder_of, sync_folder, sync_place};
+pub use leftovers::{is_abandoned, is_left, locks_reach_all, remove_leftovers};
 pub use local::{LocalFile, modified, most_open_files, open_regular};
 pub use memory::Memory;
-pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place, unique_name};
+pub use output::{Existing, Output};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
 pub use place::{check_replaceable, create_whole, real_path};
+pub use temporary_name::{is_aside, unique_name};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! A file that is written aside and published at once: readers see nothing of it, or all.
 
 use std::fs::{File, OpenOptions};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,8 @@ use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::leftovers::remove_abandoned;
 use crate::place::{Passed, real_path, rename_new};
+use crate::folder::sync_place;
+use crate::temporary_name::unique_name;
 use crate::{Storage, check_range};
 
 /// A file that is being written, beside the place that it will have. What is not published is removed.
@@ -36,19 +37,6 @@ pub enum Existing {
     Replace,
     /// Leave it, and fail with `Conflict`.
     Keep,
-}
-
-/// A name that no other call gives, on no machine.
-pub fn unique_name() -> String {
-    let mut text = String::new();
-    for salt in [0u32, 1] {
-        let mut hasher = RandomState::new().build_hasher();
-        hasher.write_u32(std::process::id() ^ salt);
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        hasher.write_u128(now.map_or(0, |time| time.as_nanos()));
-        text.push_str(&format!("{:016x}", hasher.finish()));
-    }
-    text
 }
 
 impl Output {
@@ -224,46 +212,6 @@ fn is_there(target: &Path) -> Error {
     Error::new(ErrorKind::Conflict, "there is a file of this name already").in_file(target.display().to_string())
 }
 
-/// The folder that a path is in.
-pub fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// Waits until the names in a folder are on the disk.
-pub fn sync_folder(folder: &Path) -> Result<()> {
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| Error::io(error, "cannot bring to the disk").in_file(folder.display().to_string()))
-}
-
-/// Waits until the name of a complete file is on the disk. The error says that the file is in place.
-pub fn sync_place(file: &Path) -> Result<()> {
-    let synced = File::open(folder_of(file)).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| Error::io(error, "the new file is in place, but it is not known to be on the disk").in_file(file.display().to_string()))
-}
-
-/// A lock on a folder that one process holds at a time and that ends with it, however it ends. File systems without locks
-/// have none, and on network file systems it may be a lock of this machine only.
-#[derive(Debug)]
-pub struct FolderLock(#[expect(dead_code, reason = "the lock lives as long as its file is open")] File);
-
-impl FolderLock {
-    /// Takes the lock without waiting; `Conflict` while another process has it. Where there are no locks, it is taken by
-    /// all.
-    pub fn take(folder: &Path) -> Result<Self> {
-        use rustix::io::Errno;
-        let shown = folder.display().to_string();
-        let file = File::open(folder).map_err(|error| Error::from(error).in_file(&shown))?;
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) | Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL | Errno::BADF) => Ok(Self(file)),
-            Err(Errno::WOULDBLOCK) => Err(Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(shown)),
-            Err(error) => Err(Error::io(error.into(), "cannot lock").in_file(shown)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,13 +279,4 @@ mod tests {
         Ok(())
     }
 
-    #[test]
-    fn a_folder_is_locked_once() -> Outcome {
-        let folder = tempfile::tempdir()?;
-        let lock = FolderLock::take(folder.path())?;
-        assert!(matches!(FolderLock::take(folder.path()), Err(error) if error.kind() == ErrorKind::Conflict));
-        drop(lock);
-        FolderLock::take(folder.path())?;
-        Ok(())
-    }
 }

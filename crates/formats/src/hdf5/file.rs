@@ -8,24 +8,17 @@ use hyperslab_array::{
 use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
-use super::layout::Layout;
+use super::layout::{Layout, StoredDataset};
 use super::superblock::Superblock;
 use super::{Source, chunk_locator, reference, tree};
-use crate::filter::Pipeline;
 use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
 
 /// An open HDF5 file: its tree, and what `locate` and `decode` need of each dataset.
 pub struct Hdf5File {
     source: Source,
     tree: Tree,
-    stored: Vec<Option<Stored>>,
+    stored: Vec<Option<StoredDataset>>,
     format: Format,
-}
-
-/// A dataset's bytes: where and behind which filters.
-pub(super) struct Stored {
-    pub layout: Layout,
-    pub pipeline: Pipeline,
 }
 
 /// Where the run of bytes of a contiguous dataset begins.
@@ -53,7 +46,7 @@ impl Hdf5File {
         self.format = format;
     }
 
-    fn dataset(&self, id: ObjectId) -> Result<(&Dataset, &Stored)> {
+    fn dataset(&self, id: ObjectId) -> Result<(&Dataset, &StoredDataset)> {
         let dataset = self.tree.dataset(id).ok_or_else(|| Error::internal("this object is no dataset"))?;
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone());

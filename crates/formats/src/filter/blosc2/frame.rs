@@ -4,6 +4,7 @@
 
 use hyperslab_array::{Error, Result};
 
+use super::big_endian::big_endian;
 use super::chunk::Chunk;
 use super::tiles::Tiles;
 
@@ -67,12 +68,6 @@ pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) ->
             })
         }
     }
-}
-
-/// The number that begins at byte `at`.
-pub(super) fn big_endian<const N: usize>(bytes: &[u8], at: usize) -> Option<usize> {
-    let bytes = bytes.get(at..)?.first_chunk::<N>()?;
-    Some(bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte))).and_then(|n| usize::try_from(n).ok())
 }
 
 /// The content of the metalayer that describes tiles, if there is one.

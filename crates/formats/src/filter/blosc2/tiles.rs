@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::frame::big_endian;
+use super::big_endian::big_endian;
 use super::chunk::Chunk;
 
 const MAX_DIMENSIONS: usize = 16;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use hyperslab_array::{Error, Result};
 
-use super::Found;
+use super::found::Found;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source};
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use hyperslab_array::{Error, Result};
 
+use super::entry::EntryForm;
 use super::numbering::Numbering;
 use super::{btree_v1, extensible_array, fixed_array};
-use crate::hdf5::Encoder;
-use crate::hdf5::encoder::{WIDTH, width_of};
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::writer::{Space, StoredChunk};
 
@@ -21,34 +20,6 @@ const MAX_FIXED_IN_PAGES: u64 = 1 << 10;
 const MAX_EXTENSIBLE_IN_PAGES: u64 = 1 << 16;
 /// Most bytes of a chunk whose size a B-tree and older readers can say.
 const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
-
-/// How an array keeps a chunk's place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EntryForm {
-    /// Bytes of a stored chunk's size where filters apply.
-    size_width: Option<usize>,
-}
-
-impl EntryForm {
-    fn new(layout: &ChunkedLayout, filtered: bool) -> Self {
-        // A byte more than the unfiltered size needs: filters may make a chunk longer.
-        Self { size_width: filtered.then(|| (1 + width_of(layout.chunk_bytes)).min(8)) }
-    }
-    pub(super) fn filtered(self) -> bool {
-        self.size_width.is_some()
-    }
-    /// Bytes of an entry.
-    pub(super) fn bytes(self) -> u8 {
-        u8::try_from(WIDTH + self.size_width.map_or(0, |width| width + 4)).unwrap_or(u8::MAX)
-    }
-    pub(super) fn put(self, chunk: Option<&StoredChunk>, encoder: &mut Encoder) {
-        encoder.address(chunk.map(|chunk| chunk.address));
-        if let Some(width) = self.size_width {
-            encoder.uint(chunk.map_or(0, |chunk| chunk.length), width);
-            encoder.u32(chunk.map_or(0, |chunk| chunk.filter_mask));
-        }
-    }
-}
 
 /// Puts what finds `chunks` into `space`: a fixed array where no dimension is unlimited, an extensible array
 /// where one is, a version-1 B-tree where more are, the arrays would be mostly empty, or in pages too large; nothing for the

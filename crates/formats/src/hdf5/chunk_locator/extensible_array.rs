@@ -8,8 +8,8 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 
 use super::numbering::Numbering;
-use super::encode::EntryForm;
-use super::{Found, parse_entry};
+use super::entry::{EntryForm, parse_entry};
+use super::found::Found;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source, checksum};
 

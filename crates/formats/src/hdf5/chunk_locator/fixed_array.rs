@@ -3,8 +3,8 @@
 use hyperslab_array::{Error, Result};
 
 use super::numbering::Numbering;
-use super::encode::EntryForm;
-use super::{Found, parse_entry};
+use super::entry::{EntryForm, parse_entry};
+use super::found::Found;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source, checksum};
 

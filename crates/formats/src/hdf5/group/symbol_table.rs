@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::{add, check_count};
+use super::limits::{add, check_count};
 use crate::hdf5::heap::{self, LocalHeap};
 use crate::hdf5::message::link::{RawLink, RawTarget};
 use crate::hdf5::visited::Visited;

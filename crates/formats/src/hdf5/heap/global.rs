@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyperslab_array::{HeapObjects, HeapReference, Result};
+use hyperslab_array::{Datatype, HeapObjects, HeapReference, Result};
 
+use crate::array_file::resolve_heap;
 use crate::hdf5::Source;
 
 /// What it costs to pass by an object of a collection, and how many of its bytes cost as much as one of a
@@ -37,6 +38,15 @@ impl GlobalHeap {
             objects.charge(cost.saturating_add(size / BYTES_AT_COST))?;
         }
         Ok(())
+    }
+
+    /// The heap objects that `bytes` (elements of `datatype`) point at, charged to the file's metadata budget.
+    pub fn resolve(source: &Source, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+        let before = source.limits.heap_budget(source.storage.len()).min(source.budget.left());
+        let mut objects = HeapObjects::limited(before);
+        resolve_heap(datatype, bytes, &mut objects, &mut |references, objects| Self::fetch(source, references, objects))?;
+        source.budget.charge(before.saturating_sub(objects.left()))?;
+        Ok(objects)
     }
 }
 

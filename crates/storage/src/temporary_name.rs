@@ -1,0 +1,28 @@
+//! Names of files that are being written, next to the name that they will have: `.<name>.<unique>.part`.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+
+/// A name that no other call gives, on no machine.
+pub fn unique_name() -> String {
+    let mut text = String::new();
+    for salt in [0u32, 1] {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u32(std::process::id() ^ salt);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        hasher.write_u128(now.map_or(0, |time| time.as_nanos()));
+        text.push_str(&format!("{:016x}", hasher.finish()));
+    }
+    text
+}
+
+/// Whether a file next to `target` is called as one that is to become `target`.
+pub fn is_aside(target: &Path, name: &str) -> bool {
+    let prefix = target.file_name().and_then(|name| name.to_str()).map(|name| format!(".{name}."));
+    prefix.is_some_and(|prefix| name.strip_prefix(prefix.as_str()).is_some_and(is_unique_part))
+}
+
+/// Whether the end of a name is one that [`crate::Output::create`] gives.
+fn is_unique_part(rest: &str) -> bool {
+    rest.strip_suffix(".part").is_some_and(|unique| unique.len() == 32 && unique.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
+}
