@@ -7,15 +7,16 @@ use arrow_array::StringArray;
 use arrow_schema::{DataType, Schema, TimeUnit};
 use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
-use hyperslab_array::suggest::suggestion;
 use hyperslab_columns::ModelDates;
 
 use super::{Comparison, Literal, Predicate, Value};
+use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
 use super::literal::Place;
 use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
 use super::set::Set;
+use super::value_test::Test;
 
 /// A predicate whose columns exist and whose tests fit their types.
 #[derive(Debug, Clone)]
@@ -24,15 +25,15 @@ pub(super) enum Bound {
     Or(Vec<Bound>),
     Xor(Vec<Bound>),
     Not(Box<Bound>),
-    IsNull(Path),
-    Test(Path, Test),
-    Columns(Path, Comparison, Path),
+    IsNull(ColumnPath),
+    Test(ColumnPath, Test),
+    Columns(ColumnPath, Comparison, ColumnPath),
     /// A number that is computed, and a test of it.
     Computed(Number, Test),
     Numbers(Number, Comparison, Number),
-    Like(Path, String),
+    Like(ColumnPath, String),
     /// One of several constants.
-    In(Path, Arc<Set>),
+    In(ColumnPath, Arc<Set>),
 }
 
 impl Bound {
@@ -46,25 +47,6 @@ impl Bound {
             Self::IsNull(_) | Self::Test(..) | Self::Columns(..) | Self::Like(..) | Self::In(..) => 1,
         }
     }
-}
-
-/// A column, and members of structs below it.
-#[derive(Debug, Clone)]
-pub(super) struct Path(pub Vec<String>);
-
-/// A test of one value.
-#[derive(Debug, Clone)]
-pub(super) enum Test {
-    /// An integer (or time) within `low..=high`.
-    Between { low: i128, high: i128 },
-    /// An integer outside of `low..=high`.
-    Outside { low: i128, high: i128 },
-    /// A float compared with IEEE semantics.
-    Float(Comparison, f64),
-    /// A text, compared by bytes.
-    Text(Comparison, String),
-    /// A boolean.
-    Boolean(Comparison, bool),
 }
 
 pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
@@ -127,37 +109,6 @@ fn computed(number: Number, comparison: Comparison, literal: &Literal) -> Result
         Kind::Float => float_test(comparison, literal).ok_or_else(misfit)?,
     };
     Ok(Bound::Computed(number, test))
-}
-
-/// The column called `name`, or the struct member that a dotted name leads to.
-pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(Path, &'a DataType)> {
-    if let Ok(field) = schema.field_with_name(name) {
-        return Ok((Path(vec![name.to_owned()]), field.data_type()));
-    }
-    // The longest prefix that is a column; its own name may have dots.
-    for (dot, _) in name.rmatch_indices('.') {
-        let (Some(head), Some(tail)) = (name.get(..dot), name.get(dot + 1..)) else { continue };
-        let Ok(field) = schema.field_with_name(head) else { continue };
-        let mut path = vec![head.to_owned()];
-        let mut data_type = field.data_type();
-        let mut found = true;
-        for part in tail.split('.') {
-            match data_type {
-                DataType::Struct(fields) if fields.find(part).is_some() => {
-                    if let Some((_, field)) = fields.find(part) {
-                        path.push(part.to_owned());
-                        data_type = field.data_type();
-                    }
-                }
-                _ => found = false,
-            }
-        }
-        if found {
-            return Ok((Path(path), data_type));
-        }
-    }
-    let near = suggestion(name, schema.fields().iter().map(|field| field.name().as_str()), 6);
-    Err(Error::not_found(format!("predicate: there is no column {:?}{near}", shown(name))))
 }
 
 fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Literal) -> Result<Test> {

@@ -9,11 +9,11 @@ use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
 use super::Comparison;
-use super::bind::Test;
+use super::column::column;
 use super::constant::{Constant, float, floored_remainder};
-use super::evaluate::column;
 use super::number::{BoundStep, Kind, Number, compared_exactly, unbalanced};
 use super::value::{Function, Operator};
+use super::value_test::Test;
 
 /// Rows computed at a time.
 const BLOCK: usize = 2048;

@@ -7,9 +7,9 @@ use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Literal;
-use super::bind::Test;
 use super::number::compared_exactly;
 use super::set::Set;
+use super::value_test::Test;
 
 /// Lists that a predicate may name: `id in ids`.
 pub type Lists = [(String, List)];

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Schema};
 use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
 
-use super::bind::{Path, resolve};
+use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
 use super::names::{literal_name, type_name};
 use super::value::{Function, Operator, Step, Value};
@@ -41,7 +41,7 @@ pub(super) struct Typed {
 /// A step of [`Value`] whose columns are found.
 #[derive(Debug, Clone)]
 pub(super) enum BoundStep {
-    Column(Path),
+    Column(ColumnPath),
     Constant(Constant),
     Negate,
     Operator(Operator),
@@ -100,7 +100,7 @@ impl Number {
         &self.0
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &ColumnPath> {
         self.0.iter().filter_map(|typed| if let BoundStep::Column(path) = &typed.step { Some(path) } else { None })
     }
 }

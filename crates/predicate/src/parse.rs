@@ -6,7 +6,7 @@ mod compared;
 mod joined;
 
 use hyperslab_array::{Error, Result};
-use joined::{joined, negate, single_or};
+use joined::{Binary, joined, negate, single_or};
 
 use super::{Comparison, Lists, Literal, Predicate};
 use super::constant::folded_step;
@@ -59,17 +59,6 @@ pub(super) fn parse(text: &str, lists: &Lists) -> Result<Predicate> {
 enum Node {
     Condition(Predicate),
     Value(Value),
-}
-
-/// An operator between two sides.
-#[derive(Clone, Copy, PartialEq)]
-enum Binary {
-    Or,
-    Xor,
-    And,
-    AndNot,
-    Test,
-    Number(Operator),
 }
 
 struct Parser<'a> {
@@ -294,6 +283,26 @@ impl Parser<'_> {
     fn is_operator(&self, ahead: usize) -> bool {
         matches!(self.words.get(self.next + ahead), Some((_, Word::Name { text, quoted: false }))
             if ["and", "or", "xor", "andnot", "minus", "in", "between", "is", "like", "not"].iter().any(|word| text.eq_ignore_ascii_case(word)))
+    }
+}
+
+impl Predicate {
+    /// Parses text. `InvalidInput` points at the character.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse(text, &[])
+    }
+    /// As [`Predicate::parse`] of a text that may name lists: `id in ids`.
+    pub fn parse_with(text: &str, lists: &Lists) -> Result<Self> {
+        parse(text, lists)
+    }
+    /// Names that stand in a text where lists do: behind `in`.
+    pub fn list_names(text: &str) -> Result<Vec<String>> {
+        list_names(text)
+    }
+    /// Where a name stands first in a text: the number of the character, from 0.
+    pub fn place_of(name: &str, text: &str) -> Option<usize> {
+        let words = words(text).ok()?;
+        words.into_iter().find_map(|(place, word)| matches!(word, Word::Name { text, .. } if text == name).then_some(place))
     }
 }
 

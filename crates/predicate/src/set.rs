@@ -12,9 +12,9 @@ use hyperslab_array::Result;
 
 use crate::{KeyType, ValueSet};
 use super::Comparison;
-use super::bind::Test;
-use super::evaluate::{misbound, plain_text};
+use super::column::{misbound, plain_text};
 use super::lookup::Lookup;
+use super::value_test::Test;
 
 /// Values of a column's type.
 #[derive(Debug)]

@@ -128,6 +128,14 @@ struct SingularOrList {
     options: Vec<Expression>,
 }
 
+impl Predicate {
+    /// Decodes pyarrow's `Expression.to_substrait(schema)` (an ExtendedExpression). What it cannot
+    /// express is widened: the result keeps every row that the expression keeps. `None`: no bound at all.
+    pub fn from_substrait(bytes: &[u8]) -> Result<Option<Self>> {
+        decode(bytes)
+    }
+}
+
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<Predicate>> {
     let message = ExtendedExpression::decode(bytes)
         .map_err(|error| Error::invalid_input(format!("this is no Substrait expression: {error}")))?;

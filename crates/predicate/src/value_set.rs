@@ -5,7 +5,9 @@
 use std::cmp::Ordering;
 
 use super::Comparison;
-use super::bind::{Bound, Path, Test};
+use super::bind::Bound;
+use super::column::ColumnPath;
+use super::value_test::Test;
 use crate::{KeyType, ValueSet};
 
 /// The values that are no null and pass, and the outcome for null (which may be null).
@@ -16,7 +18,7 @@ struct Outcome {
 
 /// Whether only the column called `name` itself is tested.
 pub(super) fn is_of_column(bound: &Bound, name: &str) -> bool {
-    let this = |path: &Path| matches!(path.0.as_slice(), [only] if only == name);
+    let this = |path: &ColumnPath| matches!(path.0.as_slice(), [only] if only == name);
     match bound {
         Bound::And(parts) | Bound::Or(parts) | Bound::Xor(parts) => parts.iter().all(|part| is_of_column(part, name)),
         Bound::Not(part) => is_of_column(part, name),

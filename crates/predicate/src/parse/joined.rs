@@ -1,7 +1,18 @@
 //! Joined: what becomes of two conditions with a word between them.
 
 use super::super::Predicate;
-use super::Binary;
+use super::super::value::Operator;
+
+/// An operator between two sides.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Binary {
+    Or,
+    Xor,
+    And,
+    AndNot,
+    Test,
+    Number(Operator),
+}
 
 pub(super) fn joined(left: Predicate, binary: Binary, right: Predicate) -> Predicate {
     // What is joined by the same word is one level, however long.
