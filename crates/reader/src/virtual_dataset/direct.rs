@@ -5,9 +5,10 @@ use hyperslab_array::{Axis, Cancellation, Error, HyperslabAxis, Result, Selectio
 use hyperslab_formats::Dataset;
 use rayon::prelude::*;
 
-use crate::{File, read};
-use super::{conversion, open};
 use super::part::{Part, misses, parts};
+use super::source::{conversion, open};
+use crate::File;
+use crate::stored::{LEAST_PARALLEL_BYTES, fill_value as write_fill_value};
 
 /// So many are read by the calling thread where they are small: waking another one costs more, and a great deal more beside
 /// processes that spin while they wait, as MPI's do.
@@ -96,15 +97,15 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
         let bytes = |elements: u64| usize::try_from(elements).ok().and_then(|elements| elements.checked_mul(size)).ok_or_else(outside);
         let (gap, behind) = std::mem::take(&mut rest).split_at_mut_checked(bytes(run.start - at)?).ok_or_else(outside)?;
         let (values, behind) = behind.split_at_mut_checked(bytes(run.count)?).ok_or_else(outside)?;
-        read::fill_value(fill_value, size, gap);
+        write_fill_value(fill_value, size, gap);
         work.push((run, values));
         (rest, at) = (behind, run.start + run.count);
     }
-    read::fill_value(fill_value, size, rest);
+    write_fill_value(fill_value, size, rest);
     let read_one = |(run, values): (&Run, &mut [u8])| -> Result<()> {
         cancellation.check()?;
         let Some((other, id)) = open(file, &run.part, values.len())? else {
-            read::fill_value(fill_value, size, values);
+            write_fill_value(fill_value, size, values);
             return Ok(());
         };
         let theirs = other.dataset(id)?;
@@ -113,9 +114,9 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
             .map_err(|error| Error::corrupt(format!("a virtual mapping that its source does not hold: {}", error.message())))?;
         let placed = |error: Error| error.at_object(&run.part.dataset).in_file(other.name());
         match conversion {
-            None => read::read_into(&other, id, &wanted, values, cancellation).map_err(placed).map(|_| ()),
+            None => other.read_bytes_into(id, &wanted, values, cancellation).map_err(placed),
             Some(conversion) => {
-                let converted = conversion.convert(&read::read_bytes(&other, id, &wanted, cancellation).map_err(placed)?)?;
+                let converted = conversion.convert(&other.read_bytes(id, &wanted, cancellation).map_err(placed)?)?;
                 if converted.len() != values.len() {
                     return Err(Error::internal("converted values of another length"));
                 }
@@ -124,7 +125,7 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
             }
         }
     };
-    let few = work.len() == 1 || (work.len() <= FEW_PARTS && bytes < read::LEAST_PARALLEL_BYTES);
+    let few = work.len() == 1 || (work.len() <= FEW_PARTS && bytes < LEAST_PARALLEL_BYTES);
     if few || file.session().thread_count()? == 1 {
         return work.into_iter().try_for_each(read_one).map(|()| true);
     }

@@ -4,7 +4,7 @@ use hyperslab_array::Result;
 use hyperslab_formats::Dataset;
 
 use crate::File;
-use crate::linked_files::is_missing;
+use crate::open_linked::is_missing;
 use super::part::{block_name, has_block_number, source_extent, unlimited};
 
 /// The dataset with the extent that its sources give it (the last element that any of them has, as

@@ -5,7 +5,7 @@ use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelec
 use hyperslab_formats::VirtualMapping;
 
 use crate::File;
-use crate::linked_files::is_missing;
+use crate::open_linked::is_missing;
 use super::regular::regular;
 
 /// Blocks that one mapping stands for, each from a dataset of its own.

@@ -1,19 +1,26 @@
 //! What the file stores of a selection: which chunks, how much of each, and by how many threads.
 
+mod band;
+mod chunk;
+mod job;
+
 use hyperslab_array::{Axis, Cancellation, ErrorKind, Result, Selection};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
 use rayon::prelude::*;
 
-use crate::{File, virtual_dataset};
-use crate::session::{being_written, retry_while_torn};
-use super::band::bands;
-use super::job::{Job, with_scratch};
+use self::band::bands;
+use self::chunk::bytes_of;
+use self::job::{Job, with_scratch};
+use crate::File;
+use crate::live_file::{being_written, retry_while_torn};
+
+pub(crate) use self::chunk::fill_value;
 
 /// Less than this is read by the calling thread: waking others costs more.
 pub(crate) const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
 
-/// Fills `out` from what the file stores.
-pub(super) fn fill_stored(
+/// Fills `out` from what the file stores of a dataset that is not virtual.
+pub(crate) fn fill(
     file: &File,
     dataset: ObjectId,
     description: &Dataset,
@@ -21,9 +28,6 @@ pub(super) fn fill_stored(
     out: &mut [u8],
     cancellation: &Cancellation,
 ) -> Result<()> {
-    if description.storage == StorageLayout::Virtual {
-        return virtual_dataset::fill(file, description, selection, out, cancellation);
-    }
     let external = match description.storage {
         StorageLayout::External => Some(file.external_storage(dataset.0, &description.external_files)?),
         _ => None,
@@ -66,11 +70,6 @@ pub(super) fn fill_stored(
             bands.into_iter().try_for_each(|band| job.read_band_in_parallel(band, threads))
         }
     })
-}
-
-/// Bytes of a chunk's elements, decoded.
-pub(super) fn bytes_of(chunk: &ChunkLocation, description: &Dataset) -> u64 {
-    chunk.shape.iter().fold(description.datatype.size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
 /// Leaves of an unfiltered chunk the rows between the first and the last that are wanted: those of its slowest

@@ -11,8 +11,7 @@ use rayon::prelude::*;
 use crate::File;
 use crate::chunk_cache::ChunkCache;
 use super::band::{Band, Part};
-use super::fill_value;
-use super::stored::bytes_of;
+use super::chunk::{bytes_of, fill_value};
 
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
