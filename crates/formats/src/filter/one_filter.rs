@@ -58,7 +58,7 @@ impl Filter {
         let parameter = |default: u32| self.parameters.first().copied().unwrap_or(default);
         match self.id {
             id::DEFLATE => deflate::encode(input, parameter(6)),
-            id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
+            id::SHUFFLE => Ok(shuffle::encode(input, self.shuffled_bytes()?)),
             id::FLETCHER32 => Ok(fletcher32::encode(input)),
             id::SZIP => szip::encode(input, &self.parameters),
             id::NBIT => nbit_encode::encode(input, &self.parameters),
@@ -69,6 +69,12 @@ impl Filter {
             id::ZSTD => zstd::encode(input, parameter(3)),
             _ => Err(Error::unsupported(format!("writing with the {} filter (number {})", self.label(), self.id))),
         }
+    }
+
+    /// Bytes of an element of the shuffle filter, its only parameter.
+    fn shuffled_bytes(&self) -> Result<usize> {
+        let bytes = self.parameters.first().and_then(|bytes| usize::try_from(*bytes).ok()).filter(|bytes| *bytes > 0);
+        bytes.ok_or_else(|| Error::corrupt("a shuffle filter without the size of its elements"))
     }
 
     /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
@@ -82,8 +88,7 @@ impl Filter {
         match self.id {
             id::DEFLATE => deflate::decode(input, most, out),
             id::SHUFFLE => {
-                let element = self.parameters.first().copied().unwrap_or(1);
-                shuffle::decode(input, usize::try_from(element).unwrap_or(1), out);
+                shuffle::decode(input, self.shuffled_bytes()?, out);
                 Ok(())
             }
             id::FLETCHER32 => fletcher32::decode(input, out),

@@ -194,6 +194,15 @@ mod tests {
     }
 
     #[test]
+    fn a_shuffle_without_the_size_of_its_elements_is_corrupt() {
+        for parameters in [vec![], vec![0]] {
+            let pipeline = Pipeline { filters: vec![filter(id::SHUFFLE, parameters)] };
+            let decoded = pipeline.decode(&[1, 2, 3, 4], 0, 4, &mut Vec::new());
+            assert!(decoded.is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Corrupt));
+        }
+    }
+
+    #[test]
     fn an_unknown_filter_is_refused_by_name_and_number() {
         let pipeline = Pipeline { filters: vec![filter(32017, vec![])] };
         let refusal = pipeline.refusal().map(|e| e.to_string()).unwrap_or_default();

@@ -23,7 +23,8 @@ pub(super) fn heaps(source: &Source, extension: &ObjectHeader) -> Result<Vec<Sha
     cursor.signature(b"SMTB")?;
     let mut tables = Vec::new();
     for _ in 0..count {
-        cursor.skip(2)?;
+        cursor.version(0, "a shared message index")?;
+        cursor.skip(1)?;
         let kinds = cursor.u16()?;
         cursor.skip(4 + 2 + 2 + 2)?;
         cursor.address()?;

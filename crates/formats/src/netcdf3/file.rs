@@ -193,7 +193,7 @@ impl ArrayFile for Netcdf3File {
             };
             let within = match place.record_stride {
                 Some(stride) => {
-                    let record = origin.first().copied().unwrap_or(0);
+                    let record = origin.first().ok_or_else(|| Error::internal("a record variable without dimensions"))?;
                     record.checked_mul(stride).and_then(|n| n.checked_add(number(1) * element))
                 }
                 None => number(0).checked_mul(element),

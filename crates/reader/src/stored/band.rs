@@ -28,12 +28,10 @@ impl<'a> Part<'a> {
         let rows = extent.div_ceil(count.max(1) as u64);
         let row_bytes = self.out.len() / usize::try_from(extent).unwrap_or(usize::MAX);
         let step = row_bytes.saturating_mul(usize::try_from(rows).unwrap_or(usize::MAX));
-        let part = |(number, out): (u64, &'a mut [u8])| {
-            let (mut origin, mut shape) = (self.origin.clone(), self.shape.clone());
-            if let (Some(origin), Some(shape)) = (origin.get_mut(cut), shape.get_mut(cut)) {
-                *origin += number * rows;
-                *shape = rows.min(extent - number * rows);
-            }
+        let part = |(index, out): (u64, &'a mut [u8])| {
+            let first = index * rows;
+            let origin = self.origin.iter().enumerate().map(|(axis, at)| if axis == cut { at + first } else { *at }).collect();
+            let shape = self.shape.iter().enumerate().map(|(axis, n)| if axis == cut { rows.min(extent - first) } else { *n }).collect();
             Part { out, origin, shape }
         };
         (0..).zip(self.out.chunks_mut(step.max(1))).map(part).collect()
@@ -53,12 +51,13 @@ pub(super) fn bands<'a>(
         let part = Part { out, origin: vec![0; shape.len()], shape };
         return Ok(vec![Band { part, chunks: chunks.iter().collect() }]);
     };
-    let chunk = description.chunk_grid.chunk_shape().get(cut).copied().unwrap_or(1);
-    let axis = selection.axes().get(cut).ok_or_else(|| Error::internal("no cut axis"))?;
+    let no_cut = || Error::internal("the selection, its chunks and its dataset have different numbers of dimensions");
+    let chunk = description.chunk_grid.chunk_shape().get(cut).copied().filter(|chunk| *chunk > 0).ok_or_else(no_cut)?;
+    let axis = selection.axes().get(cut).ok_or_else(no_cut)?;
     let row_bytes = shape.iter().skip(cut + 1).product::<u64>() * description.datatype.size();
     let mut by_row: BTreeMap<u64, Vec<&ChunkLocation>> = BTreeMap::new();
     for location in chunks {
-        let start = location.origin.get(cut).copied().unwrap_or(0);
+        let start = location.origin.get(cut).ok_or_else(no_cut)?;
         by_row.entry(start / chunk).or_default().push(location);
     }
     let mut bands = Vec::with_capacity(by_row.len());
@@ -67,11 +66,8 @@ pub(super) fn bands<'a>(
         let length = usize::try_from(count * row_bytes).map_err(|_| Error::internal("a band exceeds memory"))?;
         let (here, rest) = out.split_at_mut_checked(length).ok_or_else(|| Error::internal("bands exceed the output"))?;
         out = rest;
-        let mut origin = vec![0; shape.len()];
-        let mut extent = shape.clone();
-        if let (Some(origin), Some(extent)) = (origin.get_mut(cut), extent.get_mut(cut)) {
-            (*origin, *extent) = (first, count);
-        }
+        let origin = (0..shape.len()).map(|axis| if axis == cut { first } else { 0 }).collect();
+        let extent = shape.iter().enumerate().map(|(axis, n)| if axis == cut { count } else { *n }).collect();
         bands.push(Band { part: Part { out: here, origin, shape: extent }, chunks });
     }
     Ok(bands)

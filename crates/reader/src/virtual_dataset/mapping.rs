@@ -3,7 +3,7 @@
 
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 
-use super::order::{Order, Run, order};
+use super::order::{Order, Run, lengths, order};
 use super::part::Part;
 
 /// A box of a source that is read to get at a few of its elements has at most so many, or so many times those that are
@@ -42,7 +42,7 @@ pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option
             if shared.iter().any(Vec::is_empty) {
                 return Ok(None);
             }
-            Kind::Axes { lengths: axes.iter().map(|axis| axis.len().unwrap_or(0)).collect(), shared }
+            Kind::Axes { lengths: lengths(axes)?, shared }
         }
         target if !may_share(target, selection) => return Ok(None),
         target => {

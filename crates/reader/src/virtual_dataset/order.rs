@@ -40,6 +40,11 @@ fn too_many(what: &str) -> Error {
     Error::limit_exceeded(format!("a virtual mapping with more than {what}: read it in parts"))
 }
 
+/// How many elements each axis selects; the unlimited ones were cut to what their source has.
+pub(super) fn lengths(axes: &[HyperslabAxis]) -> Result<Vec<u64>> {
+    axes.iter().map(|axis| axis.len().ok_or_else(|| Error::corrupt("a virtual selection that is unlimited in two dimensions"))).collect()
+}
+
 /// The order of a selection in a dataset of `shape`.
 pub(super) fn order<'a>(selection: &'a StoredSelection, shape: &[u64]) -> Result<Order<'a>> {
     Ok(match selection {
@@ -119,7 +124,7 @@ impl Order<'_> {
                     return Err(other_ndim());
                 }
                 let shared: Vec<Vec<(u64, u64)>> = axes.iter().zip(wanted.axes()).map(|(axis, wanted)| axis.shared_with(wanted)).collect();
-                let lengths: Vec<u64> = axes.iter().map(|axis| axis.len().unwrap_or(0)).collect();
+                let lengths = lengths(axes)?;
                 of_axes(&shared, &lengths, &wanted.shape(), (0, 0), &mut add)?;
             }
             Self::Points(points) => {

@@ -36,7 +36,7 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
         };
         return Ok(vec![part(mapping.source_selection.clone(), target)]);
     };
-    let here = axis.len_below(shape.get(dimension).copied().unwrap_or(0));
+    let here = axis.len_below(*shape.get(dimension).ok_or_else(other_ndim)?);
     if let Some((source_dimension, source_axis)) = unlimited(&mapping.source_selection) {
         // As many as both have. A block that the source has begun counts as far as it goes.
         let there = match source_extent(file, mapping, source_dimension)? {
@@ -96,10 +96,15 @@ pub(super) fn has_block_number(mapping: &VirtualMapping) -> bool {
 pub(super) fn source_extent(file: &File, mapping: &VirtualMapping, dimension: usize) -> Result<Option<u64>> {
     let found = file.linked_file(&block_name(&mapping.file, None)).and_then(|other| other.find(&block_name(&mapping.dataset, None)));
     match found {
-        Ok(found) => Ok(found.dataset()?.dataspace.shape().get(dimension).copied()),
+        Ok(found) => found.dataset()?.dataspace.shape().get(dimension).copied().map(Some).ok_or_else(other_ndim),
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// A selection of a mapping has more or fewer dimensions than its dataset.
+pub(super) fn other_ndim() -> Error {
+    Error::corrupt("a virtual mapping has another number of dimensions than its dataset")
 }
 
 /// A source's name: `%b` is the block's number, `%%` a percent sign.

@@ -77,6 +77,6 @@ fn node(space: &mut Space, shape: &Shape, depth: u16, records: &[Vec<u8>]) -> Re
     if bytes.len() as u64 > shape.node_bytes || (own.len() as u64).saturating_mul(shape.record_bytes) + NODE_OVERHEAD > shape.node_bytes {
         return Err(Error::internal("a B-tree node beyond its size"));
     }
-    bytes.resize(usize::try_from(shape.node_bytes).unwrap_or(bytes.len()), 0);
+    bytes.resize(usize::try_from(shape.node_bytes).map_err(|_| Error::internal("a B-tree node beyond memory"))?, 0);
     Ok(Node { address: space.put(&bytes), records: own.len() as u64, below: records.len() as u64 })
 }

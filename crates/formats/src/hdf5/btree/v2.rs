@@ -138,7 +138,7 @@ impl Shape {
             return Err(Error::corrupt("a B-tree node of another tree").at_offset(place));
         }
         let records = cursor.take_u64(node.records * self.record_bytes)?;
-        let mut records = records.chunks_exact(usize::try_from(self.record_bytes).unwrap_or(1));
+        let mut records = records.chunks_exact(usize::try_from(self.record_bytes).map_err(|_| Error::internal("a B-tree record beyond memory"))?);
         if node.depth == 0 {
             return records.try_for_each(visit);
         }

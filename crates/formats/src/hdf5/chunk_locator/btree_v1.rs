@@ -65,10 +65,10 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
             }
             if level > 0 {
                 // Keys bound a subtree in row-major order, so the slowest dimension tells what to skip.
-                let slowest = |offsets: &[u64]| position(offsets).first().copied().unwrap_or(0);
+                let slowest = |offsets: &[u64]| position(offsets).first().copied().ok_or_else(|| Error::internal("a chunked dataset without dimensions"));
                 let wanted = found.wanted.first();
                 let (low, high) = wanted.and_then(|wanted| Some((*wanted.first()?, *wanted.last()?))).unwrap_or((0, u64::MAX));
-                if slowest(next) >= low && slowest(offsets) <= high {
+                if slowest(next)? >= low && slowest(offsets)? <= high {
                     let end = above.as_ref().map_or(next, |above| next.min(&above.end)).clone();
                     pending.push((child, Some(Above { level, first: offsets.clone(), end })));
                 }
@@ -131,7 +131,7 @@ pub(super) fn encode(space: &mut Space, chunks: &[&StoredChunk], chunk_shape: &[
             let Some(address) = neighbour(Some(number)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");
             encoder.bytes(&[1, level]);
-            encoder.u16(u16::try_from(children.len()).unwrap_or(u16::MAX));
+            encoder.u16(u16::try_from(children.len()).map_err(|_| Error::internal("a node of a chunk B-tree is too full"))?);
             encoder.address(neighbour(number.checked_sub(1)));
             encoder.address(neighbour(number.checked_add(1)));
             for child in children {

@@ -1,11 +1,35 @@
 //! The entry of a chunk in a fixed array, an extensible array or a version-2 B-tree (specification VII).
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 
 use crate::hdf5::encoder::{WIDTH, width_of};
 use crate::hdf5::layout::ChunkedLayout;
 use crate::hdf5::writer::StoredChunk;
 use crate::hdf5::{Cursor, Encoder};
+
+/// Checks the version of an array's header; whether its client ID says that entries are of filtered chunks.
+pub(super) fn parse_array_header(cursor: &mut Cursor<'_>, what: &str) -> Result<bool> {
+    cursor.version(0, what)?;
+    let place = cursor.offset_in_file();
+    match cursor.u8()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        client => Err(Error::unsupported(format!("client ID {client} of {what}: 0 and 1 are those of chunks")).at_offset(place)),
+    }
+}
+
+/// Checks what every block of an array begins with after its signature: version, client ID, and the header's address.
+pub(super) fn check_array_block(cursor: &mut Cursor<'_>, filtered: bool, header: u64, what: &str) -> Result<()> {
+    cursor.version(0, what)?;
+    let client = cursor.u8()?;
+    if client != u8::from(filtered) {
+        return Err(cursor.corrupt(format!("client ID {client} of {what}, whose header has {}", u8::from(filtered))));
+    }
+    if cursor.address()? != Some(header) {
+        return Err(cursor.corrupt(format!("{what} of another array")));
+    }
+    Ok(())
+}
 
 /// The entry of a chunk in an array or version-2 B-tree: address, and size and mask where filters
 /// apply. `entry_bytes` is the whole entry. `None`: no storage.

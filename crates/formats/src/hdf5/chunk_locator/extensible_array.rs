@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 
 use super::numbering::Numbering;
-use super::entry::{EntryForm, parse_entry};
+use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
 use super::found::Found;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source, checksum};
@@ -27,6 +27,8 @@ pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found:
 
 struct Array<'a> {
     source: &'a Source,
+    /// Address of the header.
+    header: u64,
     filtered: bool,
     entry_bytes: u64,
     bits: u32,
@@ -90,8 +92,7 @@ impl<'a> Array<'a> {
         let mut cursor = source.cursor(&header, address);
         cursor.signature(b"EAHD")?;
         checksum::verify(&header, place, "an extensible array header")?;
-        cursor.skip(1)?;
-        let filtered = cursor.u8()? == 1;
+        let filtered = parse_array_header(&mut cursor, "an extensible array header")?;
         let entry_bytes = u64::from(cursor.u8()?);
         let bits = u32::from(cursor.u8()?);
         let index_entries = u64::from(cursor.u8()?);
@@ -119,10 +120,14 @@ impl<'a> Array<'a> {
         let start = 6 + o;
         let length = start + index_entries * entry_bytes + (direct + super_pointers) * o + 4;
         let bytes = source.read(index, length)?;
-        source.cursor(&bytes, index).signature(b"EAIB")?;
-        checksum::verify(&bytes, source.absolute(index)?, "an extensible array index block")?;
+        let what = "an extensible array index block";
+        let mut cursor = source.cursor(&bytes, index);
+        cursor.signature(b"EAIB")?;
+        checksum::verify(&bytes, source.absolute(index)?, what)?;
+        check_array_block(&mut cursor, filtered, address, what)?;
         Ok(Some(Self {
             source,
+            header: address,
             filtered,
             entry_bytes,
             bits,
@@ -184,7 +189,8 @@ impl<'a> Array<'a> {
             let written = if paged {
                 let bit = block * pages + entry / self.page_entries;
                 let at = usize::try_from(start + bit / 8).ok();
-                let byte = at.and_then(|at| loaded.bytes.get(at)).copied().unwrap_or(0);
+                let byte = at.and_then(|at| loaded.bytes.get(at));
+                let byte = byte.ok_or_else(|| Error::internal("a page beyond the page bits of its super block"))?;
                 byte & (0x80 >> (bit % 8)) != 0
             } else {
                 true
@@ -224,8 +230,10 @@ impl<'a> Array<'a> {
             return Ok(());
         }
         let bytes = self.source.read(address, length)?;
-        self.source.cursor(&bytes, address).signature(signature)?;
+        let mut cursor = self.source.cursor(&bytes, address);
+        cursor.signature(signature)?;
         checksum::verify(&bytes, self.source.absolute(address)?, what)?;
+        check_array_block(&mut cursor, self.filtered, self.header, what)?;
         self.blocks.insert(address, Block { address, bytes: bytes.into(), start });
         Ok(())
     }

@@ -58,7 +58,8 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<RawLink
     let head = source.read(address, 8)?;
     let mut cursor = source.cursor(&head, address);
     cursor.signature(b"SNOD")?;
-    cursor.skip(2)?;
+    cursor.version(1, "a symbol table node")?;
+    cursor.skip(1)?;
     let count = u64::from(cursor.u16()?);
     let entry_bytes = u64::from(source.length_size) + u64::from(source.offset_size) + 24;
     let bytes = source.read(address, 8 + count * entry_bytes)?;
@@ -95,12 +96,13 @@ const NODE_BYTES: usize = 24 + MOST_CHILDREN * 16 + 8;
 pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u64)> {
     let names: Vec<&str> = links.iter().map(|(name, _)| *name).collect();
     let (heap, offsets) = heap::encode_local(space, &names)?;
+    let too_many = || Error::internal("a node of a group's B-tree is too full");
     // Address and last name of each part below.
     let mut below = Vec::new();
     for (links, offsets) in links.chunks(MOST_LINKS).zip(offsets.chunks(MOST_LINKS)) {
         let mut encoder = Encoder::signed(b"SNOD");
         encoder.bytes(&[1, 0]);
-        encoder.u16(u16::try_from(links.len()).unwrap_or(u16::MAX));
+        encoder.u16(u16::try_from(links.len()).map_err(|_| too_many())?);
         for ((_, address), offset) in links.iter().zip(offsets) {
             encoder.u64(*offset);
             encoder.u64(*address);
@@ -109,7 +111,8 @@ pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u
             encoder.bytes(&[0; 20]);
         }
         encoder.pad_to(LEAF_BYTES);
-        below.push((space.put(&encoder.finish()), offsets.last().copied().unwrap_or(0)));
+        let last = offsets.last().copied().ok_or_else(|| Error::internal("a symbol table node without links"))?;
+        below.push((space.put(&encoder.finish()), last));
     }
     for level in 0..=u8::MAX {
         let nodes: Vec<u64> = below.chunks(MOST_CHILDREN).map(|_| space.reserve(NODE_BYTES)).collect();
@@ -120,7 +123,7 @@ pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u
             let Some(address) = node(Some(number)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");
             encoder.bytes(&[0, level]);
-            encoder.u16(u16::try_from(children.len()).unwrap_or(u16::MAX));
+            encoder.u16(u16::try_from(children.len()).map_err(|_| too_many())?);
             encoder.address(node(number.checked_sub(1)));
             encoder.address(node(number.checked_add(1)));
             // A key is the last name on its left; the first of all is the empty name.

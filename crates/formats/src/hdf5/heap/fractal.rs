@@ -271,8 +271,7 @@ impl<'a> FractalHeap<'a> {
         let mut cursor = self.source.cursor(&bytes, address);
         cursor.signature(b"FHIB")?;
         checksum::verify(&bytes, self.source.absolute(address)?, "a fractal heap indirect block")?;
-        cursor.skip(1)?;
-        cursor.address()?;
+        self.check_block(&mut cursor, "a fractal heap indirect block")?;
         cursor.skip(self.offset_bytes())?;
         let mut entries = Vec::new();
         for _ in 0..direct {
@@ -289,6 +288,15 @@ impl<'a> FractalHeap<'a> {
         let entries: Arc<[Block]> = entries.into();
         self.indirect.insert(address, entries.clone());
         Ok(entries)
+    }
+
+    /// Checks what every block begins with after its signature: version, and the header's address.
+    fn check_block(&self, cursor: &mut Cursor<'_>, what: &str) -> Result<()> {
+        cursor.version(0, what)?;
+        match cursor.address()? {
+            Some(header) if header == self.address => Ok(()),
+            _ => Err(cursor.corrupt(format!("{what} of another heap"))),
+        }
     }
 
     fn direct(&mut self, address: u64, size: u64, filtered: Option<(u64, u32)>) -> Result<Arc<[u8]>> {
@@ -311,6 +319,7 @@ impl<'a> FractalHeap<'a> {
         if self.checksummed_blocks {
             self.verify_direct(&bytes, place)?;
         }
+        self.check_block(&mut cursor, "a fractal heap direct block")?;
         let bytes: Arc<[u8]> = bytes.into();
         self.blocks.insert(address, bytes.clone());
         Ok(bytes)
@@ -323,10 +332,7 @@ impl<'a> FractalHeap<'a> {
         let field = zeroed.get_mut(at..at + 4).and_then(|field| <&mut [u8; 4]>::try_from(field).ok());
         let field = field.ok_or_else(|| Error::corrupt("a fractal heap block without its checksum").at_offset(place))?;
         let stored = u32::from_le_bytes(std::mem::take(field));
-        if checksum::lookup3(&zeroed) != stored {
-            return Err(Error::corrupt("the checksum of a fractal heap direct block is wrong").at_offset(place));
-        }
-        Ok(())
+        checksum::compare(stored, checksum::lookup3(&zeroed), place, "a fractal heap direct block")
     }
 
     fn huge_object(&mut self, id: &[u8]) -> Result<Vec<u8>> {

@@ -72,11 +72,9 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
     while let Some((number, members_done)) = pending.pop() {
         let object = file.objects.get(number).ok_or_else(|| Error::internal(format!("a link to object {number}, which there is not")))?;
         if !members_done {
-            if begun.get(number).copied().unwrap_or(true) {
+            let begun = begun.get_mut(number).ok_or_else(|| Error::internal("an object that is not in the list of those begun"))?;
+            if std::mem::replace(begun, true) {
                 continue;
-            }
-            if let Some(begun) = begun.get_mut(number) {
-                *begun = true;
             }
             pending.push((number, true));
             pending.extend(led_to(&object.content).map(|member| (member, false)));
@@ -116,7 +114,9 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
             *place = Some(address);
         }
     }
-    Ok((space, addresses.into_iter().map(|address| address.unwrap_or(0)).collect()))
+    let unreached = |number: usize| Error::internal(format!("no link leads to object {number} of a new file"));
+    let addresses = addresses.into_iter().enumerate().map(|(number, address)| address.ok_or_else(|| unreached(number)));
+    Ok((space, addresses.collect::<Result<_>>()?))
 }
 
 /// Puts an object header into `space`; its address.
@@ -129,7 +129,7 @@ fn put_header(space: &mut Space, mut messages: Vec<(u16, u8, Vec<u8>)>, tracked:
     if space.page_bytes().is_none_or(|page_bytes| length <= page_bytes) || length >= enough {
         return Ok(space.put(&header));
     }
-    messages.push((kind::NIL, 0, vec![0; usize::try_from(enough - length).unwrap_or(0)]));
+    messages.push((kind::NIL, 0, vec![0; usize::try_from(enough - length).map_err(|_| Error::internal("a page beyond memory"))?]));
     Ok(space.put(&object_header::encode(&messages, tracked)?))
 }
 
