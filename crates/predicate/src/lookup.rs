@@ -5,7 +5,7 @@ use arrow_buffer::BooleanBuffer;
 use super::bits::bits;
 
 /// Numbers that are compared one by one.
-const FEW: usize = 8;
+const MAX_LINEAR_NUMBERS: usize = 8;
 /// Bytes of a bitmap that is made for any set.
 const MAX_BITMAP_BYTES: u64 = 32 << 10;
 /// Bits of the filter and slots of the table for each number, at least.
@@ -17,7 +17,7 @@ const TABLE_SLOTS: usize = 2;
 pub(super) enum Lookup {
     Empty,
     /// A few, the last ones repeated.
-    Few([u64; FEW]),
+    Few([u64; MAX_LINEAR_NUMBERS]),
     /// A bit for each number from `first` on.
     Dense { first: u64, words: Vec<u64> },
     Hashed(Hashed),
@@ -42,8 +42,8 @@ impl Lookup {
     /// The set of `numbers`, which are all different.
     pub fn new(numbers: &[u64]) -> Self {
         let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return Self::Empty };
-        if numbers.len() <= FEW {
-            let mut few = [*last; FEW];
+        if numbers.len() <= MAX_LINEAR_NUMBERS {
+            let mut few = [*last; MAX_LINEAR_NUMBERS];
             few.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = *number);
             return Self::Few(few);
         }

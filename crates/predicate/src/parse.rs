@@ -16,7 +16,7 @@ use super::value::{Operator, Step, Value};
 /// Deepest nesting of parentheses, `not` and signs. JSON of what is nested as deeply can still be read.
 const DEPTH: u32 = 50;
 /// Constants in a list beside something that is computed.
-const MOST_COMPUTED: usize = 1000;
+const MAX_COMPUTED_LITERALS: usize = 1000;
 
 // How strongly operators bind: a side of one is made of stronger ones.
 const OR: u8 = 1;

@@ -10,7 +10,7 @@ use hyperslab_array::{Error, Result};
 /// reading a gigabyte's values several times over. What was used last stays.
 const KEPT_BYTES: usize = 256 << 20;
 /// Less than this the allocator hands out well enough.
-const LEAST_KEPT_BYTES: usize = 256 << 10;
+const MIN_KEPT_BYTES: usize = 256 << 10;
 
 /// Memory that was given back.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub struct PooledBuffer {
 impl BufferPool {
     /// Memory for `length` bytes, which may hold older values.
     pub fn take(self: &Arc<Self>, length: usize) -> Result<PooledBuffer> {
-        let kept = if length < LEAST_KEPT_BYTES { None } else { self.kept(length) };
+        let kept = if length < MIN_KEPT_BYTES { None } else { self.kept(length) };
         let bytes = match kept {
             Some(bytes) => bytes,
             None => zeros(length)?,
@@ -102,7 +102,7 @@ impl AsRef<[u8]> for PooledBuffer {
 impl Drop for PooledBuffer {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
-        if bytes.len() < LEAST_KEPT_BYTES || bytes.len() > KEPT_BYTES {
+        if bytes.len() < MIN_KEPT_BYTES || bytes.len() > KEPT_BYTES {
             return;
         }
         let Some(mut free) = self.pool.free() else { return };

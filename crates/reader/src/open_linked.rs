@@ -18,9 +18,10 @@ impl File {
 
     /// As [`File::linked_file`], for one of many files that hold parts of a virtual dataset, of which `bytes` are read now.
     pub(crate) fn source(&self, name: &str, bytes: usize) -> Result<File> {
-        /// To open a file again costs little beside reading so much of it, and its memory can be used again at once.
-        const MUCH: usize = 256 << 10;
-        self.open_linked(name, |path| LocalFile::open_source(path), bytes < MUCH)
+        /// From this many bytes on, opening the file again for each read costs little compared with reading, and its
+        /// memory is free for others at once.
+        const MIN_REOPENED_BYTES: usize = 256 << 10;
+        self.open_linked(name, |path| LocalFile::open_source(path), bytes < MIN_REOPENED_BYTES)
     }
 
     fn open_linked(&self, name: &str, open: fn(&Path) -> Result<LocalFile>, keep: bool) -> Result<File> {
@@ -36,7 +37,7 @@ impl File {
             let file = self.session().open_at_depth(&path, depth, open)?;
             if keep {
                 let mut files = files();
-                if files.len() < most_kept() {
+                if files.len() < max_kept_open() {
                     files.insert(path, file.clone());
                 }
             }
@@ -101,12 +102,12 @@ impl File {
     }
 }
 
-/// How many neighbours of one file stay open: each may hold a descriptor, of which the process has others to use. Those
-/// beyond are opened each time.
-fn most_kept() -> usize {
-    const LEAST: usize = 64;
-    static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(|| (hyperslab_storage::most_open_files() / 4).max(LEAST))
+/// How many linked files of one file stay open. Each may hold a descriptor, and the process needs some for other uses.
+/// Further ones are opened again for each use.
+fn max_kept_open() -> usize {
+    const MIN: usize = 64;
+    static MAX: OnceLock<usize> = OnceLock::new();
+    *MAX.get_or_init(|| (hyperslab_storage::max_open_files() / 4).max(MIN))
 }
 
 /// Whether an error says that a file or object is not there.

@@ -9,9 +9,9 @@ use crate::open_regular;
 use crate::temporary_name::is_aside;
 
 /// A file is locked a moment after it is made: a young one may be alive without a lock.
-const YOUNG: Duration = Duration::from_secs(10);
+const MIN_LOCKED_AGE: Duration = Duration::from_secs(10);
 /// After this time without a change a file is left over where locks do not tell.
-const OLD: Duration = Duration::from_secs(24 * 3600);
+const MIN_UNLOCKED_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// Whether the writer of a file aside has ended, as far as a lock tells on this machine; `None` if the file system has no
 /// locks. The lock is held as long as `file` is open.
@@ -37,7 +37,7 @@ pub fn locks_reach_all(file: &File) -> bool {
 pub fn is_abandoned(file: &File, age: Duration) -> bool {
     let is_older = |age: Duration| file.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age));
     match is_left(file) {
-        Some(true) if locks_reach_all(file) => is_older(YOUNG.min(age)),
+        Some(true) if locks_reach_all(file) => is_older(MIN_LOCKED_AGE.min(age)),
         Some(false) => false,
         _ => is_older(age),
     }
@@ -65,7 +65,7 @@ pub fn remove_leftovers(target: &Path, age: Duration, is_dry: bool) -> Vec<PathB
 
 /// As the next writer of `target` does it.
 pub(crate) fn remove_abandoned(target: &Path) {
-    remove_leftovers(target, OLD, false);
+    remove_leftovers(target, MIN_UNLOCKED_AGE, false);
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
         let young = folder.path().join(format!(".x.h5.{}.part", hex.replace('1', "e")));
         std::fs::write(&young, b"")?;
         let reaches = locks_reach_all(&alive);
-        assert_eq!(remove_leftovers(&target, OLD, true), if reaches { vec![dead.clone()] } else { vec![] });
+        assert_eq!(remove_leftovers(&target, MIN_UNLOCKED_AGE, true), if reaches { vec![dead.clone()] } else { vec![] });
         assert!(dead.exists());
         assert_eq!(remove_leftovers(&target, Duration::from_secs(30), false), [dead]);
         assert_eq!(remove_leftovers(&target, Duration::ZERO, false), [young]);

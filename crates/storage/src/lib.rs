@@ -20,7 +20,7 @@ pub use appended::{Appended, is_marked};
 pub use coalesce::{coalesce, CoalescedRange};
 pub use folder::{FolderLock, folder_of, sync_folder, sync_place};
 pub use leftovers::{is_abandoned, is_left, locks_reach_all, remove_leftovers};
-pub use local::{LocalFile, modified, most_open_files, open_regular};
+pub use local::{LocalFile, modified, max_open_files, open_regular};
 pub use memory::Memory;
 pub use output::{Existing, Output};
 pub use overlay::Overlay;

@@ -161,7 +161,7 @@ pub fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
 }
 
 /// How many files this process may have open at a time.
-pub fn most_open_files() -> usize {
+pub fn max_open_files() -> usize {
     let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     allowed.and_then(|allowed| usize::try_from(allowed).ok()).unwrap_or(usize::MAX)
 }

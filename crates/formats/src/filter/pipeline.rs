@@ -46,7 +46,7 @@ impl Pipeline {
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
     /// `out` gets exactly `chunk_bytes` bytes.
     pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
-        self.undo(&self.applied(filter_mask), raw, chunk_bytes, out)?;
+        self.decode_filters(&self.applied(filter_mask), raw, chunk_bytes, out)?;
         exactly(out, &(chunk_bytes..=chunk_bytes))
     }
 
@@ -68,16 +68,16 @@ impl Pipeline {
             && parameters.first().is_some_and(|width| usize::try_from(*width) == Ok(element))
         {
             let shuffle = todo.pop();
-            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+            self.decode_filters(&todo, raw, *bytes.end(), &mut out.bytes)?;
             if out.bytes.len() == *bytes.end() && out.bytes.len().is_multiple_of(element) {
                 out.arrangement = Arrangement::Planes;
                 return Ok(());
             }
             // Another number of elements was shuffled than the chunk has.
             let planes = std::mem::take(&mut out.bytes);
-            self.undo(shuffle.as_slice(), &planes, *bytes.end(), &mut out.bytes)?;
+            self.decode_filters(shuffle.as_slice(), &planes, *bytes.end(), &mut out.bytes)?;
         } else {
-            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+            self.decode_filters(&todo, raw, *bytes.end(), &mut out.bytes)?;
         }
         exactly(&mut out.bytes, &bytes)
     }
@@ -111,7 +111,7 @@ impl Pipeline {
     }
 
     /// Undoes `todo` one after the other; at most `chunk_bytes` are left.
-    fn undo(&self, todo: &[(usize, &Filter)], raw: &[u8], chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+    fn decode_filters(&self, todo: &[(usize, &Filter)], raw: &[u8], chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let Some(last) = todo.len().checked_sub(1) else {
             out.clear();
             out.extend_from_slice(raw);
@@ -120,7 +120,7 @@ impl Pipeline {
         // The bytes go to and fro between two buffers that live as long as their thread: fresh memory
         // costs more than most filters.
         let mut spare = SPARE.take();
-        let mut undo = || {
+        let mut decode_filters = || {
             for (step, (number, filter)) in todo.iter().enumerate() {
                 // What is left to undo below may still shrink or grow the bytes a little.
                 let most = if step == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
@@ -133,7 +133,7 @@ impl Pipeline {
             }
             Ok(())
         };
-        let outcome = undo();
+        let outcome = decode_filters();
         SPARE.set(spare);
         outcome
     }

@@ -45,7 +45,7 @@ pub fn root_attributes(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Opt
 }
 
 /// Up to as many objects are looked through one after the other: most files have no more.
-const FEW_OBJECTS: usize = 16;
+const MAX_UNHASHED_OBJECTS: usize = 16;
 
 /// What an attribute costs beside its message.
 const ATTRIBUTE_COST: u64 = 300;
@@ -78,7 +78,7 @@ impl Builder<'_> {
         self.stored.push(None);
         if !self.ids.is_empty() {
             self.ids.insert(address, id);
-        } else if self.tree.objects.len() > FEW_OBJECTS {
+        } else if self.tree.objects.len() > MAX_UNHASHED_OBJECTS {
             let numbered = self.tree.objects.iter().enumerate();
             self.ids = numbered.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect();
         }

@@ -3,13 +3,13 @@
 use hyperslab_array::Result;
 use hyperslab_array::shown::shown;
 
-use super::{BIT_OR, MOST_COMPUTED, Node, Parser, negate, single_or};
+use super::{BIT_OR, MAX_COMPUTED_LITERALS, Node, Parser, negate, single_or};
 use super::super::{Comparison, List, Literal, Predicate};
 use super::super::lex::Word;
 use super::super::value::Value;
 
 /// Constants of a list that are kept as they were written, at most.
-const MANY: usize = 64;
+const MAX_WRITTEN_LITERALS: usize = 64;
 
 impl Parser<'_> {
     /// What is tested of a value: a chain of comparisons, a list, a range, a pattern, whether it is there.
@@ -80,8 +80,8 @@ impl Parser<'_> {
         if let Some(column) = left.as_column() {
             return Ok(Predicate::In { column: column.to_owned(), literals: members });
         }
-        if members.len() > MOST_COMPUTED {
-            return Err(self.error_at_word(start, &format!("a list of more than {MOST_COMPUTED} constants beside something that is computed")));
+        if members.len() > MAX_COMPUTED_LITERALS {
+            return Err(self.error_at_word(start, &format!("a list of more than {MAX_COMPUTED_LITERALS} constants beside something that is computed")));
         }
         let tests = members.iter().map(|member| compare(left.clone(), Comparison::Equal, Value::constant(member)));
         Ok(single_or(tests.collect(), Predicate::Or))
@@ -123,7 +123,7 @@ impl Parser<'_> {
             _ => None,
         };
         // Many are kept in less room than their texts take.
-        let integers = (members.len() > MANY).then(|| members.iter().map(integer).collect::<Option<Vec<_>>>()).flatten();
+        let integers = (members.len() > MAX_WRITTEN_LITERALS).then(|| members.iter().map(integer).collect::<Option<Vec<_>>>()).flatten();
         Ok(integers.map_or_else(|| List::literals(members), List::integers))
     }
 

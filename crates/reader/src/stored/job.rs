@@ -16,9 +16,9 @@ use super::chunk::{bytes_of, fill_value};
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
 /// Runs shorter than this are fetched together and copied: a call costs more than a copy.
-const LEAST_DIRECT_BYTES: usize = 64 << 10;
+const MIN_DIRECT_BYTES: usize = 64 << 10;
 /// Decoded bytes that wait for their turn at the output; bounds a read whose chunks reach all over it.
-const SIDE_BY_SIDE_BYTES: u64 = 64 << 20;
+const MAX_PENDING_BYTES: u64 = 64 << 20;
 /// Longest coalesced read; bounds a worker's scratch.
 const COALESCE_BYTES: u64 = 4 << 20;
 
@@ -131,7 +131,7 @@ impl Job<'_> {
         let Some(mut places) = places else { return Ok(Some(band)) };
         places.sort_unstable_by_key(|place| place.target);
         let covered = places.iter().try_fold(0, |end, place| (place.target == end).then_some(end + place.length));
-        if covered != Some(band.part.out.len()) || places.iter().any(|place| place.length < LEAST_DIRECT_BYTES.min(band.part.out.len())) {
+        if covered != Some(band.part.out.len()) || places.iter().any(|place| place.length < MIN_DIRECT_BYTES.min(band.part.out.len())) {
             return Ok(Some(band));
         }
         let mut rest = band.part.out;
@@ -190,7 +190,7 @@ impl Job<'_> {
             .collect::<Result<Vec<_>>>()?;
         let mut parts = part.split(threads);
         let largest = chunks.iter().map(|(chunk, _)| bytes_of(chunk, self.description)).max().unwrap_or(0);
-        let at_once = usize::try_from(SIDE_BY_SIDE_BYTES / largest.max(1)).unwrap_or(usize::MAX);
+        let at_once = usize::try_from(MAX_PENDING_BYTES / largest.max(1)).unwrap_or(usize::MAX);
         let mut buffers: Vec<(Scratch, bool)> = Vec::new();
         buffers.resize_with(chunks.len().min(at_once.clamp(threads, threads * 8)), Default::default);
         for group in chunks.chunks(buffers.len().max(1)) {

@@ -17,7 +17,7 @@ use crate::live_file::{being_written, retry_while_torn};
 pub(crate) use self::chunk::fill_value;
 
 /// Less than this is read by the calling thread: waking others costs more.
-pub(crate) const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
+pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Fills `out` from what the file stores of a dataset that is not virtual.
 pub(crate) fn fill(
@@ -58,7 +58,7 @@ pub(crate) fn fill(
     };
     let bands = bands(description, selection, &located.chunks, out)?;
     let threads = file.session().thread_count()?;
-    if work < LEAST_PARALLEL_BYTES || threads == 1 {
+    if work < MIN_PARALLEL_BYTES || threads == 1 {
         return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
     }
     // A decoding thread that reads has others beside it, which have windows of their own to read.

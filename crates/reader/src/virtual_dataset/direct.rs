@@ -8,11 +8,11 @@ use rayon::prelude::*;
 use super::part::{Part, misses, parts};
 use super::source::{conversion, open};
 use crate::File;
-use crate::stored::{LEAST_PARALLEL_BYTES, fill_value as write_fill_value};
+use crate::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
 
 /// So many are read by the calling thread where they are small: waking another one costs more, and a great deal more beside
 /// processes that spin while they wait, as MPI's do.
-const FEW_PARTS: usize = 4;
+const MAX_SERIAL_PARTS: usize = 4;
 
 /// A part, what is taken of its source, and the run of the output that it is (first element, how many).
 struct Run {
@@ -125,7 +125,7 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
             }
         }
     };
-    let few = work.len() == 1 || (work.len() <= FEW_PARTS && bytes < LEAST_PARALLEL_BYTES);
+    let few = work.len() == 1 || (work.len() <= MAX_SERIAL_PARTS && bytes < MIN_PARALLEL_BYTES);
     if few || file.session().thread_count()? == 1 {
         return work.into_iter().try_for_each(read_one).map(|()| true);
     }

@@ -27,7 +27,7 @@ use part::{misses, parts};
 pub(crate) use regular::regular;
 use source::{conversion, open};
 
-/// Fills `out` with the selected elements. Heap references in it are salted: see [`resolve_heap`].
+/// Fills `out` with the selected elements. Heap references in it are marked with their file: see [`resolve_heap`].
 pub(crate) fn fill(
     file: &File,
     description: &Dataset,
@@ -63,7 +63,7 @@ pub(crate) fn fill(
                     bytes = conversion.convert(&bytes)?;
                 }
                 if description.datatype.uses_heap() {
-                    heap_origin::salt(&description.datatype, &mut bytes, file.linked_files().salt_of(&other)?)?;
+                    heap_origin::mark(&description.datatype, &mut bytes, file.linked_files().origin_of(&other)?)?;
                 }
                 places.put(&wanted, &bytes, size, &selection.shape(), out)?;
             }

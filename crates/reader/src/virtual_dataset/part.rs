@@ -8,8 +8,8 @@ use crate::File;
 use crate::open_linked::is_missing;
 use super::regular::regular;
 
-/// Blocks that one mapping stands for, each from a dataset of its own.
-const MOST_BLOCKS: u64 = 1 << 20;
+/// Blocks that one mapping may stand for, each from a dataset of its own.
+const MAX_BLOCKS: u64 = 1 << 20;
 
 /// A part: elements of `source` in `dataset` of `file` stand at those of `target`, in order.
 #[derive(Debug)]
@@ -54,8 +54,8 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
         return Err(Error::corrupt("an unlimited virtual selection without block number in its source's name"));
     }
     let count = here.div_ceil(block);
-    if count > MOST_BLOCKS {
-        return Err(Error::limit_exceeded(format!("a virtual dataset of {count} blocks, more than {MOST_BLOCKS}")));
+    if count > MAX_BLOCKS {
+        return Err(Error::limit_exceeded(format!("a virtual dataset of {count} blocks, more than {MAX_BLOCKS}")));
     }
     let blocks = (0..count).map(|number| {
         let one = HyperslabAxis::block(axis.index(number * block), block);

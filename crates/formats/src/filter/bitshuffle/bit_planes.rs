@@ -12,7 +12,7 @@ const GROUP: usize = 8;
 
 /// Puts elements together from their bit planes. Both sides have the same length, a multiple of
 /// 8 elements.
-pub(in crate::filter) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
+pub(in crate::filter) fn decode(planes: &[u8], element: usize, out: &mut [u8]) {
     let plane = planes.len() / 8 / element.max(1);
     if plane == 0 {
         return;
@@ -21,7 +21,7 @@ pub(in crate::filter) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
     pulp::Arch::new().dispatch(Undo { planes, plane, element, out });
 }
 
-/// [`undo`], compiled once for each kind of processor.
+/// [`decode_blocks`], compiled once for each kind of processor.
 struct Undo<'a> {
     planes: &'a [u8],
     /// Bytes of a plane.
@@ -55,7 +55,7 @@ fn strips(planes: &[u8], plane: usize, element: usize, out: &mut [u8]) {
     squares(planes, plane, at, element, strips.into_remainder());
 }
 
-/// The bit planes of elements, the inverse of [`undo`].
+/// The bit planes of elements, the inverse of [`decode_blocks`].
 pub(in crate::filter) fn make(elements: &[u8], element: usize, planes: &mut [u8]) {
     let plane = elements.len() / 8 / element.max(1);
     if plane == 0 {
@@ -170,7 +170,7 @@ mod tests {
             let count = eights * 8;
             let bytes: Vec<u8> = (0..count * element).map(|n| seed.rotate_left(u32::try_from(n % 61).unwrap_or(0)).to_le_bytes()[0]).collect();
             let mut out = vec![0; bytes.len()];
-            undo(&planes_of(&bytes, element), element, &mut out);
+            decode(&planes_of(&bytes, element), element, &mut out);
             prop_assert_eq!(&out, &bytes);
             let mut planes = vec![0; bytes.len()];
             make(&bytes, element, &mut planes);
@@ -184,7 +184,7 @@ mod tests {
         for element in if cfg!(miri) { 5..=5 } else { 1..=33 } {
             let bytes: Vec<u8> = (0..element * (ELEMENTS + 16)).map(|n| (n * 31 + n / 251).to_le_bytes()[0]).collect();
             let mut out = vec![9; bytes.len()];
-            undo(&planes_of(&bytes, element), element, &mut out);
+            decode(&planes_of(&bytes, element), element, &mut out);
             assert_eq!(out, bytes, "elements of {element} bytes");
         }
     }

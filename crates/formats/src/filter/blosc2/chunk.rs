@@ -104,7 +104,7 @@ impl<'a> Chunk<'a> {
                     let stream = self.bytes.get(start..).ok_or_else(short)?;
                     block.resize(size, 0);
                     self.decode_streams(stream, &mut decoder, &mut block)?;
-                    self.undo_filters(number, &mut block, &mut spare, &reference);
+                    self.decode_filters(number, &mut block, &mut spare, &reference);
                     if number == 0 {
                         reference.clone_from(&block);
                     }
@@ -149,7 +149,7 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    fn undo_filters(&self, number: usize, block: &mut Vec<u8>, spare: &mut Vec<u8>, reference: &[u8]) {
+    fn decode_filters(&self, number: usize, block: &mut Vec<u8>, spare: &mut Vec<u8>, reference: &[u8]) {
         for (kind, parameter) in self.filters.iter().rev() {
             match kind {
                 1 => {
@@ -162,10 +162,10 @@ impl<'a> Chunk<'a> {
                     let elements = block.len() / self.element / 8 * 8 * self.element;
                     spare.clone_from(block);
                     if let (Some(planes), Some(elements)) = (spare.get(..elements), block.get_mut(..elements)) {
-                        bit_planes::undo(planes, self.element, elements);
+                        bit_planes::decode(planes, self.element, elements);
                     }
                 }
-                3 => undo_delta(self.element, block, (number > 0).then_some(reference)),
+                3 => decode_delta(self.element, block, (number > 0).then_some(reference)),
                 // Cut precision stays cut.
                 _ => {}
             }
@@ -184,7 +184,7 @@ fn codec(number: u8) -> Result<BlockCodec> {
 }
 
 /// Elements were combined with the one before, in other blocks with the same one of the first block.
-fn undo_delta(element: usize, block: &mut [u8], reference: Option<&[u8]>) {
+fn decode_delta(element: usize, block: &mut [u8], reference: Option<&[u8]>) {
     let width = match element {
         1 | 2 | 4 | 8 => element,
         wide if wide.is_multiple_of(8) => 8,

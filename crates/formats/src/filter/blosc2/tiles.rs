@@ -8,7 +8,7 @@ use super::chunk::Chunk;
 const MAX_DIMENSIONS: usize = 16;
 /// Tiles may stand out at the edges, but a chunk that is mostly edge is a lie.
 const MAX_PADDING: usize = 64;
-const SMALL_BYTES: usize = 1 << 20;
+const MIN_CHECKED_BYTES: usize = 1 << 20;
 
 /// How tiles lie in the array.
 pub(super) struct Tiles {
@@ -37,7 +37,7 @@ struct Span {
 
 impl Tiles {
     /// Reads shape, chunk shape and tile shape: msgpack numbers of 8, 4 and 4 bytes after a tag each.
-    pub(super) fn parse(layer: &[u8], item_bytes: usize, most: usize) -> Result<Self> {
+    pub(super) fn parse(layer: &[u8], item_bytes: usize, max_bytes: usize) -> Result<Self> {
         let damaged = || Error::corrupt("the tiles' shapes are damaged");
         let ndim = big_endian::<1>(layer, 2).filter(|ndim| (1..=MAX_DIMENSIONS).contains(ndim)).ok_or_else(damaged)?;
         // Each shape begins with a tag of its own.
@@ -59,13 +59,13 @@ impl Tiles {
         let product = |extent: fn(&Dimension) -> usize| {
             dimensions.iter().try_fold(item_bytes, |bytes, dimension| bytes.checked_mul(extent(dimension)))
         };
-        let array_bytes = product(|d| d.size).filter(|bytes| *bytes <= most && *bytes > 0);
+        let array_bytes = product(|d| d.size).filter(|bytes| *bytes <= max_bytes && *bytes > 0);
         let tile_bytes = product(|d| d.tile);
         let padded_bytes = product(|d| d.tiles * d.tile);
         let (Some(array_bytes), Some(tile_bytes), Some(padded_bytes)) = (array_bytes, tile_bytes, padded_bytes) else {
-            return Err(Error::corrupt(format!("tiles of more than the {most} bytes that belong there")));
+            return Err(Error::corrupt(format!("tiles of more than the {max_bytes} bytes that belong there")));
         };
-        if padded_bytes / MAX_PADDING > array_bytes.max(SMALL_BYTES) {
+        if padded_bytes / MAX_PADDING > array_bytes.max(MIN_CHECKED_BYTES) {
             return Err(Error::corrupt(format!("tiles of {padded_bytes} bytes for {array_bytes}")));
         }
         Ok(Self { dimensions, item_bytes, array_bytes, tile_bytes, padded_bytes })

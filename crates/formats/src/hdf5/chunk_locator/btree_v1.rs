@@ -85,7 +85,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
 }
 
 /// Children of a full node: twice the library's default, which a superblock of version 2 implies.
-const MOST_CHILDREN: usize = 64;
+const MAX_CHILDREN: usize = 64;
 
 /// What a node's parent needs of it.
 struct Encoded {
@@ -120,20 +120,20 @@ pub(super) fn encode(space: &mut Space, chunks: &[&StoredChunk], chunk_shape: &[
         below.push(Encoded { address: chunk.address, first: key(chunk, 0)?, end });
     }
     let key_bytes = 8 + 8 * extents.len();
-    let node_bytes = 24 + MOST_CHILDREN * (key_bytes + 8) + key_bytes;
+    let node_bytes = 24 + MAX_CHILDREN * (key_bytes + 8) + key_bytes;
     for level in 0..=u8::MAX {
-        let nodes = below.len().div_ceil(MOST_CHILDREN);
+        let nodes = below.len().div_ceil(MAX_CHILDREN);
         let addresses: Vec<u64> = (0..nodes).map(|_| space.reserve(node_bytes)).collect();
         let mut above = Vec::with_capacity(nodes);
-        for (number, children) in below.chunks(MOST_CHILDREN).enumerate() {
+        for (number, children) in below.chunks(MAX_CHILDREN).enumerate() {
             let (Some(first), Some(last)) = (children.first(), children.last()) else { continue };
-            let neighbour = |number: Option<usize>| number.and_then(|number| addresses.get(number).copied());
-            let Some(address) = neighbour(Some(number)) else { continue };
+            let sibling = |number: Option<usize>| number.and_then(|number| addresses.get(number).copied());
+            let Some(address) = sibling(Some(number)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");
             encoder.bytes(&[1, level]);
             encoder.u16(u16::try_from(children.len()).map_err(|_| Error::internal("a node of a chunk B-tree is too full"))?);
-            encoder.address(neighbour(number.checked_sub(1)));
-            encoder.address(neighbour(number.checked_add(1)));
+            encoder.address(sibling(number.checked_sub(1)));
+            encoder.address(sibling(number.checked_add(1)));
             for child in children {
                 encoder.bytes(&child.first);
                 encoder.u64(child.address);

@@ -34,9 +34,9 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
     let counts = selection.axes().iter().zip(grid.chunk_counts()).map(|(axis, chunks)| axis.count().min(chunks));
     let count = counts.fold(1u64, u64::saturating_mul);
     // A stored chunk takes some bytes of the file, so of more than these most were never written.
-    let most = source.limits.chunks.min(source.storage.len().saturating_add(UNWRITTEN_CHUNKS));
-    if count > most {
-        return Err(Error::limit_exceeded(format!("a read of {count} chunks, more than {most}: read in parts")));
+    let max_chunks = source.limits.chunks.min(source.storage.len().saturating_add(UNWRITTEN_CHUNKS));
+    if count > max_chunks {
+        return Err(Error::limit_exceeded(format!("a read of {count} chunks, more than {max_chunks}: read in parts")));
     }
     let touched = grid.touched(selection);
     let wanted = selection.axes().iter().zip(&layout.chunk_shape).map(|(axis, &chunk)| axis.touched_chunks(chunk)).collect();

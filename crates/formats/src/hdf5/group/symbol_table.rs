@@ -87,10 +87,10 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<RawLink
 
 /// Links of a full leaf, and children of a full node: twice the library's defaults, which a superblock of
 /// version 2 implies.
-const MOST_LINKS: usize = 8;
-const MOST_CHILDREN: usize = 32;
-const LEAF_BYTES: usize = 8 + MOST_LINKS * 40;
-const NODE_BYTES: usize = 24 + MOST_CHILDREN * 16 + 8;
+const MAX_LINKS_PER_NODE: usize = 8;
+const MAX_CHILDREN: usize = 32;
+const LEAF_BYTES: usize = 8 + MAX_LINKS_PER_NODE * 40;
+const NODE_BYTES: usize = 24 + MAX_CHILDREN * 16 + 8;
 
 /// Puts the hard links of a large group, in name order, into `space`; gives the addresses of tree and heap.
 pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u64)> {
@@ -99,7 +99,7 @@ pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u
     let too_many = || Error::internal("a node of a group's B-tree is too full");
     // Address and last name of each part below.
     let mut below = Vec::new();
-    for (links, offsets) in links.chunks(MOST_LINKS).zip(offsets.chunks(MOST_LINKS)) {
+    for (links, offsets) in links.chunks(MAX_LINKS_PER_NODE).zip(offsets.chunks(MAX_LINKS_PER_NODE)) {
         let mut encoder = Encoder::signed(b"SNOD");
         encoder.bytes(&[1, 0]);
         encoder.u16(u16::try_from(links.len()).map_err(|_| too_many())?);
@@ -115,10 +115,10 @@ pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u
         below.push((space.put(&encoder.finish()), last));
     }
     for level in 0..=u8::MAX {
-        let nodes: Vec<u64> = below.chunks(MOST_CHILDREN).map(|_| space.reserve(NODE_BYTES)).collect();
+        let nodes: Vec<u64> = below.chunks(MAX_CHILDREN).map(|_| space.reserve(NODE_BYTES)).collect();
         let mut above = Vec::with_capacity(nodes.len());
         let mut before = 0u64;
-        for (number, children) in below.chunks(MOST_CHILDREN).enumerate() {
+        for (number, children) in below.chunks(MAX_CHILDREN).enumerate() {
             let node = |number: Option<usize>| number.and_then(|number| nodes.get(number).copied());
             let Some(address) = node(Some(number)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");

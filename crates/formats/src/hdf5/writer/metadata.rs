@@ -27,7 +27,7 @@ const NOT_TO_SHARE: u8 = 1 << 2;
 const MARK_IF_UNKNOWN: u8 = 1 << 4;
 
 /// Bytes of an attribute that stands in its object's header: a message has less than 64 KiB.
-const MOST_IN_HEADER: usize = 65_000;
+const MAX_COMPACT_ATTRIBUTE_BYTES: usize = 65_000;
 
 /// All metadata of a file but the superblock.
 pub struct EncodedMetadata {
@@ -102,7 +102,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
             Err(_) if object.tracked => return Err(Error::unsupported("65536 attributes of one object that tracks their order")),
             Err(_) => None,
         };
-        if attributes.iter().any(|(_, message)| message.len() > MOST_IN_HEADER) {
+        if attributes.iter().any(|(_, message)| message.len() > MAX_COMPACT_ATTRIBUTE_BYTES) {
             let dense = DenseStorage::of_attributes(&mut space, &attributes, object.tracked)?;
             messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, Some(dense))));
         } else if !attributes.is_empty() {
