@@ -12,7 +12,7 @@ use hyperslab_columns::ModelDates;
 use super::{Comparison, Literal, Predicate, Value};
 use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
-use super::literal::Place;
+use super::literal::IntegerPosition;
 use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
 use super::set::Set;
@@ -131,7 +131,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
                 TimeUnit::Microsecond => 1_000,
                 TimeUnit::Nanosecond => 1,
             };
-            let place = Place { floor: nanoseconds.div_euclid(unit), exact: nanoseconds.rem_euclid(unit) == 0 };
+            let place = IntegerPosition { floor: nanoseconds.div_euclid(unit), exact: nanoseconds.rem_euclid(unit) == 0 };
             range(comparison, place)
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?,
@@ -168,7 +168,7 @@ fn never(comparison: Comparison) -> Test {
 }
 
 /// The integers for which `integer comparison constant` holds, the constant not being rounded.
-fn range(comparison: Comparison, Place { floor, exact }: Place) -> Test {
+fn range(comparison: Comparison, IntegerPosition { floor, exact }: IntegerPosition) -> Test {
     let (all_low, all_high) = (i128::MIN, i128::MAX);
     let above = floor.saturating_add(1);
     match comparison {
@@ -190,8 +190,8 @@ fn range(comparison: Comparison, Place { floor, exact }: Place) -> Test {
 fn integer_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
     match (literal.place(), literal.to_f64()) {
         (Some(place), _) => Some(range(comparison, place)),
-        (None, Some(infinite)) if infinite == f64::INFINITY => Some(range(comparison, Place { floor: i128::MAX, exact: false })),
-        (None, Some(infinite)) if infinite == f64::NEG_INFINITY => Some(range(comparison, Place { floor: i128::MIN, exact: false })),
+        (None, Some(infinite)) if infinite == f64::INFINITY => Some(range(comparison, IntegerPosition { floor: i128::MAX, exact: false })),
+        (None, Some(infinite)) if infinite == f64::NEG_INFINITY => Some(range(comparison, IntegerPosition { floor: i128::MIN, exact: false })),
         // NaN is no integer, and not equal to any.
         (None, Some(_)) => Some(never(comparison)),
         (None, None) => None,

@@ -19,7 +19,7 @@ pub enum Literal {
 
 /// Where a number lies among the integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct IntegerPosition {
     /// Largest integer that is not above it.
     pub floor: i128,
     /// Whether it is that integer.
@@ -36,10 +36,10 @@ impl Literal {
     }
 
     /// The number among the integers, exactly; numbers beyond 127 bits count as the last integer.
-    pub(super) fn place(&self) -> Option<Place> {
+    pub(super) fn place(&self) -> Option<IntegerPosition> {
         let Self::Number(text) = self else { return None };
         if let Ok(floor) = text.parse::<i64>() {
-            return Some(Place { floor: floor.into(), exact: true });
+            return Some(IntegerPosition { floor: floor.into(), exact: true });
         }
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -59,7 +59,7 @@ impl Literal {
         let point = i64::try_from(all.len()).ok()? - i64::try_from(fraction.len()).ok()? + exponent;
         let zero = all.is_empty();
         if !zero && point > 38 {
-            return Some(Place { floor: if negative { i128::MIN } else { i128::MAX }, exact: false });
+            return Some(IntegerPosition { floor: if negative { i128::MIN } else { i128::MAX }, exact: false });
         }
         let split = usize::try_from(point.max(0)).ok()?;
         let padded = format!("{all:0<split$}");
@@ -71,7 +71,7 @@ impl Literal {
             (true, true) => -integer,
             (true, false) => -integer - 1,
         };
-        Some(Place { floor, exact })
+        Some(IntegerPosition { floor, exact })
     }
 
     /// A date or time in nanoseconds since 1970, UTC.

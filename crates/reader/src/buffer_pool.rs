@@ -44,8 +44,8 @@ impl BufferPool {
         let mut free = self.free()?;
         let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
         let best = free.iter().enumerate().rev().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
-        let number = best.map(|(number, _)| number)?;
-        Some(free.remove(number))
+        let index = best.map(|(index, _)| index)?;
+        Some(free.remove(index))
     }
 
     /// Never waits: a process may have been forked while one of its parent's threads held the lock.

@@ -33,8 +33,8 @@ impl File {
         }
         let grown = self.grown(|| {
             let here = self.as_written();
-            let datasets = self.tree().objects.iter().enumerate().filter_map(|(number, object)| match &object.content {
-                Content::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => Some((ObjectId(number), dataset)),
+            let datasets = self.tree().objects.iter().enumerate().filter_map(|(index, object)| match &object.content {
+                Content::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => Some((ObjectId(index), dataset)),
                 _ => None,
             });
             datasets

@@ -45,7 +45,7 @@ struct Opened {
     linked_files: OnceLock<LinkedFiles<File>>,
     /// Virtual datasets whose extent the metadata does not tell, as they are now.
     grown: OnceLock<PresentExtents>,
-    /// The links of large groups by their names: group, and number of the link in it.
+    /// The links of large groups by their names: group, and index of the link in it.
     links: OnceLock<LinkNames>,
     /// Objects by the address of their header, once a reference was followed.
     addresses: OnceLock<HashMap<u64, ObjectId>>,
@@ -109,7 +109,7 @@ impl File {
         self.chunks.as_deref()
     }
     /// Tells this opening from others that are open.
-    pub(crate) fn number(&self) -> usize {
+    pub(crate) fn opening_id(&self) -> usize {
         Arc::as_ptr(&self.opened).addr()
     }
     /// This file with steps to pay from, unless it has some: for a read that goes from source to source.
@@ -161,7 +161,7 @@ impl File {
     pub(crate) fn at_address(&self, address: u64) -> Option<ObjectId> {
         let addresses = self.opened.addresses.get_or_init(|| {
             let objects = self.tree().objects.iter().enumerate();
-            objects.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect()
+            objects.filter_map(|(index, object)| Some((object.address?, ObjectId(index)))).collect()
         });
         addresses.get(&address).copied()
     }

@@ -94,14 +94,14 @@ impl File {
             return members.link(name);
         }
         let links = self.link_names(|| {
-            let groups = self.tree().objects.iter().enumerate().filter_map(|(number, object)| match &object.content {
-                Content::Group(group) if group.links.len() > HASHED_LINKS_MIN => Some((ObjectId(number), group)),
+            let groups = self.tree().objects.iter().enumerate().filter_map(|(index, object)| match &object.content {
+                Content::Group(group) if group.links.len() > HASHED_LINKS_MIN => Some((ObjectId(index), group)),
                 _ => None,
             });
             let by_name = |group: &Group| {
                 let mut names = HashMap::with_capacity(group.links.len());
-                group.links.iter().enumerate().for_each(|(number, link)| {
-                    names.entry(link.name.clone()).or_insert(number);
+                group.links.iter().enumerate().for_each(|(index, link)| {
+                    names.entry(link.name.clone()).or_insert(index);
                 });
                 names
             };

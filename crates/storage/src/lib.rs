@@ -12,7 +12,7 @@ mod memory;
 mod output;
 mod overlay;
 mod pieces;
-mod place;
+mod replace;
 mod shared;
 mod temporary_name;
 
@@ -25,7 +25,7 @@ pub use memory::Memory;
 pub use output::{Existing, Output};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
-pub use place::{check_replaceable, create_whole, real_path};
+pub use replace::{check_replaceable, create_whole, real_path};
 pub use temporary_name::{is_aside, unique_name};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::leftovers::remove_abandoned;
-use crate::place::{Passed, real_path, rename_new};
+use crate::replace::{InheritedMetadata, real_path, rename_new};
 use crate::folder::sync_place;
 use crate::temporary_name::unique_name;
 use crate::{Storage, check_range};
@@ -25,7 +25,7 @@ pub struct Output {
     /// Whether it passes on what the file that it replaces has, which is a user's.
     is_users: bool,
     /// What the file that was there at the beginning has to pass on.
-    passed: Option<Passed>,
+    passed: Option<InheritedMetadata>,
     /// The process that writes: a forked child that ends must not remove its parent's file.
     process: u32,
 }
@@ -50,7 +50,7 @@ impl Output {
             return if target.symlink_metadata().is_ok() { Err(is_there(target)) } else { Self::aside(target.to_path_buf(), true, None) };
         }
         let real = real_path(target)?;
-        let passed = Passed::of(&real)?;
+        let passed = InheritedMetadata::of(&real)?;
         Self::aside(real, true, passed)
     }
 
@@ -60,7 +60,7 @@ impl Output {
         Self::aside(target.as_ref().to_path_buf(), false, None)
     }
 
-    fn aside(target: PathBuf, is_users: bool, passed: Option<Passed>) -> Result<Self> {
+    fn aside(target: PathBuf, is_users: bool, passed: Option<InheritedMetadata>) -> Result<Self> {
         let shown = target.display().to_string();
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
@@ -148,7 +148,7 @@ impl Output {
         }
         if self.is_users && existing == Existing::Replace {
             // The file that is there now; it may be another one than at the beginning.
-            let passed = Passed::of(&self.target)?.or_else(|| self.passed.take());
+            let passed = InheritedMetadata::of(&self.target)?.or_else(|| self.passed.take());
             passed.map_or(Ok(()), |passed| passed.give(&self.file)).map_err(|error| self.failed(error, "cannot set the permissions"))?;
         }
         if self.durable {

@@ -67,7 +67,7 @@ impl Storage for Pieces {
         let (mut offset, mut rest) = (offset, buffer);
         while !rest.is_empty() {
             let after = self.pieces.partition_point(|piece| piece.start <= offset);
-            let piece = after.checked_sub(1).and_then(|number| self.pieces.get(number));
+            let piece = after.checked_sub(1).and_then(|index| self.pieces.get(index));
             let piece = piece.filter(|piece| offset - piece.start < piece.length).ok_or_else(|| {
                 Error::corrupt("bytes are needed here that none of the files holds").in_file(&self.name).at_offset(offset)
             })?;

@@ -30,7 +30,7 @@ impl Pipeline {
     /// Whether every filter that cannot be decoded is skipped in a chunk with this mask.
     pub fn skips_unknown(&self, filter_mask: u32) -> bool {
         let unknown = self.filters.iter().enumerate().filter(|(_, filter)| !filter.is_known());
-        unknown.into_iter().all(|(number, _)| number < 32 && filter_mask & (1 << number) != 0)
+        unknown.into_iter().all(|(index, _)| index < 32 && filter_mask & (1 << index) != 0)
     }
 
     /// The filters for people.
@@ -93,10 +93,10 @@ impl Pipeline {
     /// bytes as before; so one that was skipped must never give as many bytes as it got.
     pub fn encode(&self, chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
         let (mut bytes, mut mask) = (chunk, 0u32);
-        for (number, filter) in self.filters.iter().enumerate() {
+        for (index, filter) in self.filters.iter().enumerate() {
             let encoded = filter.encode(&bytes)?;
-            if filter.id == id::LZF && filter.optional && encoded.len() >= bytes.len() && number < 32 {
-                mask |= 1 << number;
+            if filter.id == id::LZF && filter.optional && encoded.len() >= bytes.len() && index < 32 {
+                mask |= 1 << index;
             } else {
                 bytes = encoded;
             }
@@ -106,8 +106,8 @@ impl Pipeline {
 
     /// The filters that were not skipped, the last one first, with their numbers.
     fn applied(&self, filter_mask: u32) -> Vec<(usize, &Filter)> {
-        let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
-        self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect()
+        let applied = |index: &usize| *index >= 32 || filter_mask & (1 << index) == 0;
+        self.filters.iter().enumerate().rev().filter(|(index, _)| applied(index)).collect()
     }
 
     /// Undoes `todo` one after the other; at most `chunk_bytes` are left.
@@ -121,14 +121,14 @@ impl Pipeline {
         // costs more than most filters.
         let mut spare = SPARE.take();
         let mut decode_filters = || {
-            for (step, (number, filter)) in todo.iter().enumerate() {
+            for (step, (index, filter)) in todo.iter().enumerate() {
                 // What is left to undo below may still shrink or grow the bytes a little.
                 let most = if step == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
                 std::mem::swap(out, &mut spare);
                 let input = if step == 0 { raw } else { spare.as_slice() };
                 poison_buffer(out, most);
                 filter.decode(input, most, out).map_err(|error| {
-                    Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message()))
+                    Error::new(error.kind(), format!("{} (filter {index}): {}", filter.label(), error.message()))
                 })?;
             }
             Ok(())

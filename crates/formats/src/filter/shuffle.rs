@@ -63,9 +63,9 @@ fn spread<const WIDTH: usize>(elements: &[u8], planes: &mut [u8]) {
     const BLOCK_ELEMENTS: usize = 1024;
     let (elements, _) = elements.as_chunks::<WIDTH>();
     let count = elements.len();
-    for (number, near) in elements.chunks(BLOCK_ELEMENTS).enumerate() {
+    for (index, near) in elements.chunks(BLOCK_ELEMENTS).enumerate() {
         for (byte, plane) in planes.chunks_exact_mut(count).enumerate() {
-            let Some(plane) = plane.get_mut(number * BLOCK_ELEMENTS..) else { continue };
+            let Some(plane) = plane.get_mut(index * BLOCK_ELEMENTS..) else { continue };
             for (to, from) in plane.iter_mut().zip(near) {
                 *to = from.get(byte).copied().unwrap_or(0);
             }

@@ -22,7 +22,7 @@ pub struct Hdf5File {
 }
 
 /// Where the run of bytes of a contiguous dataset begins.
-enum Place {
+enum ContiguousStart {
     /// No storage was allocated.
     Nowhere,
     /// In this file, relative to the base address.
@@ -56,7 +56,7 @@ impl Hdf5File {
     }
 
     /// The blocks of a contiguous dataset that a selection touches.
-    fn blocks(&self, dataset: &Dataset, place: Place, selection: &Selection) -> Result<Vec<ChunkLocation>> {
+    fn blocks(&self, dataset: &Dataset, place: ContiguousStart, selection: &Selection) -> Result<Vec<ChunkLocation>> {
         let shape = dataset.dataspace.shape();
         let element = dataset.datatype.size();
         let needed = dataset
@@ -65,12 +65,12 @@ impl Hdf5File {
             .checked_mul(element)
             .ok_or_else(|| Error::corrupt("a dataset beyond 64 bits"))?;
         let base = match place {
-            Place::Nowhere => None,
-            Place::External => Some(0),
-            Place::Here { size, .. } if size < needed => {
+            ContiguousStart::Nowhere => None,
+            ContiguousStart::External => Some(0),
+            ContiguousStart::Here { size, .. } if size < needed => {
                 return Err(Error::corrupt(format!("a contiguous dataset of {needed} bytes has {size} allocated")));
             }
-            Place::Here { address, .. } => {
+            ContiguousStart::Here { address, .. } => {
                 let base = self.source.absolute(address)?;
                 if !base.checked_add(needed).is_some_and(|end| self.source.storage.reaches(end)) {
                     return Err(Error::corrupt(format!(
@@ -130,12 +130,12 @@ impl ArrayFile for Hdf5File {
                 };
                 vec![ChunkLocation { origin: vec![0; shape.len()], shape, source }]
             }
-            Layout::Contiguous { address: None, .. } => self.blocks(dataset, Place::Nowhere, selection)?,
+            Layout::Contiguous { address: None, .. } => self.blocks(dataset, ContiguousStart::Nowhere, selection)?,
             Layout::Contiguous { address: Some(address), size } => {
-                self.blocks(dataset, Place::Here { address: *address, size: *size }, selection)?
+                self.blocks(dataset, ContiguousStart::Here { address: *address, size: *size }, selection)?
             }
             Layout::Chunked(layout) => chunk_locator::locate(&self.source, layout, selection)?,
-            Layout::External => self.blocks(dataset, Place::External, selection)?,
+            Layout::External => self.blocks(dataset, ContiguousStart::External, selection)?,
             Layout::Virtual => return Err(Error::internal("a virtual dataset has no chunks of its own")),
         };
         Ok(ChunkLocations { chunks })

@@ -80,7 +80,7 @@ impl Builder<'_> {
             self.ids.insert(address, id);
         } else if self.tree.objects.len() > MAX_UNHASHED_OBJECTS {
             let numbered = self.tree.objects.iter().enumerate();
-            self.ids = numbered.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect();
+            self.ids = numbered.filter_map(|(index, object)| Some((object.address?, ObjectId(index)))).collect();
         }
         Ok(id)
     }

@@ -6,7 +6,7 @@ use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::{ChunkLocation, Dataset};
 
 /// A contiguous part of the output.
-pub(super) struct Part<'a> {
+pub(super) struct OutputPart<'a> {
     pub out: &'a mut [u8],
     /// Where in the selection it begins, and how far it goes.
     pub origin: Vec<u64>,
@@ -15,13 +15,13 @@ pub(super) struct Part<'a> {
 
 /// A part of the output and the chunks that reach into it. A chunk is in one band only.
 pub(super) struct Band<'a> {
-    pub part: Part<'a>,
+    pub part: OutputPart<'a>,
     pub chunks: Vec<&'a ChunkLocation>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> OutputPart<'a> {
     /// Cuts it along its slowest dimension into at most `count` parts of about the same size.
-    pub fn split(self, count: usize) -> Vec<Part<'a>> {
+    pub fn split(self, count: usize) -> Vec<OutputPart<'a>> {
         let Some((cut, extent)) = self.shape.iter().copied().enumerate().find(|(_, extent)| *extent > 1) else {
             return vec![self];
         };
@@ -32,7 +32,7 @@ impl<'a> Part<'a> {
             let first = index * rows;
             let origin = self.origin.iter().enumerate().map(|(axis, at)| if axis == cut { at + first } else { *at }).collect();
             let shape = self.shape.iter().enumerate().map(|(axis, n)| if axis == cut { rows.min(extent - first) } else { *n }).collect();
-            Part { out, origin, shape }
+            OutputPart { out, origin, shape }
         };
         (0..).zip(self.out.chunks_mut(step.max(1))).map(part).collect()
     }
@@ -48,7 +48,7 @@ pub(super) fn bands<'a>(
 ) -> Result<Vec<Band<'a>>> {
     let shape = selection.shape();
     let Some(cut) = shape.iter().position(|&count| count > 1) else {
-        let part = Part { out, origin: vec![0; shape.len()], shape };
+        let part = OutputPart { out, origin: vec![0; shape.len()], shape };
         return Ok(vec![Band { part, chunks: chunks.iter().collect() }]);
     };
     let no_cut = || Error::internal("the selection, its chunks and its dataset have different numbers of dimensions");
@@ -68,7 +68,7 @@ pub(super) fn bands<'a>(
         out = rest;
         let origin = (0..shape.len()).map(|axis| if axis == cut { first } else { 0 }).collect();
         let extent = shape.iter().enumerate().map(|(axis, n)| if axis == cut { count } else { *n }).collect();
-        bands.push(Band { part: Part { out: here, origin, shape: extent }, chunks });
+        bands.push(Band { part: OutputPart { out: here, origin, shape: extent }, chunks });
     }
     Ok(bands)
 }

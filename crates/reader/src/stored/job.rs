@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::File;
 use crate::chunk_cache::ChunkCache;
-use super::band::{Band, Part};
+use super::band::{Band, OutputPart};
 use super::chunk::{bytes_of, fill_value};
 
 /// Stored ranges closer than this are fetched together: a short skip costs less than a call.
@@ -111,7 +111,7 @@ impl Job<'_> {
             };
             let chunk = match location.source {
                 ChunkSource::Stored { .. } => {
-                    let key = (self.file.number(), self.dataset.0, offset);
+                    let key = (self.file.opening_id(), self.dataset.0, offset);
                     cache.chunk(key, bytes_of(location, self.description), decoded)?
                 }
                 _ => Arc::new(decoded()?),
@@ -266,7 +266,7 @@ impl Job<'_> {
     }
 
     /// Where the elements of a chunk go in a part of the output, if any do.
-    fn place(&self, chunk: &ChunkLocation, part: &Part<'_>) -> Result<Option<Placement>> {
+    fn place(&self, chunk: &ChunkLocation, part: &OutputPart<'_>) -> Result<Option<Placement>> {
         Placement::new(&chunk.shape, &chunk.origin, self.selection, &part.origin, &part.shape, self.element_size()?)
     }
 

@@ -5,7 +5,7 @@ use hyperslab_array::{Axis, Cancellation, Error, HyperslabAxis, Result, Selectio
 use hyperslab_formats::Dataset;
 use rayon::prelude::*;
 
-use super::part::{Part, misses, parts};
+use super::source_part::{SourcePart, misses, parts};
 use super::source::{conversion, open};
 use crate::File;
 use crate::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
@@ -16,7 +16,7 @@ const MAX_SERIAL_PARTS: usize = 4;
 
 /// A part, what is taken of its source, and the run of the output that it is (first element, how many).
 struct Run {
-    part: Part,
+    part: SourcePart,
     source: Vec<Axis>,
     start: u64,
     count: u64,
@@ -37,7 +37,7 @@ fn adjacent(axis: &HyperslabAxis) -> Option<(u64, u64)> {
     (axis.index(last).checked_sub(axis.start)? == last).then_some((axis.start, count))
 }
 
-fn share(part: &Part, selection: &Selection) -> Share {
+fn share(part: &SourcePart, selection: &Selection) -> Share {
     let (StoredSelection::Hyperslab(target), StoredSelection::Hyperslab(from)) = (&part.target, &part.source) else { return Share::Scattered };
     let shape = selection.shape();
     if target.len() != from.len() || target.len() != selection.axes().len() || shape.len() != target.len() {

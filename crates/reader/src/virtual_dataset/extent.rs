@@ -5,7 +5,7 @@ use hyperslab_formats::Dataset;
 
 use crate::File;
 use crate::open_linked::is_missing;
-use super::part::{block_name, has_block_number, other_ndim, source_extent, unlimited};
+use super::source_part::{block_name, has_block_number, other_ndim, source_extent, unlimited};
 
 /// The dataset with the extent that its sources give it (the last element that any of them has, as
 /// `H5D_VDS_LAST_AVAILABLE`); `None` where no mapping is without end.

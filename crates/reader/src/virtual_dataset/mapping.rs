@@ -4,7 +4,7 @@
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 
 use super::order::{Order, Run, lengths, order};
-use super::part::Part;
+use super::source_part::SourcePart;
 
 /// A box of a source that is read to get at a few of its elements has at most so many, or so many times those that are
 /// wanted.
@@ -12,8 +12,8 @@ const BOX_ELEMENTS: u64 = 1 << 22;
 const BOX_FACTOR: u64 = 4;
 
 /// The wanted elements that a part holds.
-pub(super) struct Places<'a> {
-    part: &'a Part,
+pub(super) struct TargetElements<'a> {
+    part: &'a SourcePart,
     kind: Kind,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Wanted {
 }
 
 /// What `part` holds of `selection`; `None` where it is nothing.
-pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option<Places<'a>>> {
+pub(super) fn places<'a>(part: &'a SourcePart, selection: &Selection) -> Result<Option<TargetElements<'a>>> {
     let kind = match &part.target {
         StoredSelection::Hyperslab(axes) => {
             if axes.len() != selection.axes().len() {
@@ -54,7 +54,7 @@ pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option
             Kind::Runs { total: target.total()?, runs }
         }
     };
-    Ok(Some(Places { part, kind }))
+    Ok(Some(TargetElements { part, kind }))
 }
 
 /// Whether a box of the target meets the selection at all; nothing is listed to find that out.
@@ -82,7 +82,7 @@ fn by_axes(source: &[HyperslabAxis], lengths: &[u64], shared: &[Vec<(u64, u64)>]
     long.next().is_none().then_some(wanted)
 }
 
-impl Places<'_> {
+impl TargetElements<'_> {
     /// What to read of a source of `shape`; `selection` is that of [`places`].
     pub fn of_source(&self, selection: &Selection, shape: &[u64]) -> Result<Vec<Wanted>> {
         let source = order(&self.part.source, shape)?;

@@ -9,7 +9,7 @@ mod heap;
 mod mapping;
 mod numeric;
 mod order;
-mod part;
+mod source_part;
 mod regular;
 mod source;
 
@@ -23,7 +23,7 @@ use crate::{File, heap_origin};
 
 pub(crate) use extent::with_present_extent;
 pub(crate) use heap::resolve_heap;
-use part::{misses, parts};
+use source_part::{misses, parts};
 pub(crate) use regular::regular;
 use source::{conversion, open};
 

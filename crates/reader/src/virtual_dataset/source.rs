@@ -4,12 +4,12 @@ use hyperslab_array::{Datatype, Error, FloatFormat, Result};
 use hyperslab_formats::{Dataset, ObjectId};
 
 use super::numeric::Conversion;
-use super::part::Part;
+use super::source_part::SourcePart;
 use crate::open_linked::is_missing;
 use crate::{File, MissingSources};
 
 /// The source dataset, of which `bytes` are read now; `None` where it is missing and the session fills in its place.
-pub(super) fn open(file: &File, part: &Part, bytes: usize) -> Result<Option<(File, ObjectId)>> {
+pub(super) fn open(file: &File, part: &SourcePart, bytes: usize) -> Result<Option<(File, ObjectId)>> {
     match file.source(&part.file, bytes).and_then(|other| other.find(&part.dataset)) {
         Ok(found) => Ok(Some((found.file, found.object))),
         Err(error) if is_missing(&error) && file.session().missing_sources() == MissingSources::Fill => Ok(None),
@@ -21,7 +21,7 @@ pub(super) fn open(file: &File, part: &Part, bytes: usize) -> Result<Option<(Fil
 }
 
 /// What makes values of a source those of the virtual dataset; `None` where they are so already.
-pub(super) fn conversion(theirs: &Dataset, description: &Dataset, part: &Part) -> Result<Option<Conversion>> {
+pub(super) fn conversion(theirs: &Dataset, description: &Dataset, part: &SourcePart) -> Result<Option<Conversion>> {
     if theirs.datatype == description.datatype {
         return Ok(None);
     }

@@ -105,15 +105,15 @@ pub(super) fn encode(space: &mut Space, chunks: &[&StoredChunk], chunk_shape: &[
         encoder.u32(length);
         encoder.u32(mask);
         let position = chunk.position.iter().copied().chain([0]);
-        for (number, extent) in position.zip(&extents) {
-            let offset = number.checked_add(beyond).and_then(|number| number.checked_mul(*extent));
+        for (index, extent) in position.zip(&extents) {
+            let offset = index.checked_add(beyond).and_then(|index| index.checked_mul(*extent));
             encoder.u64(offset.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?);
         }
         Ok::<_, Error>(encoder.finish())
     };
     let mut below = Vec::with_capacity(chunks.len());
-    for (number, chunk) in chunks.iter().enumerate() {
-        let end = match chunks.get(number + 1) {
+    for (index, chunk) in chunks.iter().enumerate() {
+        let end = match chunks.get(index + 1) {
             Some(next) => key(next, 0)?,
             None => key(chunk, 1)?,
         };
@@ -125,15 +125,15 @@ pub(super) fn encode(space: &mut Space, chunks: &[&StoredChunk], chunk_shape: &[
         let nodes = below.len().div_ceil(MAX_CHILDREN);
         let addresses: Vec<u64> = (0..nodes).map(|_| space.reserve(node_bytes)).collect();
         let mut above = Vec::with_capacity(nodes);
-        for (number, children) in below.chunks(MAX_CHILDREN).enumerate() {
+        for (index, children) in below.chunks(MAX_CHILDREN).enumerate() {
             let (Some(first), Some(last)) = (children.first(), children.last()) else { continue };
-            let sibling = |number: Option<usize>| number.and_then(|number| addresses.get(number).copied());
-            let Some(address) = sibling(Some(number)) else { continue };
+            let sibling = |index: Option<usize>| index.and_then(|index| addresses.get(index).copied());
+            let Some(address) = sibling(Some(index)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");
             encoder.bytes(&[1, level]);
             encoder.u16(u16::try_from(children.len()).map_err(|_| Error::internal("a node of a chunk B-tree is too full"))?);
-            encoder.address(sibling(number.checked_sub(1)));
-            encoder.address(sibling(number.checked_add(1)));
+            encoder.address(sibling(index.checked_sub(1)));
+            encoder.address(sibling(index.checked_add(1)));
             for child in children {
                 encoder.bytes(&child.first);
                 encoder.u64(child.address);

@@ -118,14 +118,14 @@ pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u
         let nodes: Vec<u64> = below.chunks(MAX_CHILDREN).map(|_| space.reserve(NODE_BYTES)).collect();
         let mut above = Vec::with_capacity(nodes.len());
         let mut before = 0u64;
-        for (number, children) in below.chunks(MAX_CHILDREN).enumerate() {
-            let node = |number: Option<usize>| number.and_then(|number| nodes.get(number).copied());
-            let Some(address) = node(Some(number)) else { continue };
+        for (index, children) in below.chunks(MAX_CHILDREN).enumerate() {
+            let node = |index: Option<usize>| index.and_then(|index| nodes.get(index).copied());
+            let Some(address) = node(Some(index)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");
             encoder.bytes(&[0, level]);
             encoder.u16(u16::try_from(children.len()).map_err(|_| too_many())?);
-            encoder.address(node(number.checked_sub(1)));
-            encoder.address(node(number.checked_add(1)));
+            encoder.address(node(index.checked_sub(1)));
+            encoder.address(node(index.checked_add(1)));
             // A key is the last name on its left; the first of all is the empty name.
             encoder.u64(before);
             for (child, last) in children {

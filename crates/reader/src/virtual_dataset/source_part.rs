@@ -13,7 +13,7 @@ const MAX_BLOCKS: u64 = 1 << 20;
 
 /// A part: elements of `source` in `dataset` of `file` stand at those of `target`, in order.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct SourcePart {
     pub file: String,
     pub dataset: String,
     pub source: StoredSelection,
@@ -21,8 +21,8 @@ pub(super) struct Part {
 }
 
 /// The parts of a mapping in a virtual dataset of `shape`.
-pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Result<Vec<Part>> {
-    let part = |source: StoredSelection, target: StoredSelection| Part {
+pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Result<Vec<SourcePart>> {
+    let part = |source: StoredSelection, target: StoredSelection| SourcePart {
         file: block_name(&mapping.file, None),
         dataset: block_name(&mapping.dataset, None),
         source: regular(&source).unwrap_or(source),
@@ -57,11 +57,11 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
     if count > MAX_BLOCKS {
         return Err(Error::limit_exceeded(format!("a virtual dataset of {count} blocks, more than {MAX_BLOCKS}")));
     }
-    let blocks = (0..count).map(|number| {
-        let one = HyperslabAxis::block(axis.index(number * block), block);
-        Part {
-            file: block_name(&mapping.file, Some(number)),
-            dataset: block_name(&mapping.dataset, Some(number)),
+    let blocks = (0..count).map(|block_index| {
+        let one = HyperslabAxis::block(axis.index(block_index * block), block);
+        SourcePart {
+            file: block_name(&mapping.file, Some(block_index)),
+            dataset: block_name(&mapping.dataset, Some(block_index)),
             source: mapping.source_selection.clone(),
             target: with_axis(&mapping.selection, dimension, one),
         }
@@ -108,18 +108,18 @@ pub(super) fn other_ndim() -> Error {
 }
 
 /// A source's name: `%b` is the block's number, `%%` a percent sign.
-pub(super) fn block_name(name: &str, number: Option<u64>) -> String {
+pub(super) fn block_name(name: &str, block_index: Option<u64>) -> String {
     let mut out = String::with_capacity(name.len());
     let mut rest = name.chars().peekable();
     while let Some(c) = rest.next() {
-        match (c, rest.peek(), number) {
+        match (c, rest.peek(), block_index) {
             ('%', Some('%'), _) => {
                 rest.next();
                 out.push('%');
             }
-            ('%', Some('b'), Some(number)) => {
+            ('%', Some('b'), Some(block_index)) => {
                 rest.next();
-                out.push_str(&number.to_string());
+                out.push_str(&block_index.to_string());
             }
             _ => out.push(c),
         }

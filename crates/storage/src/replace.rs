@@ -37,7 +37,7 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
 
 /// Whether a file may take the place of what is at `target`: nothing, or a regular file that this process may write.
 pub fn check_replaceable(target: &Path) -> Result<()> {
-    Passed::of(target).map(drop)
+    InheritedMetadata::of(target).map(drop)
 }
 
 /// What kind of thing a file is that is not regular; `None` of a regular file.
@@ -54,14 +54,14 @@ pub(crate) fn other_kind(metadata: &Metadata) -> Option<&'static str> {
 
 /// What a file passes on to the one that replaces it: permissions, owner, group, and access control list.
 #[derive(Debug)]
-pub(crate) struct Passed {
+pub(crate) struct InheritedMetadata {
     mode: u32,
     owner: u32,
     group: u32,
     access_lists: Vec<(&'static str, Vec<u8>)>,
 }
 
-impl Passed {
+impl InheritedMetadata {
     /// Of the file at `target`, `None` if there is none or a symbolic link. What is not a regular file, or may not be written by this process,
     /// is an error: it is not replaced.
     pub fn of(target: &Path) -> Result<Option<Self>> {
