@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import rooms
 from rooms import ROOT
 
@@ -53,3 +55,8 @@ def test_formats_knows_no_arrow_and_nothing_brings_libhdf5_or_an_engine() -> Non
 def test_no_crate_has_unsafe() -> None:
     for crate in sorted(path.name for path in (ROOT / "crates").iterdir()):
         assert "#![forbid(unsafe_code)]" in (ROOT / "crates" / crate / "src" / "lib.rs").read_text(), crate
+
+
+@pytest.mark.parametrize("crate", ["array", "storage", "formats", "reader", "columns", "predicate"])
+def test_no_file_of_a_crate_depends_on_itself_by_way_of_others(crate: str) -> None:
+    assert rooms.circles(rooms.imports(ROOT / "crates" / crate)) == []

@@ -1,4 +1,4 @@
-//! Binding: names become columns, literals become tests in the columns' own types.
+//! Binding: resolves names to columns and turns literals into tests in the columns' own types.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(super) enum Bound {
     IsNull(ColumnPath),
     Test(ColumnPath, Test),
     Columns(ColumnPath, Comparison, ColumnPath),
-    /// A number that is computed, and a test of it.
+    /// A computed number, and a test of it.
     Computed(Number, Test),
     Numbers(Number, Comparison, Number),
     Like(ColumnPath, String),
@@ -37,7 +37,7 @@ pub(super) enum Bound {
 }
 
 impl Bound {
-    /// Tests and steps of arithmetic for each row.
+    /// Number of tests and arithmetic steps per row.
     pub fn cost(&self) -> usize {
         match self {
             Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().map(Self::cost).sum(),
@@ -101,7 +101,7 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
     })
 }
 
-/// A computed number beside a constant, which is not rounded.
+/// A comparison of a computed number with a constant, which is not rounded.
 fn computed(number: Number, comparison: Comparison, literal: &Literal) -> Result<Bound> {
     let misfit = || Error::invalid_input(format!("predicate: a number is compared with a number, not with {}", literal_name(literal)));
     let test = match number.kind() {
@@ -142,7 +142,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
     })
 }
 
-/// Beside text that stands for dates of a model's calendar, a literal as the text of the same time.
+/// For a column of text that stands for dates of a model's calendar: the literal as the text of the same time.
 fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<'a, Literal>> {
     let dates = schema.field_with_name(column).ok().and_then(ModelDates::of_field);
     let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
@@ -167,7 +167,7 @@ fn never(comparison: Comparison) -> Test {
     }
 }
 
-/// The integers for which `integer comparison constant` holds, the constant not being rounded.
+/// The integers for which `integer comparison constant` holds, without rounding the constant.
 fn range(comparison: Comparison, IntegerPosition { floor, exact }: IntegerPosition) -> Test {
     let (all_low, all_high) = (i128::MIN, i128::MAX);
     let above = floor.saturating_add(1);
@@ -186,26 +186,26 @@ fn range(comparison: Comparison, IntegerPosition { floor, exact }: IntegerPositi
     }
 }
 
-/// The test of an integer; `None` for what is no number.
+/// The test of an integer; `None` if the literal is not a number.
 fn integer_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
     match (literal.place(), literal.to_f64()) {
         (Some(place), _) => Some(range(comparison, place)),
         (None, Some(infinite)) if infinite == f64::INFINITY => Some(range(comparison, IntegerPosition { floor: i128::MAX, exact: false })),
         (None, Some(infinite)) if infinite == f64::NEG_INFINITY => Some(range(comparison, IntegerPosition { floor: i128::MIN, exact: false })),
-        // NaN is no integer, and not equal to any.
+        // NaN equals no integer.
         (None, Some(_)) => Some(never(comparison)),
         (None, None) => None,
     }
 }
 
-/// The test of a float; `None` for what is no number. A constant with a point or an exponent is the nearest
-/// double. One of digits alone is that integer, also where no double is: then a float is on one side of it.
+/// The test of a float; `None` if the literal is not a number. A constant with a point or an exponent means the nearest
+/// double. One of digits only means exactly that integer; if no double equals it, every float is on one side of it.
 fn float_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
     let nearest = literal.to_f64()?;
     let Some(Constant::Integer(exact)) = Constant::of(literal) else { return Some(Test::Float(comparison, nearest)) };
     let test = match compared_exactly(exact, nearest) {
         Some(std::cmp::Ordering::Equal) | None => return Some(Test::Float(comparison, nearest)),
-        // The constant lies above the nearest float, and no float is between the two.
+        // The constant lies above the nearest float, with no float between the two.
         Some(std::cmp::Ordering::Greater) => match comparison {
             Comparison::Less | Comparison::LessOrEqual => Comparison::LessOrEqual,
             Comparison::Greater | Comparison::GreaterOrEqual => Comparison::Greater,

@@ -7,9 +7,9 @@ use hyperslab_array::{Cancellation, Result};
 
 use crate::{KeyType, Predicate, ValueSet, bind, evaluate, value_set};
 
-/// Tests and steps of arithmetic of all rows together, about 50 ms, before cancellation is looked at.
+/// Most tests and arithmetic steps, summed over rows, between checks for cancellation: about 50 ms.
 const MAX_TESTS: usize = 1 << 26;
-/// Rows that are evaluated together however much there is to test.
+/// At least this many rows are evaluated together, however many tests there are.
 const MIN_ROWS: usize = 64;
 
 impl Predicate {
@@ -20,17 +20,17 @@ impl Predicate {
     }
 }
 
-/// A predicate checked against a schema: columns exist, literals are of their columns' types.
+/// A predicate checked against a schema: its columns exist, and its literals have their columns' types.
 #[derive(Debug, Clone)]
 pub struct BoundPredicate(bind::Bound);
 
 impl BoundPredicate {
-    /// True for the rows to keep; null counts as false. `batch` has (at least) the columns used, by name.
+    /// True for the rows to keep; null counts as false. `batch` must have (at least) the columns used, by name.
     pub fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         evaluate::evaluate(&self.0, batch)
     }
-    /// As [`BoundPredicate::evaluate`]. A predicate of many tests is evaluated some rows at a time: `Cancelled` between
-    /// them once `cancellation` is set.
+    /// Like [`BoundPredicate::evaluate`], in groups of rows if the predicate has many tests; returns `Cancelled` between groups
+    /// once `cancellation` is set.
     pub fn evaluate_cancellable(&self, batch: &RecordBatch, cancellation: &Cancellation) -> Result<BooleanArray> {
         let rows = (MAX_TESTS / self.0.cost().max(1)).max(MIN_ROWS);
         if batch.num_rows() <= rows {
@@ -43,11 +43,11 @@ impl BoundPredicate {
         }
         Ok(BooleanArray::new(mask.finish(), None))
     }
-    /// Whether only the column called `name` itself is tested, not others nor members below it.
+    /// Whether the predicate tests only the column `name` itself: no other column, and no member of it.
     pub fn is_of_column(&self, name: &str) -> bool {
         value_set::is_of_column(&self.0, name)
     }
-    /// The values of the one column in use that pass, by their keys; `None` where keys do not tell.
+    /// The matching values of the only column used, as keys; `None` if keys cannot express them.
     pub(crate) fn value_set(&self, key_type: KeyType) -> Option<ValueSet> {
         value_set::value_set(&self.0, key_type)
     }

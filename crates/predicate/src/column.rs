@@ -8,7 +8,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
 
-/// A column, and members of structs below it.
+/// A column, or a member of a struct column: the names along the path.
 #[derive(Debug, Clone)]
 pub(super) struct ColumnPath(pub Vec<String>);
 
@@ -43,7 +43,7 @@ pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(ColumnPath,
     Err(Error::not_found(format!("predicate: there is no column {:?}{near}", shown(name))))
 }
 
-/// The column or struct member, and where it or a struct around it is null.
+/// The column or struct member, and its nulls including those of the structs around it.
 pub(super) fn column(batch: &RecordBatch, path: &ColumnPath) -> Result<(ArrayRef, Option<NullBuffer>)> {
     let missing = || Error::internal(format!("the batch has no column {}", path.0.join(".")));
     let (first, rest) = path.0.split_first().ok_or_else(missing)?;
@@ -57,7 +57,7 @@ pub(super) fn column(batch: &RecordBatch, path: &ColumnPath) -> Result<(ArrayRef
     Ok((array, nulls))
 }
 
-/// Dictionaries as the texts they stand for.
+/// The text of an array of strings or of a dictionary of strings.
 pub(super) fn plain_text(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Utf8 => Ok(array.clone()),

@@ -30,7 +30,7 @@ impl Comparison {
             same => same,
         }
     }
-    /// Whether values in this order pass; `None` is unordered (NaN).
+    /// Whether the comparison holds for values in this order; `None` is unordered (NaN).
     pub(crate) fn holds(self, order: Option<std::cmp::Ordering>) -> bool {
         match self {
             Self::Equal => order.is_some_and(|o| o.is_eq()),

@@ -1,9 +1,8 @@
-//! Predicate: which rows. Text or a Substrait expression, checked against a schema, evaluated on
-//! batches.
+//! Predicates select rows: parsed from text or a Substrait expression, bound to a schema, evaluated on record batches.
 //!
-//! docs/queries.md has the grammar. Conditions join tests of columns, of constants, and of values that are
-//! computed from them (arithmetic: `value`, `number`, `compute`). Constants behind `in` are a `list`, which in a column's
-//! type is a `set` with a hash `lookup`.
+//! docs/queries.md describes the grammar. Conditions combine tests of columns and of values computed from them
+//! (arithmetic: `value`, `number`, `compute`). The constants after `in` form a `list`; converted to a column's type, it is
+//! a `set` with a hash `lookup`.
 #![forbid(unsafe_code)]
 
 mod bind;

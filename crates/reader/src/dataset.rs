@@ -9,7 +9,7 @@ use hyperslab_formats::{Content, Dataset, ObjectId};
 use crate::{File, virtual_dataset};
 
 impl File {
-    /// The dataset with this number; an error says what it is instead, or why it cannot be read.
+    /// The dataset with this ID. The error says what the object is instead, or why it cannot be read.
     pub fn dataset(&self, id: ObjectId) -> Result<&Dataset> {
         let object = self.object(id)?;
         let what = match &object.content {
@@ -25,9 +25,9 @@ impl File {
             .at_object(&object.path)
             .in_file(self.name()))
     }
-    /// A virtual dataset with its present extent, looked up once for all of the file.
+    /// A virtual dataset with its present extent; the extents of all virtual datasets of the file are determined at once.
     fn virtual_dataset<'a>(&'a self, id: ObjectId, dataset: &'a Dataset) -> Result<&'a Dataset> {
-        // A source in this same file is asked for while the extents are being found: as it was written.
+        // A source in the same file, while extents are being determined: as it was written.
         if self.is_as_written() {
             return Ok(dataset);
         }

@@ -13,45 +13,45 @@ use crate::Session;
 use crate::chunk_cache::ChunkCache;
 use crate::linked_files::LinkedFiles;
 
-/// Steps from a virtual dataset to its sources, and from those to theirs, in one read.
+/// Most links followed from a virtual dataset to its sources, and from those to theirs, in one read.
 const MAX_STEPS: u64 = 1 << 18;
 
 /// An open HDF5 or netCDF file. Cheap to clone; any number of threads read it at once.
 #[derive(Clone)]
 pub struct File {
     opened: Arc<Opened>,
-    /// How many steps away from the file that was opened first: to another file, or back into this one.
+    /// Number of links followed from the file that was opened first, to other files or back into this one.
     depth: u32,
-    /// While the extents of virtual datasets are being found: each is as it was written.
+    /// Whether virtual datasets have the extent that was written: while present extents are being determined.
     as_written: bool,
-    /// In a scan whose windows share chunks: where these are kept.
+    /// Cache of decoded chunks, in a scan whose windows share chunks.
     chunks: Option<Arc<ChunkCache>>,
-    /// While a virtual dataset is read: steps that are left, for its sources and theirs together.
+    /// While a virtual dataset is read: the number of links that may still be followed, shared by all of its sources.
     steps: Option<Arc<AtomicU64>>,
 }
 
-/// Links of groups by their names: group, and index of the link in it.
+/// For each group, the index of each link by name.
 pub(crate) type LinkNames = HashMap<ObjectId, HashMap<String, usize>>;
 /// Virtual datasets with the extent that their sources give them now.
 pub(crate) type PresentExtents = HashMap<ObjectId, Result<Dataset>>;
 
-/// What all handles of one opening share.
+/// State shared by all handles of an opened file.
 struct Opened {
     session: Session,
     path: PathBuf,
     array_file: Arc<dyn ArrayFile>,
-    /// Whether the arrays are somebody else's, and nothing of them lies in the file's storage.
+    /// Whether the arrays are foreign: their bytes do not come from the file's storage.
     foreign: bool,
     linked_files: OnceLock<LinkedFiles<File>>,
-    /// Virtual datasets whose extent the metadata does not tell, as they are now.
+    /// Virtual datasets whose extent comes from their sources, as they are now.
     grown: OnceLock<PresentExtents>,
-    /// The links of large groups by their names: group, and index of the link in it.
+    /// The links of large groups by name.
     links: OnceLock<LinkNames>,
-    /// Objects by the address of their header, once a reference was followed.
+    /// Objects by the address of their header; filled when the first reference is followed.
     addresses: OnceLock<HashMap<u64, ObjectId>>,
 }
 
-/// Two handles are equal when they came from the same opening.
+/// Two handles are equal if they come from the same opening.
 impl PartialEq for File {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.opened.array_file, &other.opened.array_file)
@@ -68,7 +68,7 @@ impl File {
     pub(crate) fn new(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
         Self::opened(session, path, array_file, depth, false)
     }
-    /// A file of somebody else's arrays.
+    /// A file of foreign arrays.
     pub(crate) fn of_foreign(session: Session, path: PathBuf, array_file: Arc<dyn ArrayFile>) -> Self {
         Self::opened(session, path, array_file, 0, true)
     }
@@ -77,7 +77,7 @@ impl File {
         let opened = Arc::new(Opened { session, path, array_file, foreign, linked_files, grown, links, addresses });
         Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
-    /// Whether the arrays are somebody else's.
+    /// Whether the arrays are foreign (see [`crate::foreign`]).
     pub fn is_foreign(&self) -> bool {
         self.opened.foreign
     }
@@ -88,11 +88,11 @@ impl File {
     pub(crate) fn link_names(&self, collect: impl FnOnce() -> LinkNames) -> &LinkNames {
         self.opened.links.get_or_init(collect)
     }
-    /// The virtual datasets whose extent comes from their sources, found on the first call.
+    /// The virtual datasets whose extent comes from their sources, determined on the first call.
     pub(crate) fn grown(&self, find: impl FnOnce() -> PresentExtents) -> &PresentExtents {
         self.opened.grown.get_or_init(find)
     }
-    /// This file with virtual datasets of the extent that was written.
+    /// This file, showing virtual datasets with the extent that was written.
     pub(crate) fn as_written(&self) -> Self {
         Self { as_written: true, ..self.clone() }
     }
@@ -100,25 +100,25 @@ impl File {
     pub(crate) fn is_as_written(&self) -> bool {
         self.as_written
     }
-    /// This file with a place to keep decoded chunks in.
+    /// This file with a cache for decoded chunks.
     pub fn with_chunks(&self, chunks: Arc<ChunkCache>) -> Self {
         Self { chunks: Some(chunks), ..self.clone() }
     }
-    /// Where decoded chunks are kept, if they are.
+    /// The cache of decoded chunks, if there is one.
     pub(crate) fn chunks(&self) -> Option<&ChunkCache> {
         self.chunks.as_deref()
     }
-    /// Tells this opening from others that are open.
+    /// Identifies this opening among those that are open.
     pub(crate) fn opening_id(&self) -> usize {
         Arc::as_ptr(&self.opened).addr()
     }
-    /// This file with steps to pay from, unless it has some: for a read that goes from source to source.
+    /// This file with a budget of links to follow, unless it has one: for a read that goes from source to source.
     pub(crate) fn with_steps(&self) -> Self {
         let steps = self.steps.clone().unwrap_or_else(|| Arc::new(AtomicU64::new(MAX_STEPS)));
         Self { steps: Some(steps), ..self.clone() }
     }
-    /// One step further on from this file, to a neighbour or back into itself. Files that point at each
-    /// other in a circle, or at one another in more ways than can be followed, are `LimitExceeded`.
+    /// Follows a link from this file to another file or back into this one. Files that point at each other in a cycle, or
+    /// through more links than the budget allows, are `LimitExceeded`.
     pub(crate) fn step_to(&self, name: &str, open: impl FnOnce(u32) -> Result<Self>) -> Result<Self> {
         let depth = self.depth + 1;
         let paid = self.steps.as_ref().is_none_or(|steps| {
@@ -129,7 +129,7 @@ impl File {
         }
         Ok(Self { depth, steps: self.steps.clone(), ..open(depth)? })
     }
-    /// How many steps away it is from the file that was opened first.
+    /// Number of links followed from the file that was opened first.
     pub(crate) fn depth(&self) -> u32 {
         self.depth
     }
@@ -145,7 +145,7 @@ impl File {
     pub fn format(&self) -> Format {
         self.array_file().format()
     }
-    /// Everything in the file but the values.
+    /// Everything in the file except the values.
     pub fn tree(&self) -> &Tree {
         self.array_file().tree()
     }
@@ -153,7 +153,7 @@ impl File {
     pub fn session(&self) -> &Session {
         &self.opened.session
     }
-    /// The parsed file, without links to other files and virtual datasets resolved.
+    /// The parsed file, in which links to other files and virtual datasets are not resolved.
     pub fn array_file(&self) -> &dyn ArrayFile {
         self.opened.array_file.as_ref()
     }
@@ -165,7 +165,7 @@ impl File {
         });
         addresses.get(&address).copied()
     }
-    /// The object with this number; `Internal` for a number of another file.
+    /// The object with this ID; `Internal` for an ID of another file.
     pub fn object(&self, id: ObjectId) -> Result<&Object> {
         self.tree()
             .object(id)

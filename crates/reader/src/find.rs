@@ -9,7 +9,7 @@ use hyperslab_formats::{Content, Dataset, Group, Link, LinkTarget, ObjectId};
 
 use crate::File;
 
-/// Links of a group that are searched one by one.
+/// Groups of up to this many links are searched linearly.
 const HASHED_LINKS_MIN: usize = 32;
 
 /// Where a link leads.
@@ -20,25 +20,25 @@ enum Step {
     Far(Found),
 }
 
-/// An object found by path, in the file that holds it (another one behind an external link).
+/// An object found by path, and the file that holds it (another one after an external link).
 #[derive(Clone)]
 pub struct Found {
     /// The file.
     pub file: File,
-    /// The object in it.
+    /// The object in that file.
     pub object: ObjectId,
 }
 
 impl Found {
-    /// The dataset, or `InvalidInput` when the object is something else, or the object's own error.
+    /// The dataset; `InvalidInput` if the object is something else, or the object's own error.
     pub fn dataset(&self) -> Result<&Dataset> {
         self.file.dataset(self.object)
     }
 }
 
 impl File {
-    /// Finds an object by absolute path, following hard, soft and external links. `NotFound` names
-    /// the part that is missing and what is there instead.
+    /// Finds an object by absolute path, following hard, soft and external links. `NotFound` names the missing part and
+    /// similar names.
     pub fn find(&self, path: &str) -> Result<Found> {
         let mut budget = self.session().limits().links_followed;
         self.find_from(ObjectId(0), path, &mut budget)
@@ -47,7 +47,7 @@ impl File {
 
     fn find_from(&self, group: ObjectId, path: &str, budget: &mut u32) -> Result<Found> {
         let mut object = if path.starts_with('/') { ObjectId(0) } else { group };
-        // Set once the path has led to another file.
+        // Set after the path has led to another file.
         let mut other: Option<Self> = None;
         for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
             match other.as_ref().unwrap_or(self).step(object, part, budget)? {
@@ -88,7 +88,7 @@ impl File {
         }
     }
 
-    /// The link called `name` of a group, by a hash where there are many.
+    /// The link called `name` of a group; hashed for large groups.
     fn link<'a>(&self, group: ObjectId, members: &'a Group, name: &str) -> Option<&'a Link> {
         if members.links.len() <= HASHED_LINKS_MIN {
             return members.link(name);

@@ -13,7 +13,7 @@ pub(crate) struct LinkedFiles<F> {
     pub external: Mutex<HashMap<usize, Arc<dyn Storage>>>,
     /// By their origin.
     origins: Mutex<Vec<F>>,
-    /// The folder that the file itself lies in, if it was opened by a symbolic link.
+    /// The folder of the file itself, if it was opened through a symbolic link.
     pub real_folder: OnceLock<Option<PathBuf>>,
 }
 

@@ -11,12 +11,12 @@ use hyperslab_storage::{LocalFile, Piece, Pieces, Storage};
 use crate::{File, PathPolicy};
 
 impl File {
-    /// Opens the file that this one calls `name`.
+    /// Opens the file that this file refers to as `name`.
     pub fn linked_file(&self, name: &str) -> Result<File> {
         self.open_linked(name, |path| LocalFile::open(path), true)
     }
 
-    /// As [`File::linked_file`], for one of many files that hold parts of a virtual dataset, of which `bytes` are read now.
+    /// Like [`File::linked_file`], for one of many files that hold parts of a virtual dataset, from which `bytes` will be read.
     pub(crate) fn source(&self, name: &str, bytes: usize) -> Result<File> {
         /// From this many bytes on, opening the file again for each read costs little compared with reading, and its
         /// memory is free for others at once.
@@ -45,14 +45,14 @@ impl File {
         })
     }
 
-    /// Where the file lies that this one calls `name`; `Unsupported` where the policy forbids it.
+    /// Path of the file that this file refers to as `name`; `Unsupported` if the policy forbids it.
     pub fn linked_path(&self, name: &str) -> Result<PathBuf> {
         let target = Path::new(name);
         let folder = self.path().parent().unwrap_or(Path::new(""));
         let real = self.real_folder();
         let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         let below = |folder: &Path| target.is_absolute() && target.strip_prefix(folder).is_ok_and(inside);
-        // As the HDF5 library looks: where the name by which the file was opened is, then where the file is.
+        // As the HDF5 library does: look in the folder of the path that was opened, then in that of the file itself.
         let beside = |name: &Path| {
             let first = folder.join(name);
             real.map(|real| real.join(name)).filter(|second| !first.exists() && second.exists()).unwrap_or(first)
@@ -62,7 +62,7 @@ impl File {
             PathPolicy::SameFolder => Err(Error::unsupported(format!(
                 "{name:?} leaves the folder of the file that names it; only files in the same folder and below are opened (set paths=\"anywhere\" to widen it)"
             ))),
-            // As the HDF5 library looks: the path as it is, else the file's name beside this file.
+            // As the HDF5 library does: try the path as it is, then the file name next to this file.
             PathPolicy::Anywhere if target.is_absolute() && !target.exists() => {
                 Ok(beside(Path::new(target.file_name().unwrap_or(target.as_os_str()))))
             }
@@ -70,7 +70,7 @@ impl File {
         }
     }
 
-    /// The folder that the file itself lies in, if it was opened by a symbolic link.
+    /// The folder of the file itself, if it was opened through a symbolic link.
     fn real_folder(&self) -> Option<&Path> {
         let find = || {
             let is_link = self.path().symlink_metadata().is_ok_and(|found| found.is_symlink());
@@ -80,8 +80,8 @@ impl File {
         self.linked_files().real_folder.get_or_init(find).as_deref()
     }
 
-    /// The raw data of a dataset that lies in files of its own, as one run of bytes (specification
-    /// IV.A.2.h). Bytes past the end of such a file were never written and are zero.
+    /// The raw data of a dataset with external storage as one run of bytes (specification IV.A.2.h). Bytes past the end of
+    /// an external file were never written and read as zero.
     pub(crate) fn external_storage(&self, dataset: usize, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
         let known = || self.linked_files().external.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(storage) = known().get(&dataset) {
@@ -110,7 +110,7 @@ fn max_kept_open() -> usize {
     *MAX.get_or_init(|| (hyperslab_storage::max_open_files() / 4).max(MIN))
 }
 
-/// Whether an error says that a file or object is not there.
+/// Whether an error says that a file or object does not exist.
 pub(crate) fn is_missing(error: &Error) -> bool {
     error.kind() == ErrorKind::NotFound
 }

@@ -1,21 +1,21 @@
-//! What a session does about the other files that a file names.
+//! Policies of a session for the other files that a file names.
 
-/// Which files a file may make us open.
+/// Which files a file may cause to be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PathPolicy {
-    /// Those in its own folder and below.
+    /// Files in its own folder and below.
     #[default]
     SameFolder,
-    /// Any that this process may read.
+    /// Any file that this process may read.
     Anywhere,
 }
 
-/// What to do about a source of a virtual dataset that is not there.
+/// What to do if a source of a virtual dataset is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissingSources {
     /// `NotFound`, with the source's name.
     #[default]
     Error,
-    /// The fill value stands in its place, as in the HDF5 library.
+    /// Show the fill value instead, as the HDF5 library does.
     Fill,
 }

@@ -20,7 +20,7 @@ impl File {
         };
         read().map_err(|error| self.place(dataset, error))
     }
-    /// As [`File::read`], into `out` of exactly `selection.element_count() * datatype.size()` bytes.
+    /// Like [`File::read`], into `out` of exactly `selection.element_count() * datatype.size()` bytes.
     pub fn read_into(
         &self,
         dataset: ObjectId,
@@ -40,7 +40,7 @@ impl File {
         fill(self, dataset, selection, &mut bytes, cancellation)?;
         Ok(bytes)
     }
-    /// As [`File::read_bytes`], into `out` of exactly as many bytes.
+    /// Like [`File::read_bytes`], into `out` of exactly as many bytes.
     pub(crate) fn read_bytes_into(&self, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
         let wanted = selected_bytes(self.dataset(dataset)?, selection)?;
         if out.len() != wanted {
@@ -48,7 +48,7 @@ impl File {
         }
         fill(self, dataset, selection, out, cancellation)
     }
-    /// Bytes that the dataset's values take in the file, after filters.
+    /// Bytes that the dataset's values occupy in the file, after filters.
     pub fn stored_bytes(&self, dataset: ObjectId) -> Result<u64> {
         let sum = || {
             let description = self.dataset(dataset)?;
@@ -68,7 +68,7 @@ impl File {
     }
 }
 
-/// What `bytes`, elements of (a projection of) the dataset's datatype, point at in heaps.
+/// The heap objects that `bytes`, elements of (a projection of) the dataset's datatype, point at.
 pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
     let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
     let description = file.dataset(dataset)?;
@@ -80,7 +80,7 @@ pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -
     Ok(heap)
 }
 
-/// The bytes of the selected elements, in memory that the session uses again.
+/// The bytes of the selected elements, in memory from the session's buffer pool.
 pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
     let mut values = file.session().values().take(selected_bytes(file.dataset(dataset)?, selection)?)?;
     fill(file, dataset, selection, &mut values, cancellation)?;
@@ -110,7 +110,7 @@ fn fill(
     if let Some(refusal) = &description.refusal {
         return Err(refusal.clone());
     }
-    // Validates against the dataset's shape, whoever made the selection.
+    // Checks the selection against the dataset's shape.
     let selection = Selection::new(selection.axes().to_vec(), description.dataspace.shape())?;
     if out.is_empty() {
         return Ok(());
@@ -137,7 +137,7 @@ fn fill_written(
     }
 }
 
-/// As [`fill_written`], of a dataset that goes on beyond what was `written`: there is the fill value.
+/// Like [`fill_written`], for a dataset whose extent exceeds `written`: the rest is the fill value.
 fn fill_beyond(
     file: &File,
     dataset: ObjectId,
@@ -155,7 +155,7 @@ fn fill_beyond(
         return Ok(());
     }
     let (part, whole) = (inside.shape(), selection.shape());
-    // What was written comes first along every dimension: a run at the start where only the slowest is cut.
+    // The written part comes first along every dimension: one run at the start if only the slowest dimension is cut.
     if part.iter().skip(1).eq(whole.iter().skip(1)) {
         let (stored, beyond) = out
             .split_at_mut_checked(selected_bytes(description, &inside)?)

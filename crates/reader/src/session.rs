@@ -7,18 +7,18 @@ use hyperslab_formats::{Interpretation, Limits, OpenOptions};
 
 use crate::{Counters, Extensions, MissingSources, PathPolicy, buffer_pool};
 
-/// What a session may use.
+/// Options of a session.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
-    /// Threads that decode; `None` is one a core.
+    /// Decoding threads; `None` is one per core.
     pub threads: Option<usize>,
-    /// What a file may cost.
+    /// Limits on what a file may cost.
     pub limits: Limits,
-    /// Whether netCDF-4 conventions apply.
+    /// Whether netCDF-4 conventions are applied.
     pub interpretation: Interpretation,
-    /// Which files a file may make us open.
+    /// Which files a file may cause to be opened.
     pub paths: PathPolicy,
-    /// What to do about sources of virtual datasets that are not there.
+    /// What to do about missing sources of virtual datasets.
     pub missing_sources: MissingSources,
 }
 
@@ -26,7 +26,7 @@ pub struct SessionOptions {
 #[derive(Clone)]
 pub struct Session(Arc<Shared>);
 
-/// What all handles of a session share.
+/// State shared by all handles of a session.
 struct Shared {
     threads: Option<usize>,
     pool: RwLock<Option<Started>>,
@@ -38,7 +38,7 @@ struct Shared {
     extensions: Extensions,
 }
 
-/// Threads, and the process that they live in: a forked child has none of its parent's.
+/// A thread pool and the process that it was started in: a forked child has none of its parent's threads.
 #[derive(Clone)]
 struct Started {
     process: u32,
@@ -46,7 +46,7 @@ struct Started {
 }
 
 impl Session {
-    /// A session without extensions; its threads start when they are first needed.
+    /// A session without extensions; its threads start on first use.
     pub fn new(options: SessionOptions) -> Result<Self> {
         Self::with_extensions(options, Extensions::default())
     }
@@ -67,11 +67,11 @@ impl Session {
             extensions,
         })))
     }
-    /// What the reads of this session have cost so far.
+    /// Counters of the work that this session's reads have done.
     pub fn counters(&self) -> &Counters {
         &self.0.counters
     }
-    /// The extension of type `T` that the session was made with, if any.
+    /// The extension of type `T` that the session was created with, if any.
     pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.0.extensions.get()
     }
@@ -94,18 +94,18 @@ impl Session {
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.0.threads.unwrap_or(0))
-            .thread_name(|number| format!("hyperslab-{number}"))
+            .thread_name(|index| format!("hyperslab-{index}"))
             .build()
             .map_err(|e| Error::internal(format!("cannot start threads: {e}")))?;
         let pool = Arc::new(pool);
-        // A parent's pool in a forked child cannot be stopped, for its threads are not there.
+        // In a forked child the parent's pool cannot be stopped, because its threads do not exist.
         std::mem::forget(slot.replace(Started { process, pool: pool.clone() }));
         Ok(pool)
     }
     /// Runs `work` on the decoding threads of this process; its parallel iterators use them all.
     ///
-    /// A thread of somebody else's rayon pool waits without taking up other work of that pool, as it
-    /// would in `install`: each such piece could read another file and wait in turn, until the stack ends.
+    /// A thread of another rayon pool waits without taking other work of that pool, unlike in `install`: each such piece
+    /// could read another file and wait in turn, until the stack overflows.
     pub fn compute<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         let pool = self.pool()?;
         if pool.current_thread_index().is_some() {
@@ -115,14 +115,14 @@ impl Session {
         pool.in_place_scope(|scope| scope.spawn(|_| outcome = Some(work())));
         outcome.unwrap_or_else(|| Err(Error::internal("work on the decoding threads ended without a result")))
     }
-    /// How many threads decode.
+    /// Number of decoding threads.
     pub fn thread_count(&self) -> Result<usize> {
         match self.0.threads {
             Some(count) => Ok(count),
             None => Ok(self.pool()?.current_num_threads()),
         }
     }
-    /// Memory for values, used again from read to read.
+    /// Memory for values, reused from read to read.
     pub fn values(&self) -> &Arc<buffer_pool::BufferPool> {
         &self.0.values
     }

@@ -1,4 +1,4 @@
-//! Coalescing: ranges that lie close together are fetched by one read.
+//! Coalescing: ranges that lie close together are fetched in one read.
 
 /// One read that covers several wanted ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct CoalescedRange {
     pub offset: u64,
     /// Bytes of the read.
     pub length: u64,
-    /// Numbers of the wanted ranges it covers, in offset order.
+    /// Indexes of the wanted ranges that it covers, in offset order.
     pub members: Vec<usize>,
 }
 

@@ -1,11 +1,11 @@
-//! Folders: the folder of a file, bringing its names to the disk, and a lock that one process holds at a time.
+//! Folders: the folder of a file, syncing a folder to disk, and a lock on a folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-/// The folder that a path is in.
+/// The folder that contains `path`; `.` for a bare file name.
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -13,26 +13,26 @@ pub fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Waits until the names in a folder are on the disk.
+/// Waits until the names in a folder are on disk.
 pub fn sync_folder(folder: &Path) -> Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|error| Error::io(error, "cannot bring to the disk").in_file(folder.display().to_string()))
 }
 
-/// Waits until the name of a complete file is on the disk. The error says that the file is in place.
+/// Waits until the name of a complete file is on disk. The error says that the file is in place.
 pub fn sync_place(file: &Path) -> Result<()> {
     let synced = File::open(folder_of(file)).and_then(|folder| folder.sync_all());
     synced.map_err(|error| Error::io(error, "the new file is in place, but it is not known to be on the disk").in_file(file.display().to_string()))
 }
 
-/// A lock on a folder that one process holds at a time and that ends with it, however it ends. File systems without locks
-/// have none, and on network file systems it may be a lock of this machine only.
+/// An advisory lock on a folder: at most one process holds it, and it is released when that process ends in any way.
+/// Without effect on file systems without locks; on network file systems it may hold for this machine only.
 #[derive(Debug)]
 pub struct FolderLock(#[expect(dead_code, reason = "the lock lives as long as its file is open")] File);
 
 impl FolderLock {
-    /// Takes the lock without waiting; `Conflict` while another process has it. Where there are no locks, it is taken by
-    /// all.
+    /// Takes the lock without waiting; `Conflict` while another process holds it. Always succeeds on file systems without
+    /// locks.
     pub fn take(folder: &Path) -> Result<Self> {
         use rustix::io::Errno;
         let shown = folder.display().to_string();

@@ -1,4 +1,4 @@
-//! Leftovers: files of writers that were killed, and how to tell them from those that are being written.
+//! Leftover files: temporary files of writers that were killed, and how to tell them from files that are being written.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use crate::folder::folder_of;
 use crate::open_regular;
 use crate::temporary_name::is_aside;
 
-/// A file is locked a moment after it is made: a young one may be alive without a lock.
+/// A writer locks its file shortly after creating it, so a younger file without a lock may still have a writer.
 const MIN_LOCKED_AGE: Duration = Duration::from_secs(10);
-/// After this time without a change a file is left over where locks do not tell.
+/// Without reliable locks, a file counts as a leftover after this time without a change.
 const MIN_UNLOCKED_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// Whether the writer of a file aside has ended, as far as a lock tells on this machine; `None` if the file system has no
-/// locks. The lock is held as long as `file` is open.
+/// Whether the writer of a temporary file has ended, judged by its lock on this machine; `None` if the file system has no
+/// locks. If it has ended, this takes the lock, which is held as long as `file` is open.
 pub fn is_left(file: &File) -> Option<bool> {
     match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Some(true),
@@ -23,17 +23,17 @@ pub fn is_left(file: &File) -> Option<bool> {
     }
 }
 
-/// Whether locks of this file reach everyone who may write it: its file system belongs to this machine alone.
+/// Whether a lock on this file reaches all of its possible writers: its file system belongs to this machine alone.
 pub fn locks_reach_all(file: &File) -> bool {
-    /// ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, F2FS, bcachefs, exFAT, FAT, NTFS (the numbers of `statfs`).
+    /// ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, F2FS, bcachefs, exFAT, FAT, NTFS (magic numbers of `statfs`).
     const LOCAL: [u64; 12] =
         [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010, 0xca45_1a4e, 0x2011_bab0, 0x4d44, 0x7366_746e, 0x5346_544e];
     let kind = rustix::fs::fstatfs(file).ok().and_then(|found| u64::try_from(found.f_type).ok());
     kind.is_some_and(|kind| LOCAL.contains(&(kind & 0xffff_ffff)))
 }
 
-/// Whether a file aside is left over: its lock is free, and on file systems of several machines or without locks it has not
-/// changed for `age` either. The lock is held as long as `file` is open.
+/// Whether a temporary file is a leftover: its lock is free, and on file systems that are shared by machines or have no
+/// locks it has also not changed for `age`. The lock is then held as long as `file` is open.
 pub fn is_abandoned(file: &File, age: Duration) -> bool {
     let is_older = |age: Duration| file.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age));
     match is_left(file) {
@@ -43,7 +43,7 @@ pub fn is_abandoned(file: &File, age: Duration) -> bool {
     }
 }
 
-/// What writers of `target` that were killed have left next to it; see [`is_abandoned`]. Removed unless `is_dry`.
+/// Leftover files next to `target` of writers that were killed (see [`is_abandoned`]). Removes them unless `is_dry`.
 pub fn remove_leftovers(target: &Path, age: Duration, is_dry: bool) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder_of(target)) else { return Vec::new() };
     let mut left = Vec::new();
@@ -63,7 +63,7 @@ pub fn remove_leftovers(target: &Path, age: Duration, is_dry: bool) -> Vec<PathB
     left
 }
 
-/// As the next writer of `target` does it.
+/// Removes leftovers as the next writer of `target` does.
 pub(crate) fn remove_abandoned(target: &Path) {
     remove_leftovers(target, MIN_UNLOCKED_AGE, false);
 }

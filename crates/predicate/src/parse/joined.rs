@@ -1,9 +1,9 @@
-//! Joined: what becomes of two conditions with a word between them.
+//! Combining two conditions with a logical operator.
 
 use super::super::Predicate;
 use super::super::value::Operator;
 
-/// An operator between two sides.
+/// A binary operator.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Binary {
     Or,
@@ -15,7 +15,7 @@ pub(super) enum Binary {
 }
 
 pub(super) fn joined(left: Predicate, binary: Binary, right: Predicate) -> Predicate {
-    // What is joined by the same word is one level, however long.
+    // A chain of the same operator is one level of the tree.
     match (binary, left) {
         (Binary::Or, Predicate::Or(parts)) => Predicate::Or(with(parts, right)),
         (Binary::Or, left) => Predicate::Or(vec![left, right]),

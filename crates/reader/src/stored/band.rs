@@ -1,4 +1,4 @@
-//! Bands: contiguous parts of the output that share no chunk, so that threads fill them without a lock.
+//! Bands: contiguous parts of the output that share no chunk, so that threads can fill them without a lock.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use hyperslab_formats::{ChunkLocation, Dataset};
 /// A contiguous part of the output.
 pub(super) struct OutputPart<'a> {
     pub out: &'a mut [u8],
-    /// Where in the selection it begins, and how far it goes.
+    /// Position in the selection where it begins, and its extent.
     pub origin: Vec<u64>,
     pub shape: Vec<u64>,
 }
 
-/// A part of the output and the chunks that reach into it. A chunk is in one band only.
+/// A part of the output and the chunks that overlap it. Each chunk is in one band only.
 pub(super) struct Band<'a> {
     pub part: OutputPart<'a>,
     pub chunks: Vec<&'a ChunkLocation>,
 }
 
 impl<'a> OutputPart<'a> {
-    /// Cuts it along its slowest dimension into at most `count` parts of about the same size.
+    /// Splits it along its slowest dimension into at most `count` parts of about equal size.
     pub fn split(self, count: usize) -> Vec<OutputPart<'a>> {
         let Some((cut, extent)) = self.shape.iter().copied().enumerate().find(|(_, extent)| *extent > 1) else {
             return vec![self];
@@ -38,8 +38,7 @@ impl<'a> OutputPart<'a> {
     }
 }
 
-/// Cuts the output `out` of a `selection` at chunk boundaries of the first dimension of which more than one
-/// index is selected.
+/// Splits the output `out` of a `selection` at chunk boundaries of the first dimension with more than one selected index.
 pub(super) fn bands<'a>(
     description: &Dataset,
     selection: &Selection,

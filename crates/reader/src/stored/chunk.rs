@@ -2,12 +2,12 @@
 
 use hyperslab_formats::{ChunkLocation, Dataset};
 
-/// Bytes of a chunk's elements, decoded.
+/// Decoded bytes of a chunk.
 pub(super) fn bytes_of(chunk: &ChunkLocation, description: &Dataset) -> u64 {
     chunk.shape.iter().fold(description.datatype.size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
-/// Writes the fill value of elements of `size` bytes all over `out`; zeros where there is none.
+/// Fills `out` with the fill value of elements of `size` bytes, or with zeros if there is none.
 pub(crate) fn fill_value(value: Option<&[u8]>, size: usize, out: &mut [u8]) {
     match value {
         Some(value) if value.len() == size && value.iter().any(|&b| b != 0) => {

@@ -1,5 +1,5 @@
-//! Direct: parts whose elements lie in the output as one run each, and none over another. They are read where they
-//! belong, several at once.
+//! Direct reads: if each part of a virtual dataset is one contiguous run of the output and none overlap, parts are read
+//! straight into the output, several in parallel.
 
 use hyperslab_array::{Axis, Cancellation, Error, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::Dataset;
@@ -10,11 +10,11 @@ use super::source::{conversion, open};
 use crate::File;
 use crate::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
 
-/// So many are read by the calling thread where they are small: waking another one costs more, and a great deal more beside
-/// processes that spin while they wait, as MPI's do.
+/// Up to this many small parts are read by the calling thread: waking another one costs more, especially next to processes
+/// that spin while they wait, as MPI's do.
 const MAX_SERIAL_PARTS: usize = 4;
 
-/// A part, what is taken of its source, and the run of the output that it is (first element, how many).
+/// A part, the selection of its source, and its run in the output (first element and number of elements).
 struct Run {
     part: SourcePart,
     source: Vec<Axis>,
@@ -22,15 +22,15 @@ struct Run {
     count: u64,
 }
 
-/// What a part is of a selection.
+/// What a part contributes to a selection.
 enum Share {
     Nothing,
     Run { source: Vec<Axis>, start: u64, count: u64 },
-    /// Elements here and there.
+    /// Elements that are not contiguous in the output.
     Scattered,
 }
 
-/// First index and number of elements, where they follow each other.
+/// First index and number of elements, if they are adjacent.
 fn adjacent(axis: &HyperslabAxis) -> Option<(u64, u64)> {
     let count = axis.len()?;
     let last = count.checked_sub(1)?;
@@ -44,7 +44,7 @@ fn share(part: &SourcePart, selection: &Selection) -> Share {
         return Share::Scattered;
     }
     let (mut source, mut start, mut count) = (Vec::with_capacity(target.len()), 0u64, 1u64);
-    // Of the dimensions seen so far, whether one has several elements: those after it must be whole.
+    // Whether a dimension so far has several elements: those after it must be whole.
     let mut several = false;
     for (((target, from), wanted), extent) in target.iter().zip(from).zip(selection.axes()).zip(&shape) {
         let (Some((first, length)), Some((source_first, source_length))) = (adjacent(target), adjacent(from)) else { return Share::Scattered };
@@ -67,7 +67,7 @@ fn share(part: &SourcePart, selection: &Selection) -> Share {
     Share::Run { source, start, count }
 }
 
-/// Fills `out` if every part is one run of it and no two share an element; else `false`, and `out` is as it was.
+/// Fills `out` if every part is one run of it and no two overlap; otherwise returns `false` and leaves `out` unchanged.
 pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<bool> {
     if description.datatype.uses_heap() || description.datatype.has_references() {
         return Ok(false);

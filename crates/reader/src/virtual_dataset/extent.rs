@@ -1,4 +1,4 @@
-//! Extent: how far a virtual dataset without end reaches at present, which its sources say.
+//! The present extent of a virtual dataset with an unlimited mapping, which depends on its sources.
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::Dataset;
@@ -7,8 +7,8 @@ use crate::File;
 use crate::open_linked::is_missing;
 use super::source_part::{block_name, has_block_number, other_ndim, source_extent, unlimited};
 
-/// The dataset with the extent that its sources give it (the last element that any of them has, as
-/// `H5D_VDS_LAST_AVAILABLE`); `None` where no mapping is without end.
+/// The dataset with the extent that its sources give it (up to the last element that any of them has, as with
+/// `H5D_VDS_LAST_AVAILABLE`); `None` if no mapping is unlimited or the extent is as written.
 pub(crate) fn with_present_extent(file: &File, dataset: &Dataset) -> Result<Option<Dataset>> {
     let mut shape = dataset.dataspace.shape().to_vec();
     let Some((dimension, _)) = dataset.virtual_mappings.iter().find_map(|mapping| unlimited(&mapping.selection)) else {
@@ -51,7 +51,7 @@ fn exists(file: &File, other: &str, dataset: &str) -> Result<bool> {
     }
 }
 
-/// What the dimension must extend to, to hold a selection that ends.
+/// The extent that the dimension needs to hold a limited selection.
 fn limited_extent(selection: &hyperslab_array::StoredSelection, dimension: usize) -> Result<u64> {
     use hyperslab_array::StoredSelection::{All, Blocks, Hyperslab, None, Points};
     let after = |corner: &[u64]| Ok::<u64, Error>(corner.get(dimension).ok_or_else(other_ndim)?.saturating_add(1));

@@ -35,10 +35,10 @@ pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objec
         }
     }
     objects.charge(value_bytes)?;
-    // Elements may share a value; it is marked once, as long as the longest of them has it.
+    // Elements may share a value: mark it once, with the longest length.
     nested.sort_unstable_by_key(|(reference, length, _)| (*reference, std::cmp::Reverse(*length)));
     nested.dedup_by_key(|(reference, ..)| *reference);
-    // What the values hold in turn is of the same files. Datatypes nest as deep as limits allow, and so does this.
+    // Nested values come from the same file. The limit on the nesting of datatypes bounds this recursion.
     for (reference, length, base) in nested {
         let value = objects.object(reference)?;
         let mut value = value.get(..length).ok_or_else(|| Error::corrupt("a variable-length value is shorter than its length"))?.to_vec();

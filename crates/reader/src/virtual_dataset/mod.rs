@@ -1,7 +1,7 @@
-//! Virtual dataset: put together from parts of other datasets (HDF5 1.10, "VDS").
+//! Virtual datasets: put together from parts of other datasets (HDF5 1.10, "VDS").
 //!
-//! Two selections belong together element by element, in their order. Where both are regular hyperslabs whose
-//! dimensions match, each dimension is mapped on its own; else runs of elements are found by their numbers.
+//! A mapping pairs the elements of two selections in row-major order. If both are regular hyperslabs whose dimensions
+//! match, each dimension is mapped independently; otherwise runs of elements are matched by their ordinals.
 
 mod direct;
 mod extent;
@@ -49,7 +49,7 @@ pub(crate) fn fill(
             let Some((other, id)) = open(file, &part, 0)? else { continue };
             let theirs = other.dataset(id)?;
             let conversion = conversion(theirs, description, &part)?;
-            // A reference means something in its own file only.
+            // A reference is valid only in its own file.
             if theirs.datatype.has_references() && other != *file {
                 return Err(Error::unsupported(format!(
                     "references in a virtual dataset: they are those of its source {} in {}, where they can be read",
@@ -72,8 +72,8 @@ pub(crate) fn fill(
     Ok(())
 }
 
-/// Visits the files that the selected elements come from, with their names in the virtual dataset; `None` for those that
-/// are missing and filled in. A file that several parts are of is visited as often.
+/// Visits the files that the selected elements come from, with file and dataset name as the mapping has them; `None` for
+/// missing files that the fill value replaces. A file is visited once for each of its parts.
 pub fn sources(file: &File, description: &Dataset, selection: &Selection, mut visit: impl FnMut(&str, &str, Option<&File>) -> Result<()>) -> Result<()> {
     let file = &file.with_steps();
     for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
@@ -87,7 +87,7 @@ pub fn sources(file: &File, description: &Dataset, selection: &Selection, mut vi
     Ok(())
 }
 
-/// The names of the files that the elements come from, each once; nothing is opened but what tells how many there are.
+/// The names of the files that the elements come from, each once. Opens only sources that determine the number of blocks.
 pub fn source_names(file: &File, description: &Dataset) -> Result<BTreeSet<String>> {
     let parts = description.virtual_mappings.iter().map(|mapping| parts(file, mapping, description.dataspace.shape()));
     Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().map(|part| part.file).collect())

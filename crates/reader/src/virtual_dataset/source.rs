@@ -8,7 +8,8 @@ use super::source_part::SourcePart;
 use crate::open_linked::is_missing;
 use crate::{File, MissingSources};
 
-/// The source dataset, of which `bytes` are read now; `None` where it is missing and the session fills in its place.
+/// The source dataset, from which `bytes` will be read; `None` if it is missing and the session shows the fill value
+/// instead.
 pub(super) fn open(file: &File, part: &SourcePart, bytes: usize) -> Result<Option<(File, ObjectId)>> {
     match file.source(&part.file, bytes).and_then(|other| other.find(&part.dataset)) {
         Ok(found) => Ok(Some((found.file, found.object))),
@@ -20,7 +21,7 @@ pub(super) fn open(file: &File, part: &SourcePart, bytes: usize) -> Result<Optio
     }
 }
 
-/// What makes values of a source those of the virtual dataset; `None` where they are so already.
+/// The conversion from the source's datatype to that of the virtual dataset; `None` if they are equal.
 pub(super) fn conversion(theirs: &Dataset, description: &Dataset, part: &SourcePart) -> Result<Option<Conversion>> {
     if theirs.datatype == description.datatype {
         return Ok(None);
@@ -37,7 +38,7 @@ pub(super) fn conversion(theirs: &Dataset, description: &Dataset, part: &SourceP
     })
 }
 
-/// A datatype in a few words, for messages.
+/// A short description of a datatype, for messages.
 fn name(datatype: &Datatype) -> String {
     let size = datatype.size();
     match datatype {

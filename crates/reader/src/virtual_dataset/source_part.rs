@@ -1,5 +1,5 @@
-//! Part: a mapping of a virtual dataset with its names and ends known. A mapping without end stands
-//! for as many elements as its source has, or for one part a block (`%b` in its names).
+//! Parts of a virtual dataset: mappings with resolved names and extents. An unlimited mapping yields as many elements as
+//! its source has, or one part per block if its names contain `%b`.
 
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::VirtualMapping;
@@ -11,7 +11,7 @@ use super::regular::regular;
 /// Blocks that one mapping may stand for, each from a dataset of its own.
 const MAX_BLOCKS: u64 = 1 << 20;
 
-/// A part: elements of `source` in `dataset` of `file` stand at those of `target`, in order.
+/// A part: the elements of `source` in `dataset` of `file` appear at those of `target`, in order.
 #[derive(Debug)]
 pub(super) struct SourcePart {
     pub file: String,
@@ -38,7 +38,7 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
     };
     let here = axis.len_below(*shape.get(dimension).ok_or_else(other_ndim)?);
     if let Some((source_dimension, source_axis)) = unlimited(&mapping.source_selection) {
-        // As many as both have. A block that the source has begun counts as far as it goes.
+        // As many as both have. A block that is partly filled in the source counts up to where it is filled.
         let there = match source_extent(file, mapping, source_dimension)? {
             Some(extent) => source_axis.len_below(extent),
             None => here,
@@ -69,7 +69,7 @@ pub(super) fn parts(file: &File, mapping: &VirtualMapping, shape: &[u64]) -> Res
     Ok(blocks.collect())
 }
 
-/// Whether the bounding box of a mapping rules out every selected element: of many mappings, this skips most cheaply.
+/// Whether the bounding box of a mapping rules out every selected element: a cheap way to skip most of many mappings.
 pub(super) fn misses(mapping: &VirtualMapping, selection: &Selection) -> bool {
     let StoredSelection::Hyperslab(axes) = &mapping.selection else { return false };
     let apart = |(axis, wanted): (&HyperslabAxis, &Axis)| {
@@ -80,19 +80,19 @@ pub(super) fn misses(mapping: &VirtualMapping, selection: &Selection) -> bool {
     axes.len() == selection.axes().len() && axes.iter().zip(selection.axes()).any(apart)
 }
 
-/// The dimension without end of a selection.
+/// The unlimited dimension of a selection.
 pub(super) fn unlimited(selection: &StoredSelection) -> Option<(usize, HyperslabAxis)> {
     let StoredSelection::Hyperslab(axes) = selection else { return None };
     axes.iter().copied().enumerate().find(|(_, axis)| axis.is_unlimited())
 }
 
-/// Whether the names of a mapping's sources hold the number of a block.
+/// Whether the names of a mapping's sources contain the index of a block.
 pub(super) fn has_block_number(mapping: &VirtualMapping) -> bool {
     let differs = |name: &str| block_name(name, Some(0)) != block_name(name, Some(1));
     differs(&mapping.file) || differs(&mapping.dataset)
 }
 
-/// The extent of a mapping's source along a dimension; `None` where the source is missing.
+/// The extent of a mapping's source along a dimension; `None` if the source is missing.
 pub(super) fn source_extent(file: &File, mapping: &VirtualMapping, dimension: usize) -> Result<Option<u64>> {
     let found = file.linked_file(&block_name(&mapping.file, None)).and_then(|other| other.find(&block_name(&mapping.dataset, None)));
     match found {
@@ -102,12 +102,12 @@ pub(super) fn source_extent(file: &File, mapping: &VirtualMapping, dimension: us
     }
 }
 
-/// A selection of a mapping has more or fewer dimensions than its dataset.
+/// The error for a selection of a mapping that has more or fewer dimensions than its dataset.
 pub(super) fn other_ndim() -> Error {
     Error::corrupt("a virtual mapping has another number of dimensions than its dataset")
 }
 
-/// A source's name: `%b` is the block's number, `%%` a percent sign.
+/// A source's name: `%b` stands for the index of the block, `%%` for a percent sign.
 pub(super) fn block_name(name: &str, block_index: Option<u64>) -> String {
     let mut out = String::with_capacity(name.len());
     let mut rest = name.chars().peekable();
