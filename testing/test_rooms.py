@@ -110,3 +110,16 @@ def test_python_modules_import_one_way_and_at_the_top(tmp_path: pathlib.Path) ->
     assert known == {"a": {"b"}, "b": {"a"}} and late == ["b.py:3 imports a"]
     with pytest.raises(graphlib.CycleError):
         tuple(graphlib.TopologicalSorter(known).static_order())
+
+
+@pytest.mark.parametrize("crate", sorted(path.name for path in (ROOT / "crates").iterdir()))
+def test_modules_of_a_crate_import_one_way(crate: str) -> None:
+    graph = rooms.imports(ROOT / "crates" / crate)
+    assert rooms.circles(rooms.rooms(graph)) == []
+    assert rooms.circles(graph) == []
+
+
+def test_circles_are_seen() -> None:
+    graph = {("a",): {("b", "x")}, ("b", "x"): {("c",)}, ("c",): {("a",)}, ("d",): {("a",)}}
+    assert rooms.circles(graph) == [[("a",), ("b", "x"), ("c",)]]
+    assert rooms.circles(rooms.rooms(graph)) == [] and rooms.rooms(graph)[("a",)] == {("b",)}

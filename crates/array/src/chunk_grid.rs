@@ -3,7 +3,7 @@
 use crate::{Error, Result, Selection};
 
 /// Origins that room is made for before they are there.
-const MOST_AT_ONCE: usize = 1 << 20;
+const MAX_RESERVED: usize = 1 << 20;
 
 /// A box of `shape` cut into chunks of `chunk_shape`; the last chunk of a dimension may hang over.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ impl ChunkGrid {
             .map(|(axis, &chunk)| axis.touched_chunks(chunk).into_iter().map(|c| c * chunk).collect())
             .collect();
         let total = per_axis.iter().fold(1usize, |total, starts| total.saturating_mul(starts.len()));
-        let mut origins = Vec::with_capacity(total.min(MOST_AT_ONCE));
+        let mut origins = Vec::with_capacity(total.min(MAX_RESERVED));
         // Which of its starts each axis is at; the last one counts fastest.
         let mut at = vec![0usize; per_axis.len()];
         for _ in 0..total {

@@ -98,7 +98,7 @@ impl Placement {
         let counts = |runs: &Vec<Run>| runs.iter().map(|run| run.count).sum::<u64>();
         let longest = self.runs.last().map_or(1, |runs| runs.iter().map(|run| run.count).max().unwrap_or(0));
         let wanted = self.runs.iter().map(counts).fold(elements_of_row, u64::saturating_mul);
-        longest.saturating_mul(elements_of_row) < STRIP as u64 && wanted >= self.chunk_elements / LEAST_WANTED
+        longest.saturating_mul(elements_of_row) < STRIP as u64 && wanted >= self.chunk_elements / MIN_WANTED_FRACTION
     }
 
     /// Copies the elements of `chunk` to their places in `out`.
@@ -109,7 +109,7 @@ impl Placement {
 
 /// From which part of a chunk on, one in so many, joining all of its planes costs less than joining the wanted
 /// elements one by one.
-const LEAST_WANTED: u64 = 8;
+const MIN_WANTED_FRACTION: u64 = 8;
 
 /// What is copied as one: an element, or several that lie together on both sides.
 #[derive(Debug, Clone, Copy)]

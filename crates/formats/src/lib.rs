@@ -8,6 +8,7 @@
 mod array_file;
 pub mod filter;
 pub mod hdf5;
+mod format;
 mod limits;
 pub mod netcdf3;
 pub mod netcdf4;
@@ -19,7 +20,8 @@ mod tree;
 pub use array_file::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, collect_heap_references};
 pub use hdf5::reference_target;
 pub use limits::Limits;
-pub use open::{Format, Interpretation, OpenOptions, open};
+pub use format::Format;
+pub use open::{Interpretation, OpenOptions, open};
 pub use poison::poison;
 pub use tree::{
     Content, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Group, Link, LinkTarget, Object,

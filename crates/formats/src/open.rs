@@ -5,18 +5,7 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use crate::{ArrayFile, Limits, hdf5, netcdf3, netcdf4, other_format};
-
-/// The format of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// HDF5 without netCDF conventions.
-    Hdf5,
-    /// netCDF classic: CDF-1, CDF-2 or CDF-5.
-    Netcdf3,
-    /// HDF5 written by the netCDF-4 library.
-    Netcdf4,
-}
+use crate::{ArrayFile, Format, Limits, hdf5, netcdf3, netcdf4, other_format};
 
 /// Whether netCDF-4 conventions are applied to HDF5 files that carry them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -9,9 +9,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Longest buffer that is made only to be poisoned.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// What is longer is left alone: a file may promise more than there is memory for.
-const MOST_OUTPUT_BYTES: usize = 64 << 20;
+const MAX_OUTPUT_BYTES: usize = 64 << 20;
 
 /// Other garbage at each call; `None` where the environment does not ask for it.
 fn garbage() -> Option<u8> {
@@ -23,7 +23,7 @@ fn garbage() -> Option<u8> {
 
 /// Fills `out` with garbage where the environment asks for it.
 pub fn poison(out: &mut [u8]) {
-    if out.len() <= MOST_OUTPUT_BYTES
+    if out.len() <= MAX_OUTPUT_BYTES
         && let Some(garbage) = garbage()
     {
         out.fill(garbage);
@@ -33,7 +33,7 @@ pub fn poison(out: &mut [u8]) {
 /// As `poison`, of a buffer whose old content its next user may see: as if `length` bytes had been in it.
 pub(crate) fn poison_buffer(out: &mut Vec<u8>, length: usize) {
     if let Some(garbage) = garbage() {
-        let length = out.len().max(length.min(MOST_BYTES));
+        let length = out.len().max(length.min(MAX_BYTES));
         out.clear();
         out.resize(length, garbage);
     }

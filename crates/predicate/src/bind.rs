@@ -1,4 +1,4 @@
-//! Binding: names become columns, literals become tests in the columns' own types.
+//! Binding: resolves names to columns and turns literals into tests in the columns' own types.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,15 +7,16 @@ use arrow_array::StringArray;
 use arrow_schema::{DataType, Schema, TimeUnit};
 use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
-use hyperslab_array::suggest::suggestion;
 use hyperslab_columns::ModelDates;
 
 use super::{Comparison, Literal, Predicate, Value};
+use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
-use super::literal::Place;
+use super::literal::IntegerPosition;
 use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
 use super::set::Set;
+use super::value_test::Test;
 
 /// A predicate whose columns exist and whose tests fit their types.
 #[derive(Debug, Clone)]
@@ -24,19 +25,19 @@ pub(super) enum Bound {
     Or(Vec<Bound>),
     Xor(Vec<Bound>),
     Not(Box<Bound>),
-    IsNull(Path),
-    Test(Path, Test),
-    Columns(Path, Comparison, Path),
-    /// A number that is computed, and a test of it.
+    IsNull(ColumnPath),
+    Test(ColumnPath, Test),
+    Columns(ColumnPath, Comparison, ColumnPath),
+    /// A computed number, and a test of it.
     Computed(Number, Test),
     Numbers(Number, Comparison, Number),
-    Like(Path, String),
+    Like(ColumnPath, String),
     /// One of several constants.
-    In(Path, Arc<Set>),
+    In(ColumnPath, Arc<Set>),
 }
 
 impl Bound {
-    /// Tests and steps of arithmetic for each row.
+    /// Number of tests and arithmetic steps per row.
     pub fn cost(&self) -> usize {
         match self {
             Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => parts.iter().map(Self::cost).sum(),
@@ -46,25 +47,6 @@ impl Bound {
             Self::IsNull(_) | Self::Test(..) | Self::Columns(..) | Self::Like(..) | Self::In(..) => 1,
         }
     }
-}
-
-/// A column, and members of structs below it.
-#[derive(Debug, Clone)]
-pub(super) struct Path(pub Vec<String>);
-
-/// A test of one value.
-#[derive(Debug, Clone)]
-pub(super) enum Test {
-    /// An integer (or time) within `low..=high`.
-    Between { low: i128, high: i128 },
-    /// An integer outside of `low..=high`.
-    Outside { low: i128, high: i128 },
-    /// A float compared with IEEE semantics.
-    Float(Comparison, f64),
-    /// A text, compared by bytes.
-    Text(Comparison, String),
-    /// A boolean.
-    Boolean(Comparison, bool),
 }
 
 pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
@@ -119,7 +101,7 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
     })
 }
 
-/// A computed number beside a constant, which is not rounded.
+/// A comparison of a computed number with a constant, which is not rounded.
 fn computed(number: Number, comparison: Comparison, literal: &Literal) -> Result<Bound> {
     let misfit = || Error::invalid_input(format!("predicate: a number is compared with a number, not with {}", literal_name(literal)));
     let test = match number.kind() {
@@ -127,37 +109,6 @@ fn computed(number: Number, comparison: Comparison, literal: &Literal) -> Result
         Kind::Float => float_test(comparison, literal).ok_or_else(misfit)?,
     };
     Ok(Bound::Computed(number, test))
-}
-
-/// The column called `name`, or the struct member that a dotted name leads to.
-pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(Path, &'a DataType)> {
-    if let Ok(field) = schema.field_with_name(name) {
-        return Ok((Path(vec![name.to_owned()]), field.data_type()));
-    }
-    // The longest prefix that is a column; its own name may have dots.
-    for (dot, _) in name.rmatch_indices('.') {
-        let (Some(head), Some(tail)) = (name.get(..dot), name.get(dot + 1..)) else { continue };
-        let Ok(field) = schema.field_with_name(head) else { continue };
-        let mut path = vec![head.to_owned()];
-        let mut data_type = field.data_type();
-        let mut found = true;
-        for part in tail.split('.') {
-            match data_type {
-                DataType::Struct(fields) if fields.find(part).is_some() => {
-                    if let Some((_, field)) = fields.find(part) {
-                        path.push(part.to_owned());
-                        data_type = field.data_type();
-                    }
-                }
-                _ => found = false,
-            }
-        }
-        if found {
-            return Ok((Path(path), data_type));
-        }
-    }
-    let near = suggestion(name, schema.fields().iter().map(|field| field.name().as_str()), 6);
-    Err(Error::not_found(format!("predicate: there is no column {:?}{near}", shown(name))))
 }
 
 fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Literal) -> Result<Test> {
@@ -180,7 +131,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
                 TimeUnit::Microsecond => 1_000,
                 TimeUnit::Nanosecond => 1,
             };
-            let place = Place { floor: nanoseconds.div_euclid(unit), exact: nanoseconds.rem_euclid(unit) == 0 };
+            let place = IntegerPosition { floor: nanoseconds.div_euclid(unit), exact: nanoseconds.rem_euclid(unit) == 0 };
             range(comparison, place)
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text(comparison, literal).ok_or_else(|| misfit("a text in single quotes"))?,
@@ -191,7 +142,7 @@ fn test(column: &str, data_type: &DataType, comparison: Comparison, literal: &Li
     })
 }
 
-/// Beside text that stands for dates of a model's calendar, a literal as the text of the same time.
+/// For a column of text that stands for dates of a model's calendar: the literal as the text of the same time.
 fn dated<'a>(column: &str, schema: &Schema, literal: &'a Literal) -> Result<Cow<'a, Literal>> {
     let dates = schema.field_with_name(column).ok().and_then(ModelDates::of_field);
     let (Some(dates), Literal::Text(text)) = (dates, literal) else { return Ok(Cow::Borrowed(literal)) };
@@ -216,8 +167,8 @@ fn never(comparison: Comparison) -> Test {
     }
 }
 
-/// The integers for which `integer comparison constant` holds, the constant not being rounded.
-fn range(comparison: Comparison, Place { floor, exact }: Place) -> Test {
+/// The integers for which `integer comparison constant` holds, without rounding the constant.
+fn range(comparison: Comparison, IntegerPosition { floor, exact }: IntegerPosition) -> Test {
     let (all_low, all_high) = (i128::MIN, i128::MAX);
     let above = floor.saturating_add(1);
     match comparison {
@@ -235,26 +186,26 @@ fn range(comparison: Comparison, Place { floor, exact }: Place) -> Test {
     }
 }
 
-/// The test of an integer; `None` for what is no number.
+/// The test of an integer; `None` if the literal is not a number.
 fn integer_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
     match (literal.place(), literal.to_f64()) {
         (Some(place), _) => Some(range(comparison, place)),
-        (None, Some(infinite)) if infinite == f64::INFINITY => Some(range(comparison, Place { floor: i128::MAX, exact: false })),
-        (None, Some(infinite)) if infinite == f64::NEG_INFINITY => Some(range(comparison, Place { floor: i128::MIN, exact: false })),
-        // NaN is no integer, and not equal to any.
+        (None, Some(infinite)) if infinite == f64::INFINITY => Some(range(comparison, IntegerPosition { floor: i128::MAX, exact: false })),
+        (None, Some(infinite)) if infinite == f64::NEG_INFINITY => Some(range(comparison, IntegerPosition { floor: i128::MIN, exact: false })),
+        // NaN equals no integer.
         (None, Some(_)) => Some(never(comparison)),
         (None, None) => None,
     }
 }
 
-/// The test of a float; `None` for what is no number. A constant with a point or an exponent is the nearest
-/// double. One of digits alone is that integer, also where no double is: then a float is on one side of it.
+/// The test of a float; `None` if the literal is not a number. A constant with a point or an exponent means the nearest
+/// double. One of digits only means exactly that integer; if no double equals it, every float is on one side of it.
 fn float_test(comparison: Comparison, literal: &Literal) -> Option<Test> {
     let nearest = literal.to_f64()?;
     let Some(Constant::Integer(exact)) = Constant::of(literal) else { return Some(Test::Float(comparison, nearest)) };
     let test = match compared_exactly(exact, nearest) {
         Some(std::cmp::Ordering::Equal) | None => return Some(Test::Float(comparison, nearest)),
-        // The constant lies above the nearest float, and no float is between the two.
+        // The constant lies above the nearest float, with no float between the two.
         Some(std::cmp::Ordering::Greater) => match comparison {
             Comparison::Less | Comparison::LessOrEqual => Comparison::LessOrEqual,
             Comparison::Greater | Comparison::GreaterOrEqual => Comparison::Greater,

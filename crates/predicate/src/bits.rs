@@ -1,11 +1,11 @@
-//! Bits: one of each value's test, without a branch.
+//! Bitmaps of tests: one bit for each value, computed without branches.
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 
-/// Values that are tested before their bits are put together.
+/// Values that are tested before their bits are packed.
 const BLOCK: usize = 64;
 
-/// Bit n is `test` of value n. The compiler makes SIMD of a test that has no branches.
+/// Bit n is `test` of value n. The compiler vectorizes a test without branches.
 pub(super) fn bits<T: Copy>(values: &[T], test: impl Fn(T) -> bool) -> BooleanBuffer {
     let (blocks, rest) = values.as_chunks::<BLOCK>();
     let mut words: Vec<u64> = Vec::with_capacity(blocks.len() + 1);
@@ -18,7 +18,7 @@ pub(super) fn bits<T: Copy>(values: &[T], test: impl Fn(T) -> bool) -> BooleanBu
 
 /// The lowest bits of 64 bytes, the first one lowest, in the byte order of Arrow's bitmaps.
 fn packed(flags: &[u8; BLOCK]) -> u64 {
-    // Brings bit 0 of byte n to bit 56 + n; no two of the products meet.
+    // Moves bit 0 of byte n to bit 56 + n; the partial products do not overlap.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let (eights, _) = flags.as_chunks::<8>();
     let mut bytes = [0; 8];

@@ -1,4 +1,4 @@
-//! Condition: a predicate on the values of one column.
+//! A condition on the values of one column.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use hyperslab_array::{Error, Result};
 
 use crate::{BoundPredicate, KeyType, ValueSet};
 
-/// Which values of a column pass.
+/// Which values of a column match.
 #[derive(Debug, Clone)]
 pub struct Condition {
-    /// The values, where the column's have keys and the predicate is one that keys can tell.
+    /// The matching values, if the column's type has keys and keys can express the predicate.
     values: Option<ValueSet>,
     /// The predicate and the column that it names.
     predicate: Option<(BoundPredicate, Arc<Field>)>,
 }
 
 impl Condition {
-    /// A predicate that speaks of `field` alone; `None` where it speaks of other columns, or of members below it.
+    /// The condition of a predicate that uses only `field`; `None` if it uses other columns or members of it.
     pub fn new(predicate: &BoundPredicate, field: &Arc<Field>) -> Option<Self> {
         if !predicate.is_of_column(field.name()) {
             return None;
         }
-        // What is computed from numbers is no set of them: indexes of numbers know values by their keys alone.
+        // A predicate on computed values is not a set of keys, and indexes of numbers know values only by their keys.
         let values = match KeyType::of(field.data_type()) {
             Some(key_type) => Some(predicate.value_set(key_type)?),
             None => None,
@@ -37,18 +37,18 @@ impl Condition {
         Self { values: Some(values), predicate: None }
     }
 
-    /// Both conditions, of the same column.
+    /// The conjunction of two conditions on the same column.
     pub fn and(&self, other: &Self) -> Option<Self> {
         let (a, b) = (self.values.as_ref()?, other.values.as_ref()?);
         Some(Self::of_values(a.clone().and(b)))
     }
 
-    /// The values that pass, where keys can tell.
+    /// The matching values, if keys can express them.
     pub fn values(&self) -> Option<&ValueSet> {
         self.values.as_ref()
     }
 
-    /// As [`Condition::test`], of texts where the column is a dictionary of texts.
+    /// Like [`Condition::test`], on plain strings if the column is a dictionary of strings.
     pub fn test_plain(&self, texts: &ArrayRef) -> Result<BooleanArray> {
         match &self.predicate {
             Some((_, field)) if field.data_type() != texts.data_type() => {
@@ -59,7 +59,7 @@ impl Condition {
         }
     }
 
-    /// Which of an array's values pass; null counts as false unless the condition asks for it.
+    /// Which of an array's values match; null counts as false unless the condition matches null.
     pub fn test(&self, array: &ArrayRef) -> Result<BooleanArray> {
         if let Some((predicate, field)) = &self.predicate {
             let options = RecordBatchOptions::new().with_row_count(Some(array.len()));

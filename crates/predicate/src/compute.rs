@@ -1,4 +1,4 @@
-//! Compute: numbers of a batch, a block of rows at a time, so that what is between two steps stays in the
+//! Computes arithmetic over the columns of a batch, a block of rows at a time, so that intermediate results stay in the
 //! cache.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
@@ -9,23 +9,23 @@ use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
 use super::Comparison;
-use super::bind::Test;
+use super::column::column;
 use super::constant::{Constant, float, floored_remainder};
-use super::evaluate::column;
 use super::number::{BoundStep, Kind, Number, compared_exactly, unbalanced};
 use super::value::{Function, Operator};
+use super::value_test::Test;
 
 /// Rows computed at a time.
 const BLOCK: usize = 2048;
 
-/// The numbers of some rows, or one for all of them.
+/// The numbers of a block of rows, or one number for all of them.
 enum Numbers {
     Short(Vec<i64>),
     Long(Vec<i128>),
     Float(Vec<f64>),
 }
 
-/// Which rows pass a test of a number.
+/// Which rows pass a test of a computed number.
 pub(super) fn tested(number: &Number, test: &Test, batch: &RecordBatch) -> Result<BooleanArray> {
     let machine = Machine::new(number, batch)?;
     let mask = in_blocks(batch.num_rows(), |start, rows| {
@@ -44,7 +44,7 @@ pub(super) fn tested(number: &Number, test: &Test, batch: &RecordBatch) -> Resul
     Ok(BooleanArray::new(mask, machine.nulls))
 }
 
-/// In which rows two numbers compare so.
+/// In which rows the comparison of two computed numbers holds.
 pub(super) fn compared(left: &Number, comparison: Comparison, right: &Number, batch: &RecordBatch) -> Result<BooleanArray> {
     let (left, right) = (Machine::new(left, batch)?, Machine::new(right, batch)?);
     let holds = |order| comparison.holds(order);
@@ -72,13 +72,13 @@ fn in_blocks(rows: usize, mut block: impl FnMut(usize, usize) -> Result<BooleanB
 
 fn mask<T: Copy>(values: &[T], rows: usize, test: impl Fn(T) -> bool) -> BooleanBuffer {
     match values {
-        // One value is that of every row.
+        // One value stands for every row.
         [one] => if test(*one) { BooleanBuffer::new_set(rows) } else { BooleanBuffer::new_unset(rows) },
         values => super::bits::bits(values, test),
     }
 }
 
-/// What `with` makes of each pair; a side with one value has it in every row.
+/// Applies `with` to each pair; a side with one value has it in every row.
 fn zip<A: Copy, B: Copy, O>(left: &[A], right: &[B], with: impl Fn(A, B) -> O) -> Vec<O> {
     match (left, right) {
         ([a], right) => right.iter().map(|b| with(*a, *b)).collect(),
@@ -102,13 +102,13 @@ impl Numbers {
             Self::Float(values) => values,
         }
     }
-    /// Integers in as many bits as their kind has. The bounds hold them, so nothing is cut off.
+    /// Integers in 64 bits if their kind fits, else in 128. The bounds of the kind guarantee that no bits are lost.
     fn of_long(values: Vec<i128>, kind: Kind) -> Self {
         if kind.is_short() { Self::Short(values.into_iter().map(|value| value as i64).collect()) } else { Self::Long(values) }
     }
 }
 
-/// A number with the columns of a batch.
+/// A computed number and the columns of a batch that it uses.
 struct Machine<'a> {
     number: &'a Number,
     columns: Vec<ArrayRef>,
@@ -204,7 +204,7 @@ fn negated(number: Numbers, kind: Kind) -> Numbers {
     }
 }
 
-/// The kind's bounds hold every outcome of integers, so that wrapping never happens.
+/// Applies an operator. The kind's bounds contain every integer result, so wrapping never happens.
 fn operated(left: Numbers, operator: Operator, right: Numbers, kind: Kind) -> Numbers {
     if kind == Kind::Float {
         return Numbers::Float(zip(&left.float(), &right.float(), |a, b| float(a, operator, b)));

@@ -11,8 +11,10 @@ use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::{Error, Result};
 
 use super::{Comparison, compute};
-use super::bind::{Bound, Path, Test};
+use super::bind::Bound;
 use super::bits::bits;
+use super::column::{column, misbound, plain_text};
+use super::value_test::Test;
 
 pub(super) fn evaluate(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
     let mask = three_valued(bound, batch)?;
@@ -68,20 +70,6 @@ fn three_valued(bound: &Bound, batch: &RecordBatch) -> Result<BooleanArray> {
     }
 }
 
-/// The column or struct member, and where it or a struct around it is null.
-pub(super) fn column(batch: &RecordBatch, path: &Path) -> Result<(ArrayRef, Option<NullBuffer>)> {
-    let missing = || Error::internal(format!("the batch has no column {}", path.0.join(".")));
-    let (first, rest) = path.0.split_first().ok_or_else(missing)?;
-    let mut array = batch.column_by_name(first).ok_or_else(missing)?.clone();
-    let mut nulls = array.logical_nulls();
-    for part in rest {
-        let member = array.as_struct_opt().and_then(|s| s.column_by_name(part)).ok_or_else(missing)?.clone();
-        nulls = NullBuffer::union(nulls.as_ref(), member.logical_nulls().as_ref());
-        array = member;
-    }
-    Ok((array, nulls))
-}
-
 fn tested(array: &ArrayRef, test: &Test) -> Result<BooleanBuffer> {
     match test {
         Test::Between { low, high } => integers(array, *low, *high),
@@ -108,10 +96,6 @@ fn tested(array: &ArrayRef, test: &Test) -> Result<BooleanBuffer> {
             }))
         }
     }
-}
-
-pub(super) fn misbound(data_type: &DataType) -> Error {
-    Error::internal(format!("a predicate for another type than {data_type}"))
 }
 
 /// Floats against a literal. A double holds every one of them exactly; NaN differs from all and is no more
@@ -160,14 +144,6 @@ fn integers(array: &ArrayRef, low: i128, high: i128) -> Result<BooleanBuffer> {
         DataType::Timestamp(TimeUnit::Nanosecond, _) => within::<TimestampNanosecondType>(array, low, high),
         other => return Err(misbound(other)),
     })
-}
-
-/// Dictionaries as the texts they stand for.
-pub(super) fn plain_text(array: &ArrayRef) -> Result<ArrayRef> {
-    match array.data_type() {
-        DataType::Utf8 => Ok(array.clone()),
-        _ => arrow_cast::cast(array, &DataType::Utf8).map_err(|error| Error::internal(error.to_string())),
-    }
 }
 
 fn compared(left: &ArrayRef, comparison: Comparison, right: &ArrayRef) -> Result<BooleanBuffer> {

@@ -1,4 +1,4 @@
-//! List: the constants behind `in`, shared by all copies of a predicate.
+//! The constants after `in`, shared by all copies of a predicate.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,11 +7,11 @@ use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Literal;
-use super::bind::Test;
 use super::number::compared_exactly;
 use super::set::Set;
+use super::value_test::Test;
 
-/// Lists that a predicate may name: `id in ids`.
+/// Named lists that a predicate may refer to: `id in ids`.
 pub type Lists = [(String, List)];
 
 /// Constants. Cheap to clone.
@@ -21,24 +21,24 @@ pub struct List(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     members: Members,
-    /// The sets for columns of some types, once they were asked for.
+    /// Sets for column types, cached on first use.
     sets: Mutex<Vec<(DataType, Arc<Set>)>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Members {
     Literals(Vec<Literal>),
-    /// Rising, each once.
+    /// Sorted and distinct.
     Integers(Vec<i128>),
     /// Without NaN.
     Floats(Vec<f64>),
 }
 
-/// As it is sent.
+/// The serialized form.
 #[derive(Serialize, Deserialize)]
 enum Wire {
     Literals(Vec<Literal>),
-    /// The first one, and how much more each of the others is than the one before it.
+    /// The first integer, and the difference of each other one to its predecessor.
     Integers(i64, Vec<u64>),
     /// The bits of floats.
     Floats(Vec<u64>),
@@ -54,7 +54,7 @@ impl List {
         Self::new(Members::Literals(literals))
     }
 
-    /// Integers, which compare as constants of digits do. Those that no column can have are left out.
+    /// Integers, compared like constants of digits. Integers outside the range of every column type are dropped.
     pub fn integers(integers: impl IntoIterator<Item = i128>) -> Self {
         let fits = |number: &i128| i64::try_from(*number).is_ok() || u64::try_from(*number).is_ok();
         let mut integers: Vec<i128> = integers.into_iter().filter(fits).collect();
@@ -68,7 +68,7 @@ impl List {
         Self::new(Members::Floats(floats.into_iter().filter(|float| !float.is_nan()).collect()))
     }
 
-    /// How many constants it has.
+    /// Number of constants.
     pub fn len(&self) -> usize {
         match &self.0.members {
             Members::Literals(literals) => literals.len(),
@@ -77,7 +77,7 @@ impl List {
         }
     }
 
-    /// Whether it has none.
+    /// Whether it has no constants.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -91,7 +91,7 @@ impl List {
         }
     }
 
-    /// The integers at or below each of the constants; `None` if one of them is no finite number.
+    /// The floor of each constant; `None` if one of them is not a finite number.
     pub(super) fn floors(&self) -> Option<Vec<i128>> {
         match &self.0.members {
             Members::Integers(integers) => Some(integers.clone()),
@@ -99,7 +99,7 @@ impl List {
         }
     }
 
-    /// The set for a column of `data_type`; `test` makes a test for equality of a constant.
+    /// The set for a column of `data_type`; `test` returns the test for equality with a constant.
     pub(super) fn set(&self, data_type: &DataType, test: impl Fn(&Literal) -> Result<Test>) -> Result<Arc<Set>> {
         let known = self.0.sets.try_lock().ok();
         if let Some((_, set)) = known.as_ref().and_then(|sets| sets.iter().find(|(of, _)| of == data_type)) {
@@ -107,7 +107,7 @@ impl List {
         }
         drop(known);
         let set = Arc::new(self.made(data_type, test)?);
-        // A forked child must not wait for a thread that it does not have.
+        // Never wait: in a forked child, the thread that holds the lock may not exist.
         if let Ok(mut sets) = self.0.sets.try_lock() {
             sets.push((data_type.clone(), set.clone()));
         }
@@ -136,7 +136,7 @@ impl List {
                         let gaps = integers.iter().zip(integers.iter().skip(1)).map(|(low, high)| u64::try_from(high - low).map_err(beyond));
                         Wire::Integers(first, gaps.collect::<Result<_>>()?)
                     }
-                    // All of them are beyond the greatest integer with a sign.
+                    // All of them exceed the largest signed integer.
                     _ => Wire::Literals(self.iter().collect()),
                 }
             }

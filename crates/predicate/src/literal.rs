@@ -1,4 +1,4 @@
-//! Literal: a constant as it was written, so that nothing is rounded before its column's type is known.
+//! A constant as it was written: it is not rounded before the type of its column is known.
 
 use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 pub enum Literal {
     /// Decimal text of a number (`-3`, `1e-5`, `nan`).
     Number(String),
-    /// Text, also of dates and times: `'2000-02-30 00:00'` is midnight whatever text a column has for it.
+    /// Text, including dates and times.
     Text(String),
     /// `true` or `false`.
     Boolean(bool),
-    /// Text of an engine, which compares by bytes and expects no other rows of us.
+    /// Text from a query engine, which compares by bytes.
     Bytes(String),
 }
 
-/// Where a number lies among the integers.
+/// The position of a number among the integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Largest integer that is not above it.
+pub(super) struct IntegerPosition {
+    /// The largest integer that is not above it.
     pub floor: i128,
-    /// Whether it is that integer.
+    /// Whether it equals that integer.
     pub exact: bool,
 }
 
 impl Literal {
-    /// The number as a float (the nearest one).
+    /// The nearest double of the number.
     pub(super) fn to_f64(&self) -> Option<f64> {
         match self {
             Self::Number(text) => text.parse().ok(),
@@ -35,11 +35,11 @@ impl Literal {
         }
     }
 
-    /// The number among the integers, exactly; numbers beyond 127 bits count as the last integer.
-    pub(super) fn place(&self) -> Option<Place> {
+    /// The exact position of the number among the integers; numbers beyond 127 bits saturate.
+    pub(super) fn place(&self) -> Option<IntegerPosition> {
         let Self::Number(text) = self else { return None };
         if let Ok(floor) = text.parse::<i64>() {
-            return Some(Place { floor: floor.into(), exact: true });
+            return Some(IntegerPosition { floor: floor.into(), exact: true });
         }
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -59,7 +59,7 @@ impl Literal {
         let point = i64::try_from(all.len()).ok()? - i64::try_from(fraction.len()).ok()? + exponent;
         let zero = all.is_empty();
         if !zero && point > 38 {
-            return Some(Place { floor: if negative { i128::MIN } else { i128::MAX }, exact: false });
+            return Some(IntegerPosition { floor: if negative { i128::MIN } else { i128::MAX }, exact: false });
         }
         let split = usize::try_from(point.max(0)).ok()?;
         let padded = format!("{all:0<split$}");
@@ -71,7 +71,7 @@ impl Literal {
             (true, true) => -integer,
             (true, false) => -integer - 1,
         };
-        Some(Place { floor, exact })
+        Some(IntegerPosition { floor, exact })
     }
 
     /// A date or time in nanoseconds since 1970, UTC.

@@ -1,36 +1,36 @@
-//! Lookup: which numbers of a column belong to a set, in about the same time however many the set has.
+//! Lookup of a column's numbers in a set, in time that hardly depends on the size of the set.
 
 use arrow_buffer::BooleanBuffer;
 
 use super::bits::bits;
 
-/// Numbers that are compared one by one.
-const FEW: usize = 8;
-/// Bytes of a bitmap that is made for any set.
+/// Sets of up to this many numbers are searched linearly.
+const MAX_LINEAR_NUMBERS: usize = 8;
+/// A bitmap of up to this many bytes is used for any set.
 const MAX_BITMAP_BYTES: u64 = 32 << 10;
-/// Bits of the filter and slots of the table for each number, at least.
+/// Minimum number of filter bits, and of table slots, per number.
 const FILTER_BITS: usize = 16;
 const TABLE_SLOTS: usize = 2;
 
-/// A set of numbers of 64 bits: integers, or the bits of floats.
+/// A set of 64-bit numbers: integers, or the bits of floats.
 #[derive(Debug)]
 pub(super) enum Lookup {
     Empty,
-    /// A few, the last ones repeated.
-    Few([u64; FEW]),
+    /// Few numbers, padded with the last one.
+    Few([u64; MAX_LINEAR_NUMBERS]),
     /// A bit for each number from `first` on.
     Dense { first: u64, words: Vec<u64> },
     Hashed(Hashed),
 }
 
-/// Hashed numbers: slots that are searched one after the other, behind a filter of bits small enough for the cache.
+/// A hash table with linear probing, preceded by a bit filter that fits into the cache.
 #[derive(Debug)]
 pub(super) struct Hashed {
     filter: Vec<u64>,
     filter_shift: u32,
     slots: Vec<u64>,
     slots_shift: u32,
-    /// In slots that have no number; itself not in the set.
+    /// Marks empty slots; not in the set.
     empty: u64,
 }
 
@@ -39,15 +39,15 @@ fn hash(number: u64) -> u64 {
 }
 
 impl Lookup {
-    /// The set of `numbers`, which are all different.
+    /// The set of `numbers`, which must be distinct.
     pub fn new(numbers: &[u64]) -> Self {
         let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return Self::Empty };
-        if numbers.len() <= FEW {
-            let mut few = [*last; FEW];
+        if numbers.len() <= MAX_LINEAR_NUMBERS {
+            let mut few = [*last; MAX_LINEAR_NUMBERS];
             few.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = *number);
             return Self::Few(few);
         }
-        // Numbers of either sign go round at the end.
+        // Numbers of both signs wrap around at the end.
         let span = numbers.iter().map(|number| number.wrapping_sub(*first)).max().unwrap_or(0);
         if span / 8 < MAX_BITMAP_BYTES.max(8 * numbers.len() as u64) {
             let mut words = vec![0u64; (span / 64 + 1) as usize];
@@ -85,7 +85,7 @@ impl Hashed {
         let slots = (numbers.len() * TABLE_SLOTS).next_power_of_two();
         let known: std::collections::HashSet<u64> = (0..=numbers.len() as u64).collect();
         let taken: std::collections::HashSet<u64> = numbers.iter().copied().filter(|number| known.contains(number)).collect();
-        // Among more numbers than the set has, one is not in it.
+        // Among more numbers than the set has, at least one is not in it.
         let empty = (0..=numbers.len() as u64).find(|number| !taken.contains(number)).unwrap_or(0);
         let mut hashed = Self { filter: vec![0; bits / 64], filter_shift: 64 - bits.trailing_zeros(), slots: vec![empty; slots], slots_shift: 64 - slots.trailing_zeros(), empty };
         for number in numbers {
@@ -101,7 +101,7 @@ impl Hashed {
         hashed
     }
 
-    /// The slots of a number in the order in which they are looked at.
+    /// The slots of a number in probing order.
     fn probes(&self, number: u64) -> impl Iterator<Item = usize> + use<> {
         let (count, start) = (self.slots.len(), (hash(number) >> self.slots_shift) as usize);
         (start..count).chain(0..start)

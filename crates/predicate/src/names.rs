@@ -1,4 +1,4 @@
-//! Names: types and constants in messages, in the words of those who write predicates.
+//! Names of types and constants in messages, as authors of predicates write them.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use hyperslab_array::shown::shown;
 
 use super::Literal;
 
-/// A type as numpy and SQL call it.
+/// The name of a type in numpy and SQL.
 pub(super) fn type_name(data_type: &DataType) -> Cow<'static, str> {
     Cow::Borrowed(match data_type {
         DataType::Boolean => "boolean",

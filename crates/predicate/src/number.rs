@@ -1,8 +1,8 @@
-//! Number: a value whose columns exist and whose steps have types.
+//! A bound arithmetic value: its columns exist and its steps have types.
 //!
-//! Every integer step has bounds that follow from the types of its columns. As long as they fit 127 bits the
-//! step is exact, and is computed in 64 bits where they fit those; beyond, it is in double precision. Which of
-//! the three it is depends on types and constants alone, never on the values of rows.
+//! Every integer step has bounds that follow from the types of its columns. If they fit 127 bits, the step is exact, and
+//! computed in 64 bits if they fit those; otherwise it is computed in double precision. The choice depends only on types
+//! and constants, never on the values of rows.
 
 use std::cmp::Ordering;
 
@@ -10,15 +10,15 @@ use arrow_schema::{DataType, Schema};
 use hyperslab_array::{Error, Result};
 use hyperslab_array::shown::shown;
 
-use super::bind::{Path, resolve};
+use super::column::{ColumnPath, resolve};
 use super::constant::Constant;
 use super::names::{literal_name, type_name};
 use super::value::{Function, Operator, Step, Value};
 
-/// What a step leaves behind.
+/// The type of a step's result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Kind {
-    /// An integer within bounds, both included.
+    /// An integer within inclusive bounds.
     Integer { low: i128, high: i128 },
     /// A double.
     Float,
@@ -31,30 +31,29 @@ impl Kind {
     }
 }
 
-/// A step whose outcome has a kind.
+/// A step and the kind of its result.
 #[derive(Debug, Clone)]
 pub(super) struct Typed {
     pub step: BoundStep,
     pub kind: Kind,
 }
 
-/// A step of [`Value`] whose columns are found.
+/// A step of [`Value`] with resolved columns.
 #[derive(Debug, Clone)]
 pub(super) enum BoundStep {
-    Column(Path),
+    Column(ColumnPath),
     Constant(Constant),
     Negate,
     Operator(Operator),
     Function(Function),
 }
 
-/// A bound value: steps of a machine with a stack, which end with one number on it.
+/// A bound value: steps of a stack machine that leave one number on the stack.
 #[derive(Debug, Clone)]
 pub(super) struct Number(Vec<Typed>);
 
 impl Number {
-    /// Looks columns up and types each step. `NotFound` for a column that is not there, `InvalidInput` for
-    /// one that is no number.
+    /// Resolves columns and types each step. `NotFound` for a missing column, `InvalidInput` for one that is not numeric.
     pub fn bind(value: &Value, schema: &Schema) -> Result<Self> {
         let mut steps = Vec::with_capacity(value.0.len());
         let mut stack: Vec<Kind> = Vec::new();
@@ -100,12 +99,12 @@ impl Number {
         &self.0
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &ColumnPath> {
         self.0.iter().filter_map(|typed| if let BoundStep::Column(path) = &typed.step { Some(path) } else { None })
     }
 }
 
-/// Predicates come in splits, too, which anybody may have written.
+/// The error for malformed steps: predicates are also read from splits, which are untrusted input.
 pub(super) fn unbalanced() -> Error {
     Error::invalid_input("predicate: the steps of a computed number do not fit together")
 }
@@ -168,14 +167,14 @@ fn between(left: Kind, operator: Operator, right: Kind, last: Option<&Typed>) ->
         Operator::Divide => Kind::Float,
         Operator::Remainder if c > 0 => bounded(Some(0), d.checked_sub(1)),
         Operator::Remainder if d < 0 => bounded(c.checked_add(1), Some(0)),
-        // A divisor that may be 0 leaves no integer.
+        // With a divisor that may be 0, the result need not be an integer.
         Operator::Remainder => Kind::Float,
         Operator::Power => match last {
             Some(Typed { step: BoundStep::Constant(Constant::Integer(exponent)), .. }) => power(a, b, *exponent),
             _ => Kind::Float,
         },
         Operator::BitAnd | Operator::BitOr => {
-            // As many bits as the longest of the bounds has, and one for the sign where there is one.
+            // As many bits as the longest bound has, and a sign bit if one of them is negative.
             let length = |n: i128| 128 - (if n < 0 { !n } else { n }).leading_zeros();
             let bits = [a, b, c, d].into_iter().map(length).max().unwrap_or(0);
             let most = 1i128.checked_shl(bits).and_then(|power| power.checked_sub(1)).unwrap_or(i128::MAX);
@@ -192,7 +191,7 @@ fn products(left: &[i128], right: &[i128]) -> Kind {
     }
 }
 
-/// Bounds of a power with a constant exponent; a negative one leaves fractions.
+/// Bounds of a power with a constant exponent; a negative exponent gives fractions.
 fn power(low: i128, high: i128, exponent: i128) -> Kind {
     let Ok(exponent) = u32::try_from(exponent) else { return Kind::Float };
     let ends = [low.checked_pow(exponent), high.checked_pow(exponent)];
@@ -219,7 +218,7 @@ fn of_two(function: Function, left: Kind, right: Kind) -> Kind {
     }
 }
 
-/// How an integer and a double lie to each other, neither being rounded; `None` beside NaN.
+/// Compares an integer with a double without rounding either; `None` for NaN.
 pub(super) fn compared_exactly(integer: i128, float: f64) -> Option<Ordering> {
     const BEYOND: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
     if float.is_nan() {
@@ -230,7 +229,7 @@ pub(super) fn compared_exactly(integer: i128, float: f64) -> Option<Ordering> {
         Some(Ordering::Greater)
     } else {
         let whole = float.trunc();
-        // What is behind the point decides where the whole parts are the same.
+        // If the integer parts are equal, the fraction decides.
         Some(integer.cmp(&(whole as i128)).then_with(|| whole.partial_cmp(&float).unwrap_or(Ordering::Equal)))
     }
 }

@@ -1,4 +1,4 @@
-//! Keys: unsigned numbers in the order of a column's values.
+//! Order keys: unsigned integers in the order of a column's values.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use arrow_schema::{DataType, TimeUnit};
 use half::f16;
 use hyperslab_array::{Error, Result};
 
-/// The kinds of values that have keys.
+/// The types of values that have keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum KeyType {
-    /// Unsigned integers of so many bytes.
+    /// Unsigned integers of this many bytes.
     Unsigned(u8),
-    /// Signed integers of so many bytes; times count as such.
+    /// Signed integers of this many bytes, including times.
     Signed(u8),
-    /// IEEE floats of so many bytes. −0.0 has the key below that of 0.0, though they are equal; NaN has none.
+    /// IEEE floats of this many bytes. The key of −0.0 is one below that of 0.0, although they are equal; NaN has no key.
     Float(u8),
     /// `false` 0, `true` 1.
     Boolean,
@@ -32,7 +32,7 @@ macro_rules! with_keys {
 }
 
 impl KeyType {
-    /// Of a column's Arrow type; `None` for text, lists and other things without an order of their own.
+    /// The key type of a column's Arrow type; `None` for text, lists and other types without keys.
     pub fn of(data_type: &DataType) -> Option<Self> {
         Some(match data_type {
             DataType::Boolean => Self::Boolean,
@@ -59,7 +59,7 @@ impl KeyType {
         }
     }
 
-    /// Least and greatest key that a value can have (infinities are values, NaN is none).
+    /// Smallest and largest key of a value (infinities are values, NaN is not).
     pub fn range(self) -> (u64, u64) {
         match self {
             Self::Boolean => (0, 1),
@@ -77,7 +77,7 @@ impl KeyType {
         u64::try_from(value + sign).unwrap_or_default()
     }
 
-    /// The key of a float that the type holds exactly.
+    /// The key of a float that the type represents exactly.
     fn of_float(self, value: f64) -> u64 {
         match self {
             Self::Float(2) => float16(f16::from_f64(value)).into(),
@@ -131,13 +131,13 @@ impl KeyType {
         }
     }
 
-    /// The least key of a value that is `bound` or more; `None` where there is none. `bound` is not
-    /// rounded; NaN is above everything.
+    /// The smallest key of a value that is at least `bound`; `None` if there is none. `bound` is not rounded; NaN is above
+    /// every value.
     pub fn at_least(self, bound: f64) -> Option<u64> {
         self.first(|key| self.float_is(key, bound, |order| order.is_ge()))
     }
 
-    /// The least key of a value above `bound`.
+    /// The smallest key of a value above `bound`.
     pub fn above(self, bound: f64) -> Option<u64> {
         self.first(|key| self.float_is(key, bound, |order| order.is_gt()))
     }
@@ -150,7 +150,7 @@ impl KeyType {
         order.is_some_and(holds)
     }
 
-    /// The least key for which `holds`, which goes from false to true once as keys rise.
+    /// The smallest key for which `holds`, which changes from false to true at most once as keys increase.
     fn first(self, holds: impl Fn(u64) -> bool) -> Option<u64> {
         let (mut low, last) = self.range();
         if !holds(last) {
@@ -168,14 +168,14 @@ impl KeyType {
         Some(low)
     }
 
-    /// The keys of the integers within `low..=high`; `None` where the type has none of them.
+    /// The keys of the integers within `low..=high`; `None` if the type has none of them.
     pub fn integers(self, low: i128, high: i128) -> Option<(u64, u64)> {
         let (first, last) = self.range();
         let (low, high) = (low.max(self.integer(first)), high.min(self.integer(last)));
         (low <= high).then(|| (self.of_integer(low), self.of_integer(high)))
     }
 
-    /// The keys of an array's values, whatever is null; `None` for NaN.
+    /// The keys of an array's values, ignoring nulls; `None` for NaN.
     pub fn keys(self, array: &ArrayRef) -> Result<Vec<Option<u64>>> {
         let mut keys = Vec::with_capacity(array.len());
         let push = |keys: &mut Vec<Option<u64>>, nan: bool, key: u64| keys.push((!nan).then_some(key));
@@ -236,12 +236,12 @@ fn arrow(error: arrow_schema::ArrowError) -> Error {
     Error::internal(error.to_string())
 }
 
-/// An integer beside a double, neither of them rounded; `None` for NaN.
+/// Compares an integer with a double without rounding either; `None` for NaN.
 fn compare_integer(value: i128, bound: f64) -> Option<std::cmp::Ordering> {
     if bound.is_nan() {
         return None;
     }
-    // Integers of columns have 65 bits at most: a greater bound saturates beyond them all.
+    // Integers of columns have at most 65 bits: a larger bound saturates beyond all of them.
     let floor = bound.floor();
     let order = value.cmp(&(floor as i128));
     Some(if order.is_eq() && bound > floor { std::cmp::Ordering::Less } else { order })

@@ -1,24 +1,24 @@
-//! Parser: words to a predicate, by precedence. Conditions and values are one grammar, so that a
-//! parenthesis may hold either; what does not belong together is refused where it stands.
+//! Precedence-climbing parser from tokens to a predicate. Conditions and values share one grammar, so parentheses may
+//! contain either; combinations that make no sense are reported at their position.
 
 mod call;
 mod compared;
 mod joined;
 
 use hyperslab_array::{Error, Result};
-use joined::{joined, negate, single_or};
+use joined::{Binary, joined, negate, single_or};
 
 use super::{Comparison, Lists, Literal, Predicate};
 use super::constant::folded_step;
 use super::lex::{Word, error_at, words};
 use super::value::{Operator, Step, Value};
 
-/// Deepest nesting of parentheses, `not` and signs. JSON of what is nested as deeply can still be read.
+/// Deepest nesting of parentheses, `not` and signs. JSON of predicates of this depth can still be parsed.
 const DEPTH: u32 = 50;
-/// Constants in a list beside something that is computed.
-const MOST_COMPUTED: usize = 1000;
+/// Most constants in a list that a computed value is compared with.
+const MAX_COMPUTED_LITERALS: usize = 1000;
 
-// How strongly operators bind: a side of one is made of stronger ones.
+// Precedence of operators: the operands of one contain only operators that bind more strongly.
 const OR: u8 = 1;
 const XOR: u8 = 2;
 const AND: u8 = 3;
@@ -29,7 +29,7 @@ const SUM: u8 = 8;
 const PRODUCT: u8 = 9;
 const POWER: u8 = 11;
 
-/// Names behind `in`, where a list may stand.
+/// Names after `in`, which may refer to lists.
 pub(super) fn list_names(text: &str) -> Result<Vec<String>> {
     let words = words(text)?;
     let pairs = words.iter().zip(words.iter().skip(1));
@@ -55,21 +55,10 @@ pub(super) fn parse(text: &str, lists: &Lists) -> Result<Predicate> {
     parser.condition(node)
 }
 
-/// What some words stand for.
+/// The result of parsing some tokens.
 enum Node {
     Condition(Predicate),
     Value(Value),
-}
-
-/// An operator between two sides.
-#[derive(Clone, Copy, PartialEq)]
-enum Binary {
-    Or,
-    Xor,
-    And,
-    AndNot,
-    Test,
-    Number(Operator),
 }
 
 struct Parser<'a> {
@@ -77,7 +66,7 @@ struct Parser<'a> {
     words: Vec<(usize, Word)>,
     next: usize,
     depth: u32,
-    /// What names behind `in` stand for.
+    /// The lists that names after `in` refer to.
     lists: &'a Lists,
 }
 
@@ -92,7 +81,7 @@ impl Parser<'_> {
         let end = self.text.chars().count();
         error_at(self.text, self.words.get(word).map_or(end, |(position, _)| *position), message)
     }
-    /// Whether two names follow each other.
+    /// Whether the next two tokens are names.
     fn is_name_with_blank(&self) -> bool {
         let is_name = |word: Option<&(usize, Word)>| matches!(word, Some((_, Word::Name { quoted: false, .. })));
         is_name(self.words.get(self.next)) && self.next.checked_sub(1).is_some_and(|before| is_name(self.words.get(before)))
@@ -120,7 +109,7 @@ impl Parser<'_> {
         match node {
             Node::Condition(predicate) => Ok(predicate),
             Node::Value(value) => match value.as_column() {
-                // A column of booleans is a condition by itself.
+                // A boolean column is a condition by itself.
                 Some(column) if !column.is_empty() => {
                     let column = column.to_owned();
                     Ok(Predicate::Compare { column, comparison: Comparison::Equal, literal: Literal::Boolean(true) })
@@ -137,7 +126,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The operator that comes next, and how strongly it binds.
+    /// The next operator and its precedence.
     fn binary(&self) -> Option<(Binary, u8)> {
         Some(match self.peek()? {
             Word::Symbol(symbol) => match *symbol {
@@ -167,7 +156,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An operand and the operators behind it that bind at least as strongly as `least`.
+    /// An operand and the operators after it whose precedence is at least `least`.
     fn expression(&mut self, least: u8) -> Result<Node> {
         let start = self.next;
         let mut left = self.operand()?;
@@ -190,7 +179,7 @@ impl Parser<'_> {
     fn computed(&mut self, left: Node, operator: Operator, strength: u8, start: usize) -> Result<Node> {
         self.next += 1;
         let behind = self.next;
-        // A power has powers on its right side, and a sign there belongs to the exponent.
+        // Powers are right-associative, and a sign on the right side belongs to the exponent.
         let right = match operator {
             Operator::Power => self.deeper(|parser| parser.expression(strength))?,
             _ => self.expression(strength + 1)?,
@@ -204,7 +193,7 @@ impl Parser<'_> {
         self.step(vec![left, right], Step::Operator(operator), start).map(Node::Value)
     }
 
-    /// What a step makes of values: of constants a constant.
+    /// Applies a step to values; constants are folded.
     fn step(&self, arguments: Vec<Value>, step: Step, start: usize) -> Result<Value> {
         let constants: Option<Vec<&Literal>> = arguments.iter().map(Value::as_constant).collect();
         for literal in arguments.iter().filter_map(Value::as_constant) {
@@ -230,7 +219,7 @@ impl Parser<'_> {
         result
     }
 
-    /// A name, a constant, a function, something in parentheses, or one of these behind `not` or a sign.
+    /// A name, a constant, a function call, a parenthesized expression, or one of these after `not` or a sign.
     fn operand(&mut self) -> Result<Node> {
         let start = self.next;
         if self.keyword("not") || self.symbol("!") || self.symbol("~") {
@@ -243,7 +232,7 @@ impl Parser<'_> {
         if self.is_symbol("-") || self.is_symbol("+") {
             let minus = self.symbol("-") || !self.symbol("+");
             let behind = self.next;
-            // A sign binds less than a power and more than a product: -2**2 is -4.
+            // A sign binds more weakly than a power and more strongly than a product: -2**2 is -4.
             let part = self.deeper(|parser| parser.expression(POWER))?;
             let part = self.value(part, behind)?;
             return Ok(Node::Value(if minus { self.step(vec![part], Step::Negate, behind)? } else { part }));
@@ -290,10 +279,30 @@ impl Parser<'_> {
         Ok(Node::Value(value))
     }
 
-    /// Whether the word `ahead` is one that joins two sides.
+    /// Whether the token `ahead` is a binary operator.
     fn is_operator(&self, ahead: usize) -> bool {
         matches!(self.words.get(self.next + ahead), Some((_, Word::Name { text, quoted: false }))
             if ["and", "or", "xor", "andnot", "minus", "in", "between", "is", "like", "not"].iter().any(|word| text.eq_ignore_ascii_case(word)))
+    }
+}
+
+impl Predicate {
+    /// Parses text. `InvalidInput` points at the character.
+    pub fn parse(text: &str) -> Result<Self> {
+        parse(text, &[])
+    }
+    /// Like [`Predicate::parse`], for text that may refer to named lists: `id in ids`.
+    pub fn parse_with(text: &str, lists: &Lists) -> Result<Self> {
+        parse(text, lists)
+    }
+    /// Names in the text that refer to lists: those after `in`.
+    pub fn list_names(text: &str) -> Result<Vec<String>> {
+        list_names(text)
+    }
+    /// The index of the character where a name first occurs in a text.
+    pub fn place_of(name: &str, text: &str) -> Option<usize> {
+        let words = words(text).ok()?;
+        words.into_iter().find_map(|(place, word)| matches!(word, Word::Name { text, .. } if text == name).then_some(place))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Set: the constants of a list in the type of a column.
+//! The constants of a list, converted to the type of a column.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -12,23 +12,23 @@ use hyperslab_array::Result;
 
 use crate::{KeyType, ValueSet};
 use super::Comparison;
-use super::bind::Test;
-use super::evaluate::{misbound, plain_text};
+use super::column::{misbound, plain_text};
 use super::lookup::Lookup;
+use super::value_test::Test;
 
 /// Values of a column's type.
 #[derive(Debug)]
 pub(super) enum Set {
-    /// Integers or times, rising.
+    /// Integers or times, sorted.
     Integers { numbers: Vec<i128>, lookup: Lookup, values: OnceLock<ValueSet> },
-    /// Floats, rising, without NaN and −0.0.
+    /// Floats, sorted, without NaN and −0.0.
     Floats { numbers: Vec<f64>, lookup: Lookup, values: OnceLock<ValueSet> },
     Text(HashSet<String>),
     Boolean { with_false: bool, with_true: bool },
 }
 
 impl Set {
-    /// The values that pass one of `tests`, which are all for equality and for a column of this type.
+    /// The values that pass one of `tests`, which are all tests for equality on a column of this type.
     pub fn of_tests(data_type: &DataType, tests: impl Iterator<Item = Result<Test>>) -> Result<Self> {
         let (mut integers, mut floats, mut texts, mut booleans) = (Vec::new(), Vec::new(), HashSet::new(), [false; 2]);
         for test in tests {
@@ -43,7 +43,7 @@ impl Set {
                         *slot = true;
                     }
                 }
-                // Equal to no value of the type.
+                // No value of the type equals the constant.
                 _ => {}
             }
         }
@@ -59,7 +59,7 @@ impl Set {
     pub fn integers(data_type: &DataType, mut numbers: Vec<i128>) -> Self {
         numbers.sort_unstable();
         numbers.dedup();
-        // As the column's values become numbers of 64 bits in `test`.
+        // Converted to 64 bits the same way as the column's values in `test`.
         let number = |value: &i128| match data_type {
             DataType::UInt8 | DataType::UInt16 | DataType::UInt32 | DataType::UInt64 => u64::try_from(*value).ok(),
             _ => i64::try_from(*value).ok().map(i64::cast_unsigned),
@@ -78,7 +78,7 @@ impl Set {
         Self::Floats { numbers, lookup, values: OnceLock::new() }
     }
 
-    /// Which values of a column belong to it, whatever is null.
+    /// Which values of a column are in the set, ignoring nulls.
     pub fn test(&self, array: &ArrayRef) -> Result<BooleanBuffer> {
         let misfit = || misbound(array.data_type());
         macro_rules! tested {
@@ -128,7 +128,7 @@ impl Set {
         })
     }
 
-    /// The same values by their keys; `None` for text.
+    /// The same values as keys; `None` for text.
     pub fn value_set(&self, key_type: KeyType) -> Option<ValueSet> {
         let kept = |values: &OnceLock<ValueSet>, all: &dyn Fn() -> ValueSet| match values.get_or_init(all) {
             kept if kept.key_type() == key_type => kept.clone(),
@@ -146,7 +146,7 @@ impl Set {
     }
 }
 
-/// The bits of a float, those of 0.0 also for −0.0.
+/// The bits of a float; −0.0 has those of 0.0.
 fn float(value: f64) -> u64 {
     (value + 0.0).to_bits()
 }

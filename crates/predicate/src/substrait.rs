@@ -1,5 +1,5 @@
-//! Substrait: the part of an ExtendedExpression that pyarrow writes for filters, as a predicate that
-//! keeps at least the same rows. Field numbers are those of the Substrait specification.
+//! Decodes the subset of Substrait ExtendedExpressions that pyarrow writes for filters into a predicate that keeps at least
+//! the same rows. Field numbers are those of the Substrait specification.
 
 use std::collections::HashMap;
 
@@ -128,6 +128,14 @@ struct SingularOrList {
     options: Vec<Expression>,
 }
 
+impl Predicate {
+    /// Decodes pyarrow's `Expression.to_substrait(schema)` (an ExtendedExpression). Parts that a predicate cannot express are
+    /// widened: the result keeps every row that the expression keeps. `None` if it would keep all rows.
+    pub fn from_substrait(bytes: &[u8]) -> Result<Option<Self>> {
+        decode(bytes)
+    }
+}
+
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<Predicate>> {
     let message = ExtendedExpression::decode(bytes)
         .map_err(|error| Error::invalid_input(format!("this is no Substrait expression: {error}")))?;
@@ -164,7 +172,7 @@ enum Operand {
 }
 
 impl Decoder {
-    /// A predicate that holds wherever the expression does.
+    /// A predicate that holds for at least the rows for which the expression holds.
     fn widened(&self, expression: &Expression) -> Option<Predicate> {
         if let Some(("and" | "and_kleene", arguments)) = self.call(expression) {
             return arguments.into_iter().filter_map(|argument| self.widened(argument)).reduce(Predicate::and);
@@ -172,7 +180,7 @@ impl Decoder {
         self.exact(expression)
     }
 
-    /// A predicate that holds just where the expression does.
+    /// A predicate that holds for exactly the rows for which the expression holds.
     fn exact(&self, expression: &Expression) -> Option<Predicate> {
         if let Some(list) = &expression.list {
             let Operand::Column(column) = self.operand(list.value.as_ref()?)? else { return None };

@@ -1,14 +1,14 @@
 //! Value: arithmetic over columns and constants, as written.
 //!
-//! A value is kept in postfix order, so that however long a sum is, nothing has to recurse through it: it
-//! is bound, evaluated, sent to another process and dropped in loops.
+//! A value is stored in postfix order, so that long sums need no recursion: binding, evaluation, serialization and dropping
+//! are loops.
 
 use hyperslab_array::suggest::suggestion;
 use serde::{Deserialize, Serialize};
 
 use super::Literal;
 
-/// A number that is computed for each row: steps of a machine with a stack.
+/// A number that is computed for each row: steps of a stack machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value(pub(super) Vec<Step>);
 
@@ -19,15 +19,15 @@ pub(super) enum Step {
     Column(String),
     /// Pushes a constant.
     Constant(Literal),
-    /// Changes the sign of what is on top.
+    /// Negates the top of the stack.
     Negate,
-    /// Takes two, the right one on top, and pushes one.
+    /// Pops two operands (the right one first) and pushes the result.
     Operator(Operator),
-    /// Takes as many as the function has arguments, the last one on top, and pushes one.
+    /// Pops the function's arguments (the last one first) and pushes the result.
     Function(Function),
 }
 
-/// Between two numbers.
+/// An operator on two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Operator {
     /// `+`
@@ -36,7 +36,7 @@ pub(super) enum Operator {
     Subtract,
     /// `*`
     Multiply,
-    /// `/`, never of integers alone
+    /// `/`, always in floating point
     Divide,
     /// `%`, with the sign of the right side
     Remainder,
@@ -48,7 +48,7 @@ pub(super) enum Operator {
     BitOr,
 }
 
-/// Of one or two numbers.
+/// A function of one or two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Function {
     Abs,
@@ -81,7 +81,7 @@ pub(super) enum Function {
     Radians,
     /// The fraction of a mantissa and a power of two, as in FastBit.
     Frexp,
-    /// What is behind the point, as in FastBit.
+    /// The fractional part, as in FastBit.
     Modf,
     Least,
     Greatest,
@@ -91,12 +91,12 @@ pub(super) enum Function {
     Fmod,
     /// x · 2ⁿ
     Ldexp,
-    /// Rounded to so many decimals.
+    /// Rounded to a number of decimals.
     Round2,
     Pow,
 }
 
-/// Names of functions, and what they stand for. Several names may be one function's.
+/// Functions by name. A function may have several names.
 const FUNCTIONS: [(&str, Function); 48] = [
     ("abs", Function::Abs),
     ("fabs", Function::Abs),
@@ -153,11 +153,11 @@ impl Function {
     pub fn named(name: &str) -> Option<Self> {
         FUNCTIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, function)| *function)
     }
-    /// `; nearest: …`, the names that are most like `name`.
+    /// `; nearest: …` with the names most similar to `name`.
     pub fn nearest(name: &str) -> String {
         suggestion(name, FUNCTIONS.iter().map(|(known, _)| *known), 4)
     }
-    /// How many arguments it takes.
+    /// Number of arguments.
     pub fn arity(self) -> usize {
         match self {
             Self::Least | Self::Greatest | Self::Atan2 | Self::Hypot | Self::Fmod | Self::Ldexp | Self::Round2 | Self::Pow => 2,
@@ -173,14 +173,14 @@ impl Value {
     pub(super) fn constant(literal: Literal) -> Self {
         Self(vec![Step::Constant(literal)])
     }
-    /// The name, where the value is a column as it is.
+    /// The name, if the value is just a column.
     pub(super) fn as_column(&self) -> Option<&str> {
         match self.0.as_slice() {
             [Step::Column(name)] => Some(name),
             _ => None,
         }
     }
-    /// The constant, where it is one.
+    /// The constant, if the value is one.
     pub(super) fn as_constant(&self) -> Option<&Literal> {
         match self.0.as_slice() {
             [Step::Constant(literal)] => Some(literal),
@@ -194,12 +194,12 @@ impl Value {
             _ => None,
         })
     }
-    /// This value with `step` behind it.
+    /// This value followed by `step`.
     pub(super) fn then(mut self, step: Step) -> Self {
         self.0.push(step);
         self
     }
-    /// Two values and what is between them.
+    /// Two values combined by an operator or function.
     pub(super) fn with(mut self, other: Self, step: Step) -> Self {
         self.0.extend(other.0);
         self.then(step)

@@ -1,14 +1,16 @@
-//! A bound predicate on one column as the set of values that pass: what indexes are asked for.
+//! The set of values that match a bound predicate on one column, which indexes can look up.
 //!
-//! Must agree with `evaluate`; a test that is not known here gives `None`, and is then evaluated.
+//! Must agree with `evaluate`. A test that this module does not know yields `None` and is evaluated instead.
 
 use std::cmp::Ordering;
 
 use super::Comparison;
-use super::bind::{Bound, Path, Test};
+use super::bind::Bound;
+use super::column::ColumnPath;
+use super::value_test::Test;
 use crate::{KeyType, ValueSet};
 
-/// The values that are no null and pass, and the outcome for null (which may be null).
+/// The non-null values that match, and the result for null (which may be null).
 struct Outcome {
     values: ValueSet,
     null: Option<bool>,
@@ -16,7 +18,7 @@ struct Outcome {
 
 /// Whether only the column called `name` itself is tested.
 pub(super) fn is_of_column(bound: &Bound, name: &str) -> bool {
-    let this = |path: &Path| matches!(path.0.as_slice(), [only] if only == name);
+    let this = |path: &ColumnPath| matches!(path.0.as_slice(), [only] if only == name);
     match bound {
         Bound::And(parts) | Bound::Or(parts) | Bound::Xor(parts) => parts.iter().all(|part| is_of_column(part, name)),
         Bound::Not(part) => is_of_column(part, name),
@@ -27,7 +29,7 @@ pub(super) fn is_of_column(bound: &Bound, name: &str) -> bool {
     }
 }
 
-/// The values for which `bound` is true, null among them where it is true of null.
+/// The values for which `bound` is true, including null if it is true for null.
 pub(super) fn value_set(bound: &Bound, key_type: KeyType) -> Option<ValueSet> {
     let Outcome { values, null } = outcome(bound, key_type)?;
     Some(values.with_null(null == Some(true)))
@@ -42,7 +44,7 @@ fn outcome(bound: &Bound, key_type: KeyType) -> Option<Outcome> {
                 () if outcomes.iter().all(|part| part.null == Some(true)) => Some(true),
                 () => None,
             };
-            // What is in all is what is not outside of any.
+            // The intersection: the complement of the union of complements.
             let outside = ValueSet::any(key_type, outcomes.into_iter().map(|part| part.values.not()));
             Outcome { values: outside.not(), null }
         }

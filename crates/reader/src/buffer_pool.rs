@@ -1,4 +1,4 @@
-//! Values: memory for the elements of one read, used again once its consumer is done with it.
+//! Buffer pool: memory for the elements of one read, reused after its consumer drops it.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
@@ -6,31 +6,31 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use arrow_buffer::Buffer;
 use hyperslab_array::{Error, Result};
 
-/// Memory that a session keeps for its next reads. The first touch of fresh memory costs as much as
-/// reading a gigabyte's values several times over. What was used last stays.
+/// Bytes of memory that a session keeps for its next reads: touching fresh memory for the first time costs several times
+/// as much as filling it. The most recently used buffers stay.
 const KEPT_BYTES: usize = 256 << 20;
-/// Less than this the allocator hands out well enough.
-const LEAST_KEPT_BYTES: usize = 256 << 10;
+/// Smaller buffers are left to the allocator.
+const MIN_KEPT_BYTES: usize = 256 << 10;
 
-/// Memory that was given back.
+/// Buffers that were returned.
 #[derive(Debug, Default)]
 pub struct BufferPool {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
-/// The bytes of a read's elements. What was there before is still in them: whoever takes them writes all.
+/// The bytes of a read's elements. It may still hold values of an earlier read: the caller overwrites all of it.
 #[derive(Debug)]
 pub struct PooledBuffer {
-    /// At least `used` bytes, all of them initialised.
+    /// At least `used` bytes, all initialized.
     bytes: Vec<u8>,
     used: usize,
     pool: Arc<BufferPool>,
 }
 
 impl BufferPool {
-    /// Memory for `length` bytes, which may hold older values.
+    /// A buffer of `length` bytes, which may hold older values.
     pub fn take(self: &Arc<Self>, length: usize) -> Result<PooledBuffer> {
-        let kept = if length < LEAST_KEPT_BYTES { None } else { self.kept(length) };
+        let kept = if length < MIN_KEPT_BYTES { None } else { self.kept(length) };
         let bytes = match kept {
             Some(bytes) => bytes,
             None => zeros(length)?,
@@ -38,17 +38,17 @@ impl BufferPool {
         Ok(PooledBuffer { bytes, used: length, pool: self.clone() })
     }
 
-    /// The kept memory that fits best, of several what came back last: it is still in the processor's cache.
-    /// None that would waste more than it holds.
+    /// The kept buffer that fits best; among equals the last returned, which is still in the processor's cache. `None` if
+    /// more than half of it would be unused.
     fn kept(&self, length: usize) -> Option<Vec<u8>> {
         let mut free = self.free()?;
         let fits = |bytes: &Vec<u8>| bytes.len() >= length && bytes.len() / 2 <= length;
         let best = free.iter().enumerate().rev().filter(|(_, bytes)| fits(bytes)).min_by_key(|(_, bytes)| bytes.len());
-        let number = best.map(|(number, _)| number)?;
-        Some(free.remove(number))
+        let index = best.map(|(index, _)| index)?;
+        Some(free.remove(index))
     }
 
-    /// Never waits: a process may have been forked while one of its parent's threads held the lock.
+    /// Never waits: the process may have been forked while a thread of its parent held the lock.
     fn free(&self) -> Option<MutexGuard<'_, Vec<Vec<u8>>>> {
         match self.free.try_lock() {
             Ok(free) => Some(free),
@@ -58,8 +58,8 @@ impl BufferPool {
     }
 }
 
-/// A buffer for `length` bytes. A small file can promise any number of them: more than there is memory
-/// for is an error, where `vec!` would end the process.
+/// A zeroed buffer of `length` bytes. A small file can claim any length: if memory does not suffice, this is an error,
+/// while `vec!` would abort the process.
 pub fn zeros(length: usize) -> Result<Vec<u8>> {
     const SURELY_THERE: usize = 16 << 20;
     if length > SURELY_THERE {
@@ -67,14 +67,14 @@ pub fn zeros(length: usize) -> Result<Vec<u8>> {
         probe
             .try_reserve_exact(length)
             .map_err(|_| Error::limit_exceeded(format!("{length} bytes exceed the memory of this machine: read them in parts")))?;
-        // Else the compiler may leave the attempt out.
+        // Otherwise the compiler may optimize the attempt away.
         std::hint::black_box(&mut probe);
     }
     Ok(vec![0; length])
 }
 
 impl PooledBuffer {
-    /// The same memory as an Arrow buffer; it comes back to the session when Arrow's last user drops it.
+    /// The same memory as an Arrow buffer; it returns to the pool when the last Arrow array that uses it is dropped.
     pub fn into_buffer(self) -> Buffer {
         Buffer::from(bytes::Bytes::from_owner(self))
     }
@@ -102,7 +102,7 @@ impl AsRef<[u8]> for PooledBuffer {
 impl Drop for PooledBuffer {
     fn drop(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
-        if bytes.len() < LEAST_KEPT_BYTES || bytes.len() > KEPT_BYTES {
+        if bytes.len() < MIN_KEPT_BYTES || bytes.len() > KEPT_BYTES {
             return;
         }
         let Some(mut free) = self.pool.free() else { return };
@@ -115,7 +115,7 @@ impl Drop for PooledBuffer {
         });
         let excess = excess.count();
         let dropped: Vec<Vec<u8>> = free.drain(..excess).collect();
-        // Giving memory back takes its time: others need not wait for that.
+        // Freeing memory takes time: release the lock first.
         drop(free);
         drop(dropped);
     }

@@ -1,23 +1,23 @@
 //! Chunk cache: decoded chunks that several windows of one scan share, so that each is decoded once.
 //!
-//! Rows come in row-major order. Where chunks reach over several indexes of a slow dimension, the windows of each
-//! of these indexes need them again.
+//! Rows come in row-major order. If chunks span several indexes of a slow dimension, the windows of each of these indexes
+//! need the same chunks.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyperslab_array::{ChunkBuffer, Result};
 
-/// Bytes of decoded chunks that a scan keeps. What would need more is decoded again by each window.
+/// Bytes of decoded chunks that a scan keeps. Chunks beyond that are decoded again by each window.
 pub const MAX_BYTES: u64 = 256 << 20;
 
-/// What a chunk is known by: address of the opened file, number of the dataset, offset of the stored bytes.
+/// Key of a chunk: ID of the opened file, index of the dataset, offset of the stored bytes.
 pub(crate) type Key = (usize, usize, u64);
 
-/// A chunk that is there, or is being decoded by whoever holds the lock.
+/// A decoded chunk, or one that the holder of the lock is decoding.
 type Slot = Arc<Mutex<Option<Arc<ChunkBuffer>>>>;
 
-/// Decoded chunks, the oldest of which go first.
+/// Decoded chunks; the oldest are evicted first.
 #[derive(Default)]
 pub struct ChunkCache {
     state: Mutex<State>,
@@ -36,8 +36,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ChunkCache {
-    /// The chunk known by `key`, of `bytes` when decoded: `decode` makes it where it is not here. Others who want
-    /// it meanwhile wait. What fails is not kept.
+    /// The chunk with this key, of `bytes` when decoded. If it is missing, `decode` makes it, and other callers that want
+    /// it wait meanwhile. Failures are not cached.
     pub fn chunk(&self, key: Key, bytes: u64, decode: impl FnOnce() -> Result<ChunkBuffer>) -> Result<Arc<ChunkBuffer>> {
         let slot = self.slot(key, bytes);
         let mut place = locked(&slot);

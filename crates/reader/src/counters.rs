@@ -1,12 +1,12 @@
-//! Counters: what the reads of a session have cost, for an engine's metrics.
+//! Counters of work that the reads of a session have done, for an engine's metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Those of all sessions together.
+/// Totals of all sessions of the process.
 static PROCESS: Counters = Counters::new();
 
-/// Sums over all reads of values (not of metadata) since the session was made.
+/// Totals over all reads of values (not of metadata) since the session was created.
 #[derive(Debug)]
 pub struct Counters {
     bytes_read: AtomicU64,
@@ -28,37 +28,36 @@ impl Counters {
             index_blocks_pruned: AtomicU64::new(0),
         }
     }
-    /// The sums over all sessions of this process, also of those that have ended.
+    /// The totals of all sessions of this process, including those that have ended.
     pub fn of_process() -> &'static Self {
         &PROCESS
     }
-    /// Adds to one of them, here and for the process.
+    /// Adds to one counter, of this session and of the process.
     fn add(&self, which: impl Fn(&Self) -> &AtomicU64, count: u64) {
         which(self).fetch_add(count, Ordering::Relaxed);
         which(&PROCESS).fetch_add(count, Ordering::Relaxed);
     }
-    /// Bytes of values that were asked of the files' storage.
+    /// Bytes of values requested from storage.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
-    /// Chunks that went through their filters.
+    /// Chunks decoded by their filters.
     pub fn chunks_decoded(&self) -> u64 {
         self.chunks_decoded.load(Ordering::Relaxed)
     }
-    /// Chunks that lie in a scan's rows and were not read, because an index, or a test of other columns, left no row
-    /// of them.
+    /// Chunks in a scan's rows that were not read, because an index or a test of other columns ruled out all of their rows.
     pub fn chunks_skipped(&self) -> u64 {
         self.chunks_skipped.load(Ordering::Relaxed)
     }
-    /// Nanoseconds spent in filters, all threads together.
+    /// Nanoseconds spent in filters, summed over all threads.
     pub fn decode_nanoseconds(&self) -> u64 {
         self.decode_nanoseconds.load(Ordering::Relaxed)
     }
-    /// Blocks of 65,536 values of which indexes were asked.
+    /// Blocks of 65,536 values that indexes were asked about.
     pub fn index_blocks(&self) -> u64 {
         self.index_blocks.load(Ordering::Relaxed)
     }
-    /// Of these, blocks without a value that passes: their values were not read.
+    /// Of these, blocks without a matching value: their values were not read.
     pub fn index_blocks_pruned(&self) -> u64 {
         self.index_blocks_pruned.load(Ordering::Relaxed)
     }

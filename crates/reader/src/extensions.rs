@@ -1,16 +1,16 @@
-//! What crates above the reader keep with a session.
+//! State that crates above the reader keep in a session.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// At most one value of each type, chosen when the session is made: the pruner that scans ask, for example. The reader
-/// does not know these types.
+/// At most one value of each type, set when the session is created: for example the pruner that scans use. The reader does
+/// not know these types.
 #[derive(Clone, Default)]
 pub struct Extensions(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl Extensions {
-    /// These values and `value`, which replaces another one of its type.
+    /// Adds `value`, replacing another value of its type.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         self.0.insert(TypeId::of::<T>(), Arc::new(value));

@@ -1,7 +1,7 @@
-//! Foreign arrays: arrays that something else holds (a Python object, a store of another kind), as a file.
+//! Foreign arrays: arrays held elsewhere (by a Python object or another kind of store), presented as a file.
 //!
-//! A block of such an array is what a chunk is to a file: it is asked for when a chunk would be decoded. So all
-//! that reads files reads these, and nothing had to be told.
+//! A block of such an array plays the role of a chunk: it is requested when a chunk would be decoded. All code that reads
+//! files therefore reads these arrays without change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use crate::{File, Session};
 
 /// An array of elements of fixed size.
 pub trait ForeignArray: Send + Sync {
-    /// Datatype of an element, without pointers into heaps.
+    /// Datatype of an element; must not use heaps.
     fn datatype(&self) -> &Datatype;
-    /// Extent.
+    /// Extent of each dimension.
     fn shape(&self) -> &[u64];
-    /// Extent of the blocks that are read at once; as many dimensions as the shape, no zero.
+    /// Extent of the blocks that are read at once: as many dimensions as the shape, all positive.
     fn block_shape(&self) -> &[u64];
-    /// The bytes of an element that stands for null, if one does.
+    /// The bytes of the element that stands for null, if there is one.
     fn null_value(&self) -> Option<&[u8]>;
-    /// Tells it from other arrays of the same file or folder, where it is in one.
+    /// Distinguishes it from other arrays of the same file or folder.
     fn origin(&self) -> u32 {
         0
     }
-    /// The elements of a box, row-major: `count` of them from `start` on along each dimension. Called from any
+    /// The elements of a box in row-major order: `count` elements from `start` on along each dimension. Called from any
     /// thread.
     fn read(&self, start: &[u64], count: &[u64]) -> Result<Vec<u8>>;
 }
@@ -34,15 +34,15 @@ pub trait ForeignArray: Send + Sync {
 struct ForeignFile {
     tree: Tree,
     storage: Arc<dyn Storage>,
-    /// By number of the object; the root group has none.
+    /// By object ID; the root group has none.
     arrays: Vec<Option<Arc<dyn ForeignArray>>>,
 }
 
-/// A file whose root group has these arrays, by name. `InvalidInput` for a name with a slash or one that is there
-/// twice, and for arrays that do not say the same of their dimensions everywhere.
+/// A file whose root group has these arrays, by name. `InvalidInput` for a name that is empty, contains a slash or occurs
+/// twice.
 ///
-/// Where all arrays are in one file or folder, that is the `name`, and `stamp` is what [`path_stamp`] said of it before
-/// anything was read: such arrays may have an index.
+/// If all arrays are in one file or folder, `name` is its path and `stamp` its [`path_stamp`] taken before anything was
+/// read: such arrays may have an index.
 pub fn file_of_arrays(session: &Session, name: &str, arrays: Vec<(String, Arc<dyn ForeignArray>)>, stamp: Option<(u64, u64)>) -> Result<File> {
     let mut group = Group::default();
     let mut objects = Vec::new();
@@ -101,10 +101,10 @@ fn object(name: &str, array: &dyn ForeignArray) -> Result<Object> {
     Ok(Object { path: format!("/{name}"), address: None, attributes: attributes.into_iter().collect(), attributes_tracked: false, attributes_error: None, content })
 }
 
-/// The file or folder that arrays are in, of which nothing is read here.
+/// The file or folder that holds the arrays; this crate reads none of its bytes.
 struct Origin {
     name: String,
-    /// Bytes, and time of change.
+    /// Bytes, and time of the last change.
     stamp: (u64, u64),
 }
 
@@ -113,7 +113,7 @@ impl Storage for Origin {
         self.stamp.0
     }
     fn read_exact_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<()> {
-        if buffer.is_empty() { Ok(()) } else { Err(Error::internal("bytes of an array that is somebody else's")) }
+        if buffer.is_empty() { Ok(()) } else { Err(Error::internal("a read from the storage of foreign arrays")) }
     }
     fn name(&self) -> &str {
         &self.name
@@ -123,8 +123,8 @@ impl Storage for Origin {
     }
 }
 
-/// Length and time of change (nanoseconds since 1970) of a file, or of all that is in a folder; `None` where they cannot
-/// be told.
+/// Length and time of the last change (nanoseconds since 1970) of a file, or of everything in a folder; `None` if they
+/// cannot be determined.
 pub fn path_stamp(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
     let mut stamp = (metadata.len(), hyperslab_storage::modified(&metadata)?);
@@ -144,7 +144,7 @@ impl ForeignFile {
 }
 
 impl ArrayFile for ForeignFile {
-    /// The conventions of HDF5 apply: those that attributes state.
+    /// Conventions that attributes state apply as in HDF5.
     fn format(&self) -> Format {
         Format::Hdf5
     }
@@ -160,8 +160,8 @@ impl ArrayFile for ForeignFile {
         let locate = |origin: Vec<u64>| {
             let left = origin.iter().zip(array.shape()).map(|(start, extent)| extent.saturating_sub(*start));
             let shape = left.zip(array.block_shape()).map(|(left, block)| left.min(*block)).collect();
-            // No bytes of a storage: whoever decodes it asks the array.
-            // The mask tells arrays of one file apart, where an index is of their file.
+            // The bytes are not in a storage: `decode` requests them from the array. The mask distinguishes arrays of one
+            // file for an index of that file.
             ChunkLocation { origin, shape, source: ChunkSource::Stored { offset: 0, length: 0, filter_mask: array.origin() } }
         };
         Ok(ChunkLocations { chunks: grid.touched(selection).into_iter().map(locate).collect() })

@@ -1,5 +1,4 @@
-//! A read that leaves a part of its output unwritten is seen: the poison of `HYPERSLAB_POISON` shows there.
-//! Without such a test it would not be known whether the poison could ever tell of anything.
+//! Tests that `HYPERSLAB_POISON` reveals a read that leaves a part of its output unwritten.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +10,7 @@ use hyperslab_storage::{LocalFile, Storage};
 
 use crate::{File, Session, SessionOptions};
 
-/// A file of which the last chunk is never read, as by a fault of ours.
+/// A file whose last chunk is never read, as if by a bug.
 struct Forgetful(Arc<dyn ArrayFile>);
 
 impl ArrayFile for Forgetful {
@@ -62,7 +61,7 @@ fn two_reads(forget: bool) -> Result<(Vec<u8>, Vec<u8>, usize)> {
 
 #[test]
 fn what_a_read_leaves_out_differs_from_one_read_to_the_next() -> Result<()> {
-    // The environment is looked at once in a process, so the test runs itself in another.
+    // The environment is read once per process, so the test runs itself in another process.
     if std::env::var_os("HYPERSLAB_POISON").is_none() {
         let name = std::thread::current().name().map(str::to_owned).unwrap_or_default();
         let again = Command::new(std::env::current_exe().unwrap_or_default()).args(["--exact", &name]).env("HYPERSLAB_POISON", "1").output();

@@ -6,25 +6,33 @@
 
 mod chunk_cache;
 mod counters;
+mod dataset;
 mod extensions;
 mod file;
+mod find;
 pub mod foreign;
 #[cfg(test)]
 mod gaps;
 mod heap_origin;
 mod linked_files;
+mod live_file;
+mod open;
+mod open_linked;
+mod policy;
 pub mod read;
 mod reference;
 mod reference_text;
 mod session;
+mod stored;
 mod buffer_pool;
 pub mod virtual_dataset;
 
 pub use chunk_cache::{ChunkCache, MAX_BYTES};
 pub use counters::Counters;
 pub use extensions::Extensions;
-pub use file::{File, Found};
-pub use linked_files::{MissingSources, PathPolicy};
+pub use file::File;
+pub use find::Found;
+pub use policy::{MissingSources, PathPolicy};
 pub use reference::{Referenced, reference_target};
 pub use session::{Session, SessionOptions};
 pub use buffer_pool::{BufferPool, PooledBuffer};

@@ -1,163 +1,41 @@
-//! Neighbours: the other files that a file points at, by external links, virtual datasets and external
-//! raw data. A policy says which of them may be opened, for a file may name any path of the machine.
+//! The other files that were opened because one file names them, each once.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::ExternalFile;
-use hyperslab_storage::{LocalFile, Piece, Pieces, Storage};
+use hyperslab_array::{Error, Result};
+use hyperslab_storage::Storage;
 
-use crate::File;
-
-/// Which files a file may make us open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PathPolicy {
-    /// Those in its own folder and below.
-    #[default]
-    SameFolder,
-    /// Any that this process may read.
-    Anywhere,
+/// The files that were opened because one file names them, each once.
+pub(crate) struct LinkedFiles<F> {
+    pub files: Mutex<HashMap<PathBuf, F>>,
+    pub external: Mutex<HashMap<usize, Arc<dyn Storage>>>,
+    /// By their origin.
+    origins: Mutex<Vec<F>>,
+    /// The folder of the file itself, if it was opened through a symbolic link.
+    pub real_folder: OnceLock<Option<PathBuf>>,
 }
 
-/// What to do about a source of a virtual dataset that is not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MissingSources {
-    /// `NotFound`, with the source's name.
-    #[default]
-    Error,
-    /// The fill value stands in its place, as in the HDF5 library.
-    Fill,
+impl<F> Default for LinkedFiles<F> {
+    fn default() -> Self {
+        Self { files: Mutex::default(), external: Mutex::default(), origins: Mutex::default(), real_folder: OnceLock::new() }
+    }
 }
 
-/// The files that one file has made us open, each once.
-#[derive(Default)]
-pub(crate) struct LinkedFiles {
-    files: Mutex<HashMap<PathBuf, File>>,
-    external: Mutex<HashMap<usize, Arc<dyn Storage>>>,
-    salted: Mutex<Vec<File>>,
-    /// The folder that the file itself lies in, if it was opened by a symbolic link.
-    real_folder: OnceLock<Option<PathBuf>>,
-}
-
-impl LinkedFiles {
-    /// The number by which heap references of `file` are told from those of others.
-    pub fn salt_of(&self, file: &File) -> Result<u16> {
-        let mut files = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = files.iter().position(|known| known == file).unwrap_or_else(|| {
+impl<F: Clone + PartialEq> LinkedFiles<F> {
+    /// The origin of heap references of `file`: its index among the files that values come from.
+    pub fn origin_of(&self, file: &F) -> Result<u16> {
+        let mut files = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = files.iter().position(|known| known == file).unwrap_or_else(|| {
             files.push(file.clone());
             files.len() - 1
         });
-        u16::try_from(number).map_err(|_| Error::unsupported("variable-length values of more than 65536 files in one dataset"))
+        u16::try_from(index).map_err(|_| Error::unsupported("variable-length values of more than 65536 files in one dataset"))
     }
-    /// The file with this number.
-    pub fn salted(&self, salt: u16) -> Result<File> {
-        let files = self.salted.lock().unwrap_or_else(PoisonError::into_inner);
-        files.get(usize::from(salt)).cloned().ok_or_else(|| Error::internal("a heap reference of no file"))
+    /// The file of this origin.
+    pub fn file_of_origin(&self, origin: u16) -> Result<F> {
+        let files = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        files.get(usize::from(origin)).cloned().ok_or_else(|| Error::internal("a heap reference of no file"))
     }
-}
-
-impl File {
-    /// Opens the file that this one calls `name`.
-    pub fn linked_file(&self, name: &str) -> Result<File> {
-        self.neighbour_by(name, |path| LocalFile::open(path), true)
-    }
-
-    /// As [`File::linked_file`], for one of many files that hold parts of a virtual dataset, of which `bytes` are read now.
-    pub(crate) fn source(&self, name: &str, bytes: usize) -> Result<File> {
-        /// To open a file again costs little beside reading so much of it, and its memory can be used again at once.
-        const MUCH: usize = 256 << 10;
-        self.neighbour_by(name, |path| LocalFile::open_source(path), bytes < MUCH)
-    }
-
-    fn neighbour_by(&self, name: &str, open: fn(&Path) -> Result<LocalFile>, keep: bool) -> Result<File> {
-        self.step_to(name, |depth| {
-            if name == "." {
-                return Ok(self.clone());
-            }
-            let path = self.linked_path(name)?;
-            let files = || self.linked_files().files.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(file) = files().get(&path) {
-                return Ok(file.clone());
-            }
-            let file = self.session().open_at_depth(&path, depth, open)?;
-            if keep {
-                let mut files = files();
-                if files.len() < most_kept() {
-                    files.insert(path, file.clone());
-                }
-            }
-            Ok(file)
-        })
-    }
-
-    /// Where the file lies that this one calls `name`; `Unsupported` where the policy forbids it.
-    pub fn linked_path(&self, name: &str) -> Result<PathBuf> {
-        let target = Path::new(name);
-        let folder = self.path().parent().unwrap_or(Path::new(""));
-        let real = self.real_folder();
-        let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        let below = |folder: &Path| target.is_absolute() && target.strip_prefix(folder).is_ok_and(inside);
-        // As the HDF5 library looks: where the name by which the file was opened is, then where the file is.
-        let beside = |name: &Path| {
-            let first = folder.join(name);
-            real.map(|real| real.join(name)).filter(|second| !first.exists() && second.exists()).unwrap_or(first)
-        };
-        match self.session().path_policy() {
-            PathPolicy::SameFolder if inside(target) || below(folder) || real.is_some_and(below) => Ok(beside(target)),
-            PathPolicy::SameFolder => Err(Error::unsupported(format!(
-                "{name:?} leaves the folder of the file that names it; only files in the same folder and below are opened (set paths=\"anywhere\" to widen it)"
-            ))),
-            // As the HDF5 library looks: the path as it is, else the file's name beside this file.
-            PathPolicy::Anywhere if target.is_absolute() && !target.exists() => {
-                Ok(beside(Path::new(target.file_name().unwrap_or(target.as_os_str()))))
-            }
-            PathPolicy::Anywhere => Ok(beside(target)),
-        }
-    }
-
-    /// The folder that the file itself lies in, if it was opened by a symbolic link.
-    fn real_folder(&self) -> Option<&Path> {
-        let find = || {
-            let is_link = self.path().symlink_metadata().is_ok_and(|found| found.is_symlink());
-            let real = is_link.then(|| self.path().canonicalize().ok()).flatten()?;
-            real.parent().map(Path::to_path_buf)
-        };
-        self.linked_files().real_folder.get_or_init(find).as_deref()
-    }
-
-    /// The raw data of a dataset that lies in files of its own, as one run of bytes (specification
-    /// IV.A.2.h). Bytes past the end of such a file were never written and are zero.
-    pub(crate) fn external_storage(&self, dataset: usize, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
-        let known = || self.linked_files().external.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(storage) = known().get(&dataset) {
-            return Ok(storage.clone());
-        }
-        let mut start = 0u64;
-        let mut pieces = Vec::with_capacity(files.len());
-        for file in files {
-            let path = self.linked_path(&file.file)?;
-            let storage: Arc<dyn Storage> = Arc::new(LocalFile::open_growing(&path)?);
-            let length = file.length.unwrap_or(u64::MAX - start);
-            pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });
-            start = start.checked_add(length).ok_or_else(|| Error::corrupt("external files beyond 64 bits"))?;
-        }
-        let storage: Arc<dyn Storage> = Arc::new(Pieces::new(self.name(), pieces)?);
-        known().insert(dataset, storage.clone());
-        Ok(storage)
-    }
-}
-
-/// How many neighbours of one file stay open: each may hold a descriptor, of which the process has others to use. Those
-/// beyond are opened each time.
-fn most_kept() -> usize {
-    const LEAST: usize = 64;
-    static MOST: OnceLock<usize> = OnceLock::new();
-    *MOST.get_or_init(|| (hyperslab_storage::most_open_files() / 4).max(LEAST))
-}
-
-/// Whether an error says that a file or object is not there.
-pub(crate) fn is_missing(error: &Error) -> bool {
-    error.kind() == ErrorKind::NotFound
 }

@@ -1,5 +1,5 @@
-//! References: values that point at objects, at elements of datasets, or at attributes, followed to the
-//! object they mean, be it in another file.
+//! References: values that point at objects, elements of datasets or attributes, dereferenced to the object, possibly in
+//! another file.
 
 use hyperslab_array::{Error, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference};
 use hyperslab_formats::ObjectId;
@@ -13,14 +13,13 @@ pub struct Referenced {
     pub file: File,
     /// The object.
     pub object: ObjectId,
-    /// What of it is meant.
+    /// The part of the object that the reference means.
     pub part: ReferencedPart,
 }
 
 impl File {
-    /// What each of some stored references (whole elements of `size` bytes) points at; `None` for one that
-    /// was never set. `NotFound` where no hard link leads to an object any more, `Unsupported` where the
-    /// path policy forbids the file that the object is in.
+    /// What each stored reference (whole elements of `size` bytes) points at; `None` for null references. `NotFound` for a
+    /// dangling reference, to whose object no hard link leads; `Unsupported` if the path policy forbids the object's file.
     pub fn dereference(&self, kind: ReferenceKind, size: usize, elements: &[u8]) -> Result<Vec<Option<Referenced>>> {
         let stored = self.array_file().references(kind, size, elements);
         let follow = |reference: Option<StoredReference>| reference.map(|reference| self.follow(reference)).transpose();
@@ -50,7 +49,7 @@ impl File {
     }
 }
 
-/// What a stored reference means, without following it; `None` for one that was never set.
+/// The kind of target of a stored reference, without following it; `None` for a null reference.
 pub fn reference_target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTarget>> {
     hyperslab_formats::reference_target(kind, element)
 }

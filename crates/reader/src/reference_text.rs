@@ -20,8 +20,8 @@ use crate::{File, Referenced};
 use crate::virtual_dataset::regular;
 
 impl File {
-    /// Follows the references in `bytes`, elements of `datatype`, and in what they point at in `heap`, and
-    /// leaves their text there. Waits for metadata.
+    /// Follows the references in `bytes`, elements of `datatype`, and in the objects of `heap` that they use, and stores
+    /// their text in `heap`. Reads metadata.
     pub fn name_references(&self, datatype: &Datatype, bytes: &[u8], heap: &mut HeapObjects) -> Result<()> {
         if !datatype.has_references() {
             return Ok(());
@@ -91,7 +91,7 @@ fn collect(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects, found: &mut Ha
 }
 
 fn selection_text(selection: &StoredSelection) -> String {
-    // Older files spell a hyperslab out as its blocks: the same elements, the same text.
+    // Older files list a hyperslab as its blocks: show the same text for the same elements.
     let selection = &regular(selection).unwrap_or_else(|| selection.clone());
     let list = |parts: Vec<String>, between: &str| parts.join(between);
     let inside = match selection {

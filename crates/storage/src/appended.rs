@@ -1,5 +1,5 @@
-//! Appending to a file that other programs may be writing, with locks or without: never over bytes that are there, and
-//! without cutting any off.
+//! Appending to a file that other programs may be writing to, whether or not they take locks. Existing bytes are never
+//! overwritten or cut off.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -9,15 +9,16 @@ use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::local::modified;
 
-/// Name of the attribute of a file that says that something was appended to it.
+/// Extended attribute that marks a file to which something was appended.
 const MARK: &str = "user.hyperslab.appended";
 
-/// The end of a file. Holds an exclusive lock on systems that have locks: who takes locks does not write meanwhile. The
-/// kernel puts each write at the end of the file, so what others append without locks is never overwritten.
+/// The end of a file. Holds an exclusive lock if the file system has locks, so programs that take locks do not write
+/// meanwhile. The file is open in append mode: the kernel puts each write at the end, so bytes that others append without
+/// a lock are never overwritten.
 #[derive(Debug)]
 pub struct Appended {
     file: File,
-    /// Where the file ends, if nobody else has written to it.
+    /// Where the file ends if no other program has written to it.
     end: u64,
     name: String,
 }
@@ -30,7 +31,7 @@ impl Appended {
             let file = OpenOptions::new().read(true).append(true).open(path)?;
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => return Err(Error::new(ErrorKind::Conflict, "the file is open elsewhere: its end cannot be changed")),
-                // File systems without locks: nothing that is there is changed anyway.
+                // A file system without locks: appending does not change existing bytes anyway.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
             let metadata = file.metadata()?;
@@ -61,7 +62,7 @@ impl Appended {
         &self.file
     }
 
-    /// Sees that there is room for so many bytes, before the file is changed.
+    /// Checks, before the file is changed, that `bytes` more do not exceed this process's limit on file sizes.
     pub fn reserve(&self, bytes: u64) -> Result<()> {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
         if limit.is_some_and(|limit| self.end.saturating_add(bytes) > limit) {
@@ -75,7 +76,7 @@ impl Appended {
         }
     }
 
-    /// When the file was changed last; `Conflict` if it does not end where we have ended it.
+    /// Time of the last change; `Conflict` if the file does not end where our last write ended.
     pub fn modified_nanoseconds(&self) -> Result<u64> {
         let metadata = self.file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?;
         if metadata.len() != self.end {
@@ -84,7 +85,7 @@ impl Appended {
         modified(&metadata).ok_or_else(|| self.failed(std::io::Error::other("its time of change is not known"), "cannot append"))
     }
 
-    /// Appends; `Conflict` if another program has appended, too.
+    /// Appends `bytes`; `Conflict` if another program has appended as well.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.modified_nanoseconds()?;
         (&self.file).write_all(bytes).map_err(|error| self.failed(error, "cannot append"))?;
@@ -107,13 +108,13 @@ impl Appended {
         self.file.sync_all().map_err(|error| self.failed(error, "cannot sync"))
     }
 
-    /// Marks the file as one that something was appended to. Best effort: not every file system has such marks.
+    /// Marks the file as appended to. Best effort: not every file system has extended attributes.
     pub fn mark(&self) {
         let _ = rustix::fs::fsetxattr(&self.file, MARK, b"1", rustix::fs::XattrFlags::empty());
     }
 
-    /// Cuts off what lies after `end`, and the mark. For cleaning alone: the lock is held, and the file has not changed
-    /// since it was opened.
+    /// Removes the bytes after `end`, and the mark. For cleanup only: the lock is held, and the file has not changed since
+    /// it was opened.
     pub fn cut(&mut self, end: u64) -> Result<()> {
         self.modified_nanoseconds()?;
         self.file.set_len(end).map_err(|error| self.failed(error, "cannot cut"))?;
@@ -123,7 +124,7 @@ impl Appended {
     }
 }
 
-/// Whether something was appended to the file at `path` ([`Appended::mark`]), as far as its file system tells.
+/// Whether the file at `path` is marked as appended to ([`Appended::mark`]); `false` if its file system has no such marks.
 pub fn is_marked(path: &Path) -> bool {
     let mut value = [0; 8];
     rustix::fs::getxattr(path, MARK, &mut value).is_ok()

@@ -1,4 +1,4 @@
-//! Coalescing: ranges that lie close together are fetched by one read.
+//! Coalescing: ranges that lie close together are fetched in one read.
 
 /// One read that covers several wanted ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct CoalescedRange {
     pub offset: u64,
     /// Bytes of the read.
     pub length: u64,
-    /// Numbers of the wanted ranges it covers, in offset order.
+    /// Indexes of the wanted ranges that it covers, in offset order.
     pub members: Vec<usize>,
 }
 
@@ -15,20 +15,20 @@ pub struct CoalescedRange {
 /// `max_length` bytes (a single longer range stays one read). Ranges may overlap and be unsorted.
 pub fn coalesce(ranges: &[(u64, u64)], max_gap: u64, max_length: u64) -> Vec<CoalescedRange> {
     let mut order: Vec<(usize, (u64, u64))> = ranges.iter().copied().enumerate().collect();
-    order.sort_by_key(|&(number, (offset, _))| (offset, number));
+    order.sort_by_key(|&(index, (offset, _))| (offset, index));
     let mut reads: Vec<CoalescedRange> = Vec::new();
-    for (number, (offset, length)) in order {
+    for (index, (offset, length)) in order {
         let end = offset.saturating_add(length);
         if let Some(read) = reads.last_mut() {
             let read_end = read.offset.saturating_add(read.length);
             let joined = end.max(read_end) - read.offset;
             if offset <= read_end.saturating_add(max_gap) && joined <= max_length.max(read.length) {
                 read.length = joined;
-                read.members.push(number);
+                read.members.push(index);
                 continue;
             }
         }
-        reads.push(CoalescedRange { offset, length, members: vec![number] });
+        reads.push(CoalescedRange { offset, length, members: vec![index] });
     }
     reads
 }

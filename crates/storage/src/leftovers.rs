@@ -1,29 +1,20 @@
-//! Leftovers: files of writers that were killed, and how to tell them from those that are being written.
+//! Leftover files: temporary files of writers that were killed, and how to tell them from files that are being written.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{folder_of, open_regular};
+use crate::folder::folder_of;
+use crate::open_regular;
+use crate::temporary_name::is_aside;
 
-/// A file is locked a moment after it is made: a young one may be alive without a lock.
-const YOUNG: Duration = Duration::from_secs(10);
-/// After this time without a change a file is left over where locks do not tell.
-const OLD: Duration = Duration::from_secs(24 * 3600);
+/// A writer locks its file shortly after creating it, so a younger file without a lock may still have a writer.
+const MIN_LOCKED_AGE: Duration = Duration::from_secs(10);
+/// Without reliable locks, a file counts as a leftover after this time without a change.
+const MIN_UNLOCKED_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// Whether a file next to `target` is called as one that is to become `target`.
-pub fn is_aside(target: &Path, name: &str) -> bool {
-    let prefix = target.file_name().and_then(|name| name.to_str()).map(|name| format!(".{name}."));
-    prefix.is_some_and(|prefix| name.strip_prefix(prefix.as_str()).is_some_and(is_unique_part))
-}
-
-/// Whether the end of a name is one that [`crate::Output::create`] gives.
-fn is_unique_part(rest: &str) -> bool {
-    rest.strip_suffix(".part").is_some_and(|unique| unique.len() == 32 && unique.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')))
-}
-
-/// Whether the writer of a file aside has ended, as far as a lock tells on this machine; `None` if the file system has no
-/// locks. The lock is held as long as `file` is open.
+/// Whether the writer of a temporary file has ended, judged by its lock on this machine; `None` if the file system has no
+/// locks. If it has ended, this takes the lock, which is held as long as `file` is open.
 pub fn is_left(file: &File) -> Option<bool> {
     match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Some(true),
@@ -32,27 +23,27 @@ pub fn is_left(file: &File) -> Option<bool> {
     }
 }
 
-/// Whether locks of this file reach everyone who may write it: its file system belongs to this machine alone.
+/// Whether a lock on this file reaches all of its possible writers: its file system belongs to this machine alone.
 pub fn locks_reach_all(file: &File) -> bool {
-    /// ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, F2FS, bcachefs, exFAT, FAT, NTFS (the numbers of `statfs`).
+    /// ext2 to ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, F2FS, bcachefs, exFAT, FAT, NTFS (magic numbers of `statfs`).
     const LOCAL: [u64; 12] =
         [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010, 0xca45_1a4e, 0x2011_bab0, 0x4d44, 0x7366_746e, 0x5346_544e];
     let kind = rustix::fs::fstatfs(file).ok().and_then(|found| u64::try_from(found.f_type).ok());
     kind.is_some_and(|kind| LOCAL.contains(&(kind & 0xffff_ffff)))
 }
 
-/// Whether a file aside is left over: its lock is free, and on file systems of several machines or without locks it has not
-/// changed for `age` either. The lock is held as long as `file` is open.
+/// Whether a temporary file is a leftover: its lock is free, and on file systems that are shared by machines or have no
+/// locks it has also not changed for `age`. The lock is then held as long as `file` is open.
 pub fn is_abandoned(file: &File, age: Duration) -> bool {
     let is_older = |age: Duration| file.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age));
     match is_left(file) {
-        Some(true) if locks_reach_all(file) => is_older(YOUNG.min(age)),
+        Some(true) if locks_reach_all(file) => is_older(MIN_LOCKED_AGE.min(age)),
         Some(false) => false,
         _ => is_older(age),
     }
 }
 
-/// What writers of `target` that were killed have left next to it; see [`is_abandoned`]. Removed unless `is_dry`.
+/// Leftover files next to `target` of writers that were killed (see [`is_abandoned`]). Removes them unless `is_dry`.
 pub fn remove_leftovers(target: &Path, age: Duration, is_dry: bool) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder_of(target)) else { return Vec::new() };
     let mut left = Vec::new();
@@ -72,9 +63,9 @@ pub fn remove_leftovers(target: &Path, age: Duration, is_dry: bool) -> Vec<PathB
     left
 }
 
-/// As the next writer of `target` does it.
+/// Removes leftovers as the next writer of `target` does.
 pub(crate) fn remove_abandoned(target: &Path) {
-    remove_leftovers(target, OLD, false);
+    remove_leftovers(target, MIN_UNLOCKED_AGE, false);
 }
 
 #[cfg(test)]
@@ -105,7 +96,7 @@ mod tests {
         let young = folder.path().join(format!(".x.h5.{}.part", hex.replace('1', "e")));
         std::fs::write(&young, b"")?;
         let reaches = locks_reach_all(&alive);
-        assert_eq!(remove_leftovers(&target, OLD, true), if reaches { vec![dead.clone()] } else { vec![] });
+        assert_eq!(remove_leftovers(&target, MIN_UNLOCKED_AGE, true), if reaches { vec![dead.clone()] } else { vec![] });
         assert!(dead.exists());
         assert_eq!(remove_leftovers(&target, Duration::from_secs(30), false), [dead]);
         assert_eq!(remove_leftovers(&target, Duration::ZERO, false), [young]);

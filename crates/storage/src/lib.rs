@@ -1,28 +1,32 @@
-//! Where bytes live: positional reads of byte ranges, from local files or memory.
+//! Storage of bytes: positional reads of byte ranges from local files or memory, and files that are published atomically.
 //!
 //! No cursor and no lock: any number of threads read the same [`Storage`] at once.
 #![forbid(unsafe_code)]
 
 mod appended;
 mod coalesce;
+mod folder;
 mod leftovers;
 mod local;
 mod memory;
 mod output;
 mod overlay;
 mod pieces;
-mod place;
+mod replace;
 mod shared;
+mod temporary_name;
 
 pub use appended::{Appended, is_marked};
 pub use coalesce::{coalesce, CoalescedRange};
-pub use leftovers::{is_abandoned, is_aside, is_left, locks_reach_all, remove_leftovers};
-pub use local::{LocalFile, modified, most_open_files, open_regular};
+pub use folder::{FolderLock, folder_of, sync_folder, sync_place};
+pub use leftovers::{is_abandoned, is_left, locks_reach_all, remove_leftovers};
+pub use local::{LocalFile, modified, max_open_files, open_regular};
 pub use memory::Memory;
-pub use output::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place, unique_name};
+pub use output::{Existing, Output};
 pub use overlay::Overlay;
 pub use pieces::{Piece, Pieces};
-pub use place::{check_replaceable, create_whole, real_path};
+pub use replace::{check_replaceable, create_whole, real_path};
+pub use temporary_name::{is_aside, unique_name};
 pub use shared::{SharedFile, block_bytes_in, claim, is_parallel_file_system};
 
 use std::sync::Arc;
@@ -33,7 +37,7 @@ use hyperslab_array::{Error, Result};
 pub trait Storage: Send + Sync {
     /// Total length in bytes.
     fn len(&self) -> u64;
-    /// Whether there are `end` bytes or more; a file that has grown since it was opened is asked again.
+    /// Whether there are at least `end` bytes. Checks again whether the file has grown since it was opened.
     fn reaches(&self, end: u64) -> bool {
         end <= self.len()
     }
@@ -44,23 +48,23 @@ pub trait Storage: Send + Sync {
     /// Fills `buffer` from `offset` on. Reading past the end is `Corrupt` (a truncated file) and
     /// names the offset; an operating-system failure is `Io`.
     fn read_exact_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()>;
-    /// `length` bytes from `offset` on where they are in memory already; `None` elsewhere.
+    /// `length` bytes from `offset` on if they are in memory already.
     fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let _ = (offset, length);
         None
     }
-    /// Says that what describes the file lies around `offset`: worth one read of some kilobytes, then kept.
+    /// A hint that metadata lies around `offset`: worth one read of some kilobytes, which is then kept in memory.
     fn keep(&self, offset: u64) {
         let _ = offset;
     }
-    /// When it had been changed last when it was opened, in nanoseconds since 1970, where that is known.
+    /// Time of the last change before it was opened, in nanoseconds since 1970, if known.
     fn modified_nanoseconds(&self) -> Option<u64> {
         None
     }
-    /// What to call it in messages: a path or URL.
+    /// Name for messages: a path or URL.
     fn name(&self) -> &str;
-    /// Opens the file called `name` in the same folder; `NotFound` where there is none. A name that
-    /// leads elsewhere is `InvalidInput`.
+    /// Opens the file `name` in the same folder. `NotFound` if there is none, `InvalidInput` for a name that leads to
+    /// another folder.
     fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
         Err(Error::unsupported(format!("{name} beside {}, which is no local file", self.name())))
     }

@@ -11,44 +11,44 @@ use hyperslab_array::{Error, Result};
 
 use crate::{Storage, check_range};
 
-/// Bytes at the beginning that are read when a file is opened: its metadata, or all of a small file.
+/// Bytes read from the beginning of a file when it is opened: its metadata, or all of a small file.
 const HEAD_BYTES: usize = 16 << 10;
-/// The same of a file that is one of many which hold parts of a dataset: values begin soon, and to read them twice costs
-/// more than a second call.
+/// The same for one of many files that hold parts of a dataset: values begin early in such files, and reading them twice
+/// costs more than a second call.
 const SOURCE_HEAD_BYTES: usize = 2 << 10;
-/// Bytes that are kept where a file's metadata is not at its beginning, and how many of them before the place that is
-/// known: what an object leads to tends to be written first.
+/// Bytes kept around metadata that is not at the beginning of a file, and how many of them lie before the known address:
+/// writers tend to write an object's members before the object.
 const TAIL_BYTES: u64 = 2 << 10;
 const BEFORE_BYTES: u64 = 1536;
 
 /// An open local file.
 #[derive(Debug)]
 pub struct LocalFile {
-    /// Empty where `head` is the whole file: a hundred thousand small files need no open descriptors.
-    /// Opened again where there turns out to be more.
+    /// `None` if `head` is the whole file, so that a hundred thousand small files need no open descriptors. Opened again if
+    /// the file turns out to be longer.
     file: OnceLock<File>,
     head: Box<[u8]>,
-    /// Other bytes that are kept, and where they begin.
+    /// Other bytes that are kept, with their offset.
     tail: OnceLock<(u64, Box<[u8]>)>,
-    /// Known so far: a file that is being written grows.
+    /// Length known so far: a file that is being written grows.
     length: AtomicU64,
-    /// When it was changed last, before it was opened. Of a small file it is asked when it is needed: that is a call.
+    /// Time of the last change before it was opened. Determined on demand for a small file, to save a system call.
     modified_nanoseconds: OnceLock<Option<u64>>,
     name: String,
 }
 
 impl LocalFile {
-    /// Opens `path` for reading, and reads its beginning; `NotFound` or `Io` with the path otherwise.
+    /// Opens `path` for reading and reads its beginning. Errors are `NotFound` or `Io` and name the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with_head(path.as_ref(), HEAD_BYTES)
     }
 
-    /// Opens `path`, one of many files of which little is read but values.
+    /// Opens `path`, one of many files from which mostly values are read.
     pub fn open_source(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with_head(path.as_ref(), SOURCE_HEAD_BYTES)
     }
 
-    /// Opens `path`, whose bytes may change under way: none are kept.
+    /// Opens `path`, whose bytes may change while it is read: none are kept.
     pub fn open_growing(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with_head(path.as_ref(), 0)
     }
@@ -58,7 +58,7 @@ impl LocalFile {
         let path = path.as_ref();
         let name = path.to_string_lossy().into_owned();
         let file = open_regular(path).map_err(|error| Error::from(error).in_file(&name))?;
-        // It stays open: a name could lead elsewhere later.
+        // It stays open: the name could lead to another file later.
         let metadata = file.metadata().map_err(|error| Error::from(error).in_file(&name))?;
         let modified_nanoseconds = OnceLock::from(modified(&metadata));
         let length = AtomicU64::new(metadata.len());
@@ -99,8 +99,8 @@ impl LocalFile {
 }
 
 impl LocalFile {
-    /// The open file. One that was closed because `head` seemed to be all of it is opened again, as long as
-    /// it begins with the same bytes.
+    /// The open file. A file that was closed because `head` seemed to be all of it is opened again, provided that it still
+    /// begins with the same bytes.
     fn file(&self) -> Option<&File> {
         if let Some(file) = self.file.get() {
             return Some(file);
@@ -109,13 +109,13 @@ impl LocalFile {
         self.begins(&file).then(|| self.file.get_or_init(|| file))
     }
 
-    /// Whether a file begins with the bytes that this one began with.
+    /// Whether `file` begins with the bytes that were read when this file was opened.
     fn begins(&self, file: &File) -> bool {
         let mut head = vec![0; self.head.len()];
         std::io::Read::read_exact(&mut &*file, &mut head).is_ok() && *head == *self.head
     }
 
-    /// When a file that is all in `head` was changed last; `None` where its path has other bytes now, or changes.
+    /// Time of the last change of a file that is all in `head`; `None` if its path has other bytes now, or is changing.
     fn modified_as_read(&self) -> Option<u64> {
         let file = File::open(&self.name).ok()?;
         let stamp = || file.metadata().ok().and_then(|metadata| Some((modified(&metadata)?, metadata.len())));
@@ -124,7 +124,7 @@ impl LocalFile {
     }
 }
 
-/// The error of what is not a regular file.
+/// The error for a path that is not a regular file.
 fn other_kind(metadata: std::io::Result<std::fs::Metadata>) -> Option<Error> {
     let kind = metadata.ok()?.file_type();
     let what = match () {
@@ -137,7 +137,7 @@ fn other_kind(metadata: std::io::Result<std::fs::Metadata>) -> Option<Error> {
     Some(Error::invalid_input(format!("this is {what}")))
 }
 
-/// Opens a file for reading that must be a regular file itself: no symbolic link, no pipe (which would wait), no device.
+/// Opens a regular file for reading; a symbolic link, a pipe (opening one would block) and a device are errors.
 pub fn open_regular(path: impl AsRef<Path>) -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -152,7 +152,7 @@ pub fn open_regular(path: impl AsRef<Path>) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// When a file was changed last, in nanoseconds since 1970. Times before that are those of a signed number with these bits.
+/// Time of a file's last change, in nanoseconds since 1970; earlier times are negative numbers cast to `u64`.
 pub fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
     match metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH) {
         Ok(since) => u64::try_from(since.as_nanos()).ok(),
@@ -160,22 +160,22 @@ pub fn modified(metadata: &std::fs::Metadata) -> Option<u64> {
     }
 }
 
-/// How many files this process may have open at a time.
-pub fn most_open_files() -> usize {
+/// How many files this process may have open at once.
+pub fn max_open_files() -> usize {
     let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     allowed.and_then(|allowed| usize::try_from(allowed).ok()).unwrap_or(usize::MAX)
 }
 
 thread_local! {
-    /// Where the beginnings of files are read to before it is known how long they are.
+    /// Buffer for the beginning of a file whose length is not known yet.
     static HEAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Where file systems cut a read that does not reach the end of a file.
+/// File systems end a short read at a multiple of this, unless it reaches the end of the file.
 const BLOCK_BYTES: usize = 4 << 10;
 
-/// Fills `head` from the start of a file; how many bytes there were. Fewer than were asked for, and no whole
-/// blocks, are the end of the file: to ask whether there are more would cost each small file a call.
+/// Fills `head` from the start of a file and returns the number of bytes read. Fewer than asked for that are no multiple
+/// of a block mean the end of the file: asking for more would cost each small file another call.
 fn read_head(file: &File, head: &mut [u8]) -> std::io::Result<usize> {
     let mut there = 0;
     while let Some(rest) = head.get_mut(there..).filter(|rest| !rest.is_empty()) {
@@ -252,14 +252,14 @@ impl Storage for LocalFile {
         tail.get(within(tail, *from)?)
     }
     fn keep(&self, offset: u64) {
-        // Of a file that may change nothing is kept, and of a small one all is.
+        // Nothing is kept of a file that may change, and all of a small one is kept already.
         if self.head.is_empty() || offset < self.head.len() as u64 || self.tail.get().is_some() {
             return;
         }
         let start = offset.saturating_sub(BEFORE_BYTES).max(self.head.len() as u64);
         let Some(length) = self.len().checked_sub(start).and_then(|left| usize::try_from(left.min(TAIL_BYTES)).ok()) else { return };
         let mut bytes = vec![0; length].into_boxed_slice();
-        // Whoever needs the bytes reads them then, and hears why that fails.
+        // On failure, the read that needs the bytes reports the error.
         if self.read_exact_at(start, &mut bytes).is_ok() {
             let _ = self.tail.set((start, bytes));
         }

@@ -1,4 +1,4 @@
-//! Bytes that are in memory already: test data, attachments, fuzzing inputs.
+//! Bytes that are in memory already: test data, attachments, inputs of fuzzers.
 
 use hyperslab_array::{Error, Result};
 

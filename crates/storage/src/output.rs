@@ -1,7 +1,6 @@
-//! A file that is written aside and published at once: readers see nothing of it, or all.
+//! A file that is written under a temporary name and published atomically: readers see all of it or nothing.
 
 use std::fs::{File, OpenOptions};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,87 +8,77 @@ use std::sync::Arc;
 use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::leftovers::remove_abandoned;
-use crate::place::{Passed, real_path, rename_new};
+use crate::replace::{InheritedMetadata, real_path, rename_new};
+use crate::folder::sync_place;
+use crate::temporary_name::unique_name;
 use crate::{Storage, check_range};
 
-/// A file that is being written, beside the place that it will have. What is not published is removed.
+/// A file that is being written under a temporary name next to its target. Dropped before it is published, it is removed.
 #[derive(Debug)]
 pub struct Output {
     file: File,
-    /// Its name while it is written; `target` itself where nobody looks there.
+    /// Its name while it is written; equal to `target` for files made by [`Output::in_place`].
     aside: PathBuf,
     target: PathBuf,
     published: bool,
     durable: bool,
-    /// Whether it passes on what the file that it replaces has, which is a user's.
+    /// Whether it takes over permissions and owner of the file that it replaces, as files of users do.
     is_users: bool,
-    /// What the file that was there at the beginning has to pass on.
-    passed: Option<Passed>,
-    /// The process that writes: a forked child that ends must not remove its parent's file.
+    /// Permissions, owner and group of the file that was there at the beginning.
+    passed: Option<InheritedMetadata>,
+    /// The writing process: a forked child that ends must not remove its parent's file.
     process: u32,
 }
 
-/// What to do where there is a file already.
+/// What to do if there is a file already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// Take its place.
+    /// Replace it.
     Replace,
-    /// Leave it, and fail with `Conflict`.
+    /// Keep it, and fail with `Conflict`.
     Keep,
 }
 
-/// A name that no other call gives, on no machine.
-pub fn unique_name() -> String {
-    let mut text = String::new();
-    for salt in [0u32, 1] {
-        let mut hasher = RandomState::new().build_hasher();
-        hasher.write_u32(std::process::id() ^ salt);
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        hasher.write_u128(now.map_or(0, |time| time.as_nanos()));
-        text.push_str(&format!("{:016x}", hasher.finish()));
-    }
-    text
-}
-
 impl Output {
-    /// Begins a user's file that will be called `target`; its folder must exist. Symbolic links are followed. A regular file
-    /// that is replaced passes on its permissions, owner, group, and access control list as far as this process may give
-    /// them; one that this process may not write, and what is not a regular file, are errors. What writers left that were
-    /// killed is removed first. With [`Existing::Keep`] a file of this name is a `Conflict` at once, and a link is such a file.
+    /// Begins a file that will be called `target`; its folder must exist. Symbolic links are followed. The new file takes
+    /// over permissions, owner, group and access control list of a regular file that it replaces, as far as this process
+    /// may set them. A file that this process may not write, or that is not a regular file, is an error. Leftover files of
+    /// killed writers are removed first. With [`Existing::Keep`], an existing file or symbolic link of this name is a
+    /// `Conflict` at once.
     pub fn create(target: impl AsRef<Path>, existing: Existing) -> Result<Self> {
         let target = target.as_ref();
         if existing == Existing::Keep {
             return if target.symlink_metadata().is_ok() { Err(is_there(target)) } else { Self::aside(target.to_path_buf(), true, None) };
         }
         let real = real_path(target)?;
-        let passed = Passed::of(&real)?;
+        let passed = InheritedMetadata::of(&real)?;
         Self::aside(real, true, passed)
     }
 
-    /// Begins a file of ours among others of ours: as [`Output::create`], but a symbolic link is replaced, and nothing is
-    /// passed on.
+    /// Begins a file among files that only Hyperslab writes: like [`Output::create`], but a symbolic link is replaced and
+    /// permissions are not taken over.
     pub fn create_own(target: impl AsRef<Path>) -> Result<Self> {
         Self::aside(target.as_ref().to_path_buf(), false, None)
     }
 
-    fn aside(target: PathBuf, is_users: bool, passed: Option<Passed>) -> Result<Self> {
+    fn aside(target: PathBuf, is_users: bool, passed: Option<InheritedMetadata>) -> Result<Self> {
         let shown = target.display().to_string();
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
         let prefix = format!(".{name}.");
         remove_abandoned(&target);
         let aside = target.with_file_name(format!("{prefix}{}.part", unique_name()));
-        // Until it has the permissions of the file that it replaces, it is its owner's.
+        // Only the owner may open it until it has the permissions of the file that it replaces.
         let mode = if passed.is_some() { 0o600 } else { 0o666 };
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&aside);
         let file = file.map_err(|error| Error::from(error).in_file(&shown))?;
-        // The lock tells later writers that this one lives; a file system without locks keeps litter.
+        // The lock tells later writers that this one is alive. On a file system without locks, leftovers stay longer.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
         Ok(Self { file, aside, target, published: false, durable: true, is_users, passed, process: std::process::id() })
     }
 
-    /// Begins a file under the name that it keeps, where nobody looks before they are told; there must be none. Whoever
-    /// tells of it brings its name to the disk.
+    /// Begins a file under its final name, which readers learn of only after it is complete; no such file may exist. The
+    /// caller syncs the folder before it announces the file.
     pub fn in_place(target: impl AsRef<Path>) -> Result<Self> {
         let target = target.as_ref().to_path_buf();
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&target);
@@ -97,18 +86,17 @@ impl Output {
         Ok(Self { file, aside: target.clone(), target, published: false, durable: true, is_users: false, passed: None, process: std::process::id() })
     }
 
-    /// Leaves it to the operating system when the bytes get to the disk: readers still see all or nothing, but a
-    /// power cut may lose a file that was published.
+    /// Does not wait for the disk: readers still see all or nothing, but a power failure may lose a published file.
     pub fn without_sync(&mut self) {
         self.durable = false;
     }
 
-    /// Where it will be.
+    /// The path that it will have.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// The block that the file system likes to read and write, in bytes; the stripe where it has some.
+    /// The file system's preferred block size in bytes; the stripe size if it has stripes.
     pub fn block_bytes(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
         crate::shared::block_of(self.file.metadata().map_or(0, |metadata| metadata.blksize()))
@@ -123,13 +111,13 @@ impl Output {
         std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset).map_err(|error| self.failed(error, "cannot write").at_offset(offset))
     }
 
-    /// Another handle of the file, to bring what was written so far to the disk while more is written. `None` where
-    /// nobody waits for the disk.
+    /// Another handle of the file, for syncing what was written so far while more is written. `None` after
+    /// [`Output::without_sync`].
     pub fn syncer(&self) -> Option<File> {
         self.durable.then(|| self.file.try_clone().ok()).flatten()
     }
 
-    /// Reads back what was written; zeros after the end of the file, and wherever nothing was written.
+    /// Reads back what was written; zeros after the end of the file and in gaps.
     pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let failed = |error| self.failed(error, "cannot read back").at_offset(offset);
         let length = self.file.metadata().map_err(failed)?.len();
@@ -139,28 +127,28 @@ impl Output {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, written, offset).map_err(failed)
     }
 
-    /// What was written so far, for readers of this process.
+    /// The bytes written so far, for readers in this process.
     pub fn storage(&self) -> Result<Arc<dyn Storage>> {
         let file = self.file.try_clone().map_err(|error| self.failed(error, "cannot read back"))?;
         let length = file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len();
         Ok(Arc::new(Unpublished { file, length, name: self.target.display().to_string() }))
     }
 
-    /// Ends the file at `length` bytes, waits until they are on the disk, gives the file its name, and waits
-    /// until that is on the disk too. If only the last step fails, the error says that the file is in place.
+    /// Truncates or extends the file to `length` bytes, waits until they are on disk, renames the file, and waits until the
+    /// new name is on disk too. If only the last step fails, the error says that the file is in place.
     pub fn publish(self, length: u64, existing: Existing) -> Result<()> {
         self.publish_if(length, existing, |_| Ok(()))
     }
 
-    /// As [`Output::publish`]. When the file is complete and on the disk, `decide` gets the name that it has until then;
-    /// an error of it leaves no file. If another process has removed that name afterwards, this is a `Conflict`.
+    /// Like [`Output::publish`], but calls `decide` with the temporary name when the file is complete and on disk; if it
+    /// returns an error, no file is left. `Conflict` if another process removes the temporary file afterwards.
     pub fn publish_if(mut self, length: u64, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         if self.file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len() != length {
             self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))?;
         }
         if self.is_users && existing == Existing::Replace {
-            // The file that is there now; it may be another one than at the beginning.
-            let passed = Passed::of(&self.target)?.or_else(|| self.passed.take());
+            // The file may have been replaced since the beginning.
+            let passed = InheritedMetadata::of(&self.target)?.or_else(|| self.passed.take());
             passed.map_or(Ok(()), |passed| passed.give(&self.file)).map_err(|error| self.failed(error, "cannot set the permissions"))?;
         }
         if self.durable {
@@ -171,8 +159,8 @@ impl Output {
             return Ok(());
         }
         decide(&self.aside)?;
-        // Readers lock what they open, shared, from the moment that it has its name; other writers must not take it for
-        // abandoned until then.
+        // Readers take a shared lock as soon as the file has its name; until then, other writers must not take it for
+        // abandoned.
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::NonBlockingLockShared);
         let named = match existing {
             Existing::Replace => std::fs::rename(&self.aside, &self.target),
@@ -192,7 +180,7 @@ impl Output {
     }
 }
 
-/// A file that is being written, as far as it is written.
+/// The bytes written so far of a file that is being written.
 struct Unpublished {
     file: File,
     length: u64,
@@ -222,46 +210,6 @@ impl Drop for Output {
 
 fn is_there(target: &Path) -> Error {
     Error::new(ErrorKind::Conflict, "there is a file of this name already").in_file(target.display().to_string())
-}
-
-/// The folder that a path is in.
-pub fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// Waits until the names in a folder are on the disk.
-pub fn sync_folder(folder: &Path) -> Result<()> {
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| Error::io(error, "cannot bring to the disk").in_file(folder.display().to_string()))
-}
-
-/// Waits until the name of a complete file is on the disk. The error says that the file is in place.
-pub fn sync_place(file: &Path) -> Result<()> {
-    let synced = File::open(folder_of(file)).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| Error::io(error, "the new file is in place, but it is not known to be on the disk").in_file(file.display().to_string()))
-}
-
-/// A lock on a folder that one process holds at a time and that ends with it, however it ends. File systems without locks
-/// have none, and on network file systems it may be a lock of this machine only.
-#[derive(Debug)]
-pub struct FolderLock(#[expect(dead_code, reason = "the lock lives as long as its file is open")] File);
-
-impl FolderLock {
-    /// Takes the lock without waiting; `Conflict` while another process has it. Where there are no locks, it is taken by
-    /// all.
-    pub fn take(folder: &Path) -> Result<Self> {
-        use rustix::io::Errno;
-        let shown = folder.display().to_string();
-        let file = File::open(folder).map_err(|error| Error::from(error).in_file(&shown))?;
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) | Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL | Errno::BADF) => Ok(Self(file)),
-            Err(Errno::WOULDBLOCK) => Err(Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(shown)),
-            Err(error) => Err(Error::io(error.into(), "cannot lock").in_file(shown)),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -331,13 +279,4 @@ mod tests {
         Ok(())
     }
 
-    #[test]
-    fn a_folder_is_locked_once() -> Outcome {
-        let folder = tempfile::tempdir()?;
-        let lock = FolderLock::take(folder.path())?;
-        assert!(matches!(FolderLock::take(folder.path()), Err(error) if error.kind() == ErrorKind::Conflict));
-        drop(lock);
-        FolderLock::take(folder.path())?;
-        Ok(())
-    }
 }

@@ -6,7 +6,7 @@ use hyperslab_array::Result;
 
 use crate::{Storage, check_range};
 
-/// `base`, where patches do not say otherwise. A patch may lie beyond the end of `base`.
+/// The bytes of `base`, except where patches replace them. A patch may lie beyond the end of `base`.
 pub struct Overlay {
     base: Arc<dyn Storage>,
     /// First byte and bytes; later patches win.

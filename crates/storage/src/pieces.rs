@@ -1,5 +1,5 @@
-//! Pieces: parts of several files as the bytes of one, for HDF5's external raw data and its family
-//! and multi (split) files.
+//! Pieces: parts of several files presented as one file, for HDF5's external raw data and its family and multi (split)
+//! drivers.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::{Storage, check_range};
 /// A run of bytes of another storage.
 #[derive(Clone)]
 pub struct Piece {
-    /// Where it begins in the whole.
+    /// Offset in the whole.
     pub start: u64,
-    /// Its length.
+    /// Length in bytes.
     pub length: u64,
-    /// Where it is.
+    /// The storage that holds it.
     pub storage: Arc<dyn Storage>,
-    /// Where it begins there.
+    /// Offset in that storage.
     pub offset: u64,
     /// Whether bytes past the end of `storage` read as zeros, as HDF5 reads raw data that was never written.
     pub zero_filled: bool,
 }
 
-/// Bytes put together from pieces. What lies between them cannot be read.
+/// Bytes put together from pieces. Reading a gap between them is an error.
 pub struct Pieces {
     name: String,
     pieces: Vec<Piece>,
@@ -67,7 +67,7 @@ impl Storage for Pieces {
         let (mut offset, mut rest) = (offset, buffer);
         while !rest.is_empty() {
             let after = self.pieces.partition_point(|piece| piece.start <= offset);
-            let piece = after.checked_sub(1).and_then(|number| self.pieces.get(number));
+            let piece = after.checked_sub(1).and_then(|index| self.pieces.get(index));
             let piece = piece.filter(|piece| offset - piece.start < piece.length).ok_or_else(|| {
                 Error::corrupt("bytes are needed here that none of the files holds").in_file(&self.name).at_offset(offset)
             })?;

@@ -1,4 +1,4 @@
-//! A file that several writers fill side by side, each its own bytes, without a lock; and who may.
+//! A file that several writers fill at the same time without a lock, each writing its own bytes.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
 
-/// A file that others write too. Dropping it leaves it as it is.
+/// A file that other processes write too. Dropping it leaves the file as it is.
 #[derive(Debug)]
 pub struct SharedFile {
     file: File,
@@ -14,14 +14,14 @@ pub struct SharedFile {
 }
 
 impl SharedFile {
-    /// Opens the file, which the first writer makes; its folder must exist.
+    /// Opens the file, and creates it for the first writer; its folder must exist.
     pub fn open(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| Error::from(error).in_file(path.display().to_string()))?;
         Ok(Self { file, path: path.to_path_buf() })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -30,7 +30,7 @@ impl SharedFile {
         Error::io(error, doing).in_file(self.path.display().to_string())
     }
 
-    /// Its length in bytes, as far as anybody has written.
+    /// Its present length in bytes, including what other processes have written.
     pub fn length(&self) -> Result<u64> {
         Ok(self.file.metadata().map_err(|error| self.failed(error, "cannot tell the length"))?.len())
     }
@@ -45,23 +45,23 @@ impl SharedFile {
         self.file.read_exact_at(bytes, offset).map_err(|error| self.failed(error, "cannot read back").at_offset(offset))
     }
 
-    /// Waits until the bytes are on the disk, those of others too.
+    /// Waits until all bytes are on disk, including those of other writers.
     pub fn sync(&self) -> Result<()> {
         self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))
     }
 
-    /// Waits until the bytes, and what it takes to find them, are on the disk; the time of the last change may not be.
+    /// Waits until all bytes, and the metadata needed to read them, are on disk; the time of the last change may not be.
     pub fn sync_values(&self) -> Result<()> {
         self.file.sync_data().map_err(|error| self.failed(error, "cannot bring to the disk"))
     }
 
-    /// Ends the file at `length` bytes.
+    /// Truncates or extends the file to `length` bytes.
     pub fn end_at(&self, length: u64) -> Result<()> {
         self.file.set_len(length).map_err(|error| self.failed(error, "cannot set the length"))
     }
 }
 
-/// Whether this call is the first that claims `mark`: makes that file, if there is none.
+/// Claims `mark` by creating that file; returns whether this call was the first.
 pub fn claim(mark: &Path) -> Result<bool> {
     match OpenOptions::new().write(true).create_new(true).open(mark) {
         Ok(_) => Ok(true),
@@ -70,28 +70,28 @@ pub fn claim(mark: &Path) -> Result<bool> {
     }
 }
 
-/// The block that a new file in `folder` likes to be written in, in bytes; the stripe where it has some. Nothing
-/// becomes visible: the file that is asked has no name.
+/// The preferred block size of a new file in `folder`, in bytes; the stripe size if there are stripes. Queried on an
+/// unnamed temporary file, so nothing becomes visible.
 pub fn block_bytes_in(folder: &Path) -> Result<u64> {
     use rustix::fs::{Mode, OFlags};
     let unnamed = rustix::fs::open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
     let metadata = match unnamed {
         Ok(file) => File::from(file).metadata(),
-        // A file system without unnamed files: its folders know the block too.
+        // A file system without unnamed files: ask its folder.
         Err(_) => std::fs::metadata(folder),
     };
     let metadata = metadata.map_err(|error| Error::from(error).in_file(folder.display().to_string()))?;
     Ok(block_of(metadata.blksize()))
 }
 
-/// A block of the size that a file system says, where that is one.
+/// The block size that a file system reports, if it is plausible.
 pub(crate) fn block_of(said: u64) -> u64 {
     if said.is_power_of_two() { said.clamp(512, 64 << 20) } else { 4096 }
 }
 
-/// Whether many machines write to this file system at once, over many servers.
+/// Whether this is a parallel file system, which many machines write to through many servers.
 pub fn is_parallel_file_system(folder: &Path) -> bool {
-    /// Lustre, GPFS, BeeGFS, CephFS, OrangeFS, PanFS, WekaFS (the numbers of `statfs`).
+    /// Lustre, GPFS, BeeGFS, CephFS, OrangeFS, PanFS, WekaFS (magic numbers of `statfs`).
     const PARALLEL: [u64; 7] = [0x0bd0_0bd0, 0x4750_4653, 0x1983_0326, 0x00c3_6400, 0x2003_0528, 0xaad7_aaea, 0x1901_1911];
     let kind = rustix::fs::statfs(folder).ok().and_then(|found| u64::try_from(found.f_type).ok());
     kind.is_some_and(|kind| PARALLEL.contains(&(kind & 0xffff_ffff)))

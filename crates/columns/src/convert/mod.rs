@@ -1,16 +1,18 @@
 //! Conversion: whole elements in the file's layout to one Arrow array, without nulls.
 
-mod nested;
 mod numbers;
 mod strings;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, Int32Array, StringArray, make_array};
-use arrow_buffer::Buffer;
+use arrow_array::{Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array, ListArray, StringArray, StructArray, make_array};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_data::ArrayData;
-use hyperslab_array::{ByteOrder, Datatype, EnumMember, Error, FloatFormat, HeapObjects, ReferenceKind, Result};
+use arrow_schema::Fields;
+use hyperslab_array::{ByteOrder, Datatype, EnumMember, Error, FloatFormat, HeapObjects, Member, ReferenceKind, Result};
+
+use crate::types::{array_item, field, length};
 
 /// Converts `bytes`, whole elements of `datatype`.
 pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
@@ -29,14 +31,14 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
         }
         Datatype::Reference { kind, .. } => references(*kind, bytes, size, heap),
         Datatype::Opaque { .. } => {
-            let width = super::types::length(datatype.size())?;
+            let width = length(datatype.size())?;
             let array = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes.to_vec()), None);
             Ok(Arc::new(array.map_err(arrow)?))
         }
         Datatype::Enum { base, members } => enumeration(datatype, base, members, bytes, size),
-        Datatype::Compound { members, .. } => nested::compound(members, bytes, size, heap),
-        Datatype::Sequence { base, .. } => nested::sequence(base, bytes, size, heap),
-        Datatype::Array { base, shape } => nested::array(base, shape, bytes, size, heap),
+        Datatype::Compound { members, .. } => compound(members, bytes, size, heap),
+        Datatype::Sequence { base, .. } => sequence(base, bytes, size, heap),
+        Datatype::Array { base, shape } => array(base, shape, bytes, size, heap),
         Datatype::Unsupported { class, .. } => Err(Error::unsupported(format!("datatype class {class}"))),
     }
 }
@@ -58,6 +60,54 @@ pub(super) fn in_place(datatype: &Datatype, bytes: &Buffer) -> Result<Option<Arr
     }
     let data = ArrayData::try_new(to, bytes.len() / width, None, 0, vec![bytes.clone()], Vec::new()).map_err(arrow)?;
     Ok(Some(make_array(data)))
+}
+
+/// A compound as a struct, member by member.
+fn compound(members: &[Member], bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
+    let mut columns = Vec::with_capacity(members.len());
+    for member in members {
+        let outside = || Error::corrupt(format!("member {} lies outside of its compound", member.name));
+        let start = usize::try_from(member.offset).map_err(|_| outside())?;
+        let width = usize::try_from(member.datatype.size()).map_err(|_| outside())?;
+        let end = start.checked_add(width).filter(|end| *end <= size).ok_or_else(outside)?;
+        let mut packed = Vec::with_capacity(bytes.len() / size * width);
+        for element in bytes.chunks_exact(size) {
+            packed.extend_from_slice(element.get(start..end).ok_or_else(outside)?);
+        }
+        columns.push(convert(&member.datatype, &packed, heap)?);
+    }
+    let fields: Fields =
+        members.iter().zip(&columns).map(|(m, c)| field(&m.name, &m.datatype, c.data_type().clone())).collect();
+    let array = StructArray::try_new_with_length(fields, columns, None, bytes.len() / size);
+    Ok(Arc::new(array.map_err(arrow)?))
+}
+
+/// Sequences as lists.
+fn sequence(base: &Datatype, bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
+    let width = usize::try_from(base.size()).ok().filter(|n| *n > 0).ok_or_else(|| Error::corrupt("a sequence of elements of no size"))?;
+    let (mut values, mut offsets) = (Vec::new(), vec![0i32]);
+    for element in bytes.chunks_exact(size) {
+        values.extend_from_slice(heap.value(element, base.size())?);
+        let end = i32::try_from(values.len() / width);
+        offsets.push(end.map_err(|_| Error::limit_exceeded("2^31 list items in one batch; ask for fewer rows a batch"))?);
+    }
+    let values = convert(base, &values, heap)?;
+    let field = Arc::new(field("item", base, values.data_type().clone()));
+    let array = ListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), values, None);
+    Ok(Arc::new(array.map_err(arrow)?))
+}
+
+/// An array as nested fixed-size lists, one level per dimension.
+fn array(base: &Datatype, shape: &[u64], bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
+    if size == 0 {
+        return Err(Error::unsupported("an array datatype of no elements"));
+    }
+    let mut values = convert(base, bytes, heap)?;
+    for (depth, &extent) in shape.iter().rev().enumerate() {
+        let field = Arc::new(array_item(base, values.data_type().clone(), depth));
+        values = Arc::new(FixedSizeListArray::try_new(field, length(extent)?, values, None).map_err(arrow)?);
+    }
+    Ok(values)
 }
 
 /// The text of references that were followed; null for those that were never set.

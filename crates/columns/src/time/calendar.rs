@@ -28,8 +28,8 @@ pub(super) struct Date {
 /// Days before a month of a year without a 29 February.
 const BEFORE_MONTH: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 /// Largest year and count of days that are computed with: more than a timestamp holds.
-const MOST_YEARS: i64 = 1_000_000;
-const MOST_DAYS: i64 = 366 * MOST_YEARS;
+const MAX_YEARS: i64 = 1_000_000;
+const MAX_DAYS: i64 = 366 * MAX_YEARS;
 
 impl Calendar {
     /// The calendar of an attribute; letters of either case. `none`, `utc`, `tai` and unknown ones are `None`.
@@ -54,7 +54,7 @@ impl Calendar {
     /// where the calendar has no such day.
     pub fn day_number(self, date: Date) -> Option<i64> {
         let Date { year, month, day } = date;
-        if !(-MOST_YEARS..=MOST_YEARS).contains(&year) || !(1..=12).contains(&month) {
+        if !(-MAX_YEARS..=MAX_YEARS).contains(&year) || !(1..=12).contains(&month) {
             return None;
         }
         let first = Date { year: 1582, month: 10, day: 5 };
@@ -91,7 +91,7 @@ impl Calendar {
     /// The day with this count, in a calendar whose years are all alike. `None` for one of real days, and
     /// beyond a million years.
     pub fn date(self, days: i128) -> Option<Date> {
-        let days = i64::try_from(days).ok().filter(|days| (-MOST_DAYS..=MOST_DAYS).contains(days))?;
+        let days = i64::try_from(days).ok().filter(|days| (-MAX_DAYS..=MAX_DAYS).contains(days))?;
         let (length, leap) = match self {
             Self::Days360 => (360, false),
             Self::NoLeap => (365, false),
@@ -179,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_count_and_its_date_are_the_same_day(days in -MOST_DAYS / 2..MOST_DAYS / 2) {
+        fn a_count_and_its_date_are_the_same_day(days in -MAX_DAYS / 2..MAX_DAYS / 2) {
             for calendar in [Calendar::NoLeap, Calendar::AllLeap, Calendar::Days360] {
                 let date = calendar.date(days.into());
                 prop_assert_eq!(date.and_then(|date| calendar.day_number(date)), Some(days));

@@ -24,7 +24,7 @@ pub(crate) struct TimeUnits {
 
 /// Largest whole number before a unit (`3 hours since …`); keeps the product of a unit and the 53 bits of
 /// a float within 127 bits.
-const MOST_UNITS: i128 = 10_000;
+const MAX_UNITS: i128 = 10_000;
 
 impl TimeUnits {
     /// `units` as in UDUNITS-2: `[number] unit since reference`. No `calendar` is the standard one. `None`
@@ -35,7 +35,7 @@ impl TimeUnits {
         let (count, name, rest) = match first.bytes().all(|b| b.is_ascii_digit()) {
             true => {
                 let (name, rest) = word(rest)?;
-                (first.parse().ok().filter(|n| (1..=MOST_UNITS).contains(n))?, name, rest)
+                (first.parse().ok().filter(|n| (1..=MAX_UNITS).contains(n))?, name, rest)
             }
             false => (1, first, rest),
         };

@@ -4,16 +4,16 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use hyperslab_array::{Error, Result};
 
 /// Deflate never makes more bytes of one than this, so a small lie cannot ask for a large buffer.
-const MOST_EXPANSION: usize = 1040;
+const MAX_EXPANSION: usize = 1040;
 
 thread_local! {
     // Its memory is more than a small chunk's, so each thread keeps one.
     static INFLATE: std::cell::RefCell<Option<Decompress>> = const { std::cell::RefCell::new(None) };
 }
 
-pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
-    let most = most.min(input.len().saturating_mul(MOST_EXPANSION));
-    out.resize(most, 0);
+pub(super) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+    let max_bytes = max_bytes.min(input.len().saturating_mul(MAX_EXPANSION));
+    out.resize(max_bytes, 0);
     let (status, written) = INFLATE.with_borrow_mut(|inflate| {
         let inflate = inflate.get_or_insert_with(|| Decompress::new(true));
         inflate.reset(true);
@@ -22,7 +22,7 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
     });
     let status = status.map_err(|error| Error::corrupt(format!("the compressed bytes are damaged: {error}")))?;
     if status != Status::StreamEnd {
-        let why = if written >= most { "more bytes than the chunk holds" } else { "an incomplete stream" };
+        let why = if written >= max_bytes { "more bytes than the chunk holds" } else { "an incomplete stream" };
         return Err(Error::corrupt(why));
     }
     out.truncate(written);

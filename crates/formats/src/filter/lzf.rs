@@ -5,12 +5,12 @@ use hyperslab_array::{Error, Result};
 use super::matches;
 
 /// A match of 264 bytes takes three, so a small lie cannot ask for a large buffer.
-const MOST_EXPANSION: usize = 88;
+const MAX_EXPANSION: usize = 88;
 
-pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
     let too_long = || Error::corrupt("more bytes than the chunk holds");
-    out.resize(most.min(input.len().saturating_mul(MOST_EXPANSION)), 0);
+    out.resize(max_bytes.min(input.len().saturating_mul(MAX_EXPANSION)), 0);
     let mut filled = 0;
     let mut bytes = input;
     let mut next = |count: usize| -> Option<&[u8]> {
@@ -45,11 +45,11 @@ pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()>
 }
 
 /// Distances that a match may have.
-const MOST_DISTANCE: usize = 1 << 13;
+const MAX_DISTANCE: usize = 1 << 13;
 /// Bytes of a match.
-const MOST_MATCH: usize = 264;
+const MAX_MATCH: usize = 264;
 /// Literals of a run.
-const MOST_LITERALS: usize = 32;
+const MAX_LITERALS: usize = 32;
 const HASH_BITS: u32 = 14;
 
 /// The inverse of `decode`. What does not get shorter comes out longer, by a byte in 32.
@@ -61,13 +61,13 @@ pub(super) fn encode(input: &[u8]) -> Vec<u8> {
     while let Some(&[a, b, c]) = input.get(at..at + 3).and_then(|three| <&[u8; 3]>::try_from(three).ok()) {
         let hash = u32::from_le_bytes([a, b, c, 0]).wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
         let before = usize::try_from(hash).ok().and_then(|hash| places.get_mut(hash)).map_or(0, |place| std::mem::replace(place, at + 1));
-        let found = before.checked_sub(1).filter(|from| at - from <= MOST_DISTANCE && input.get(*from..from + 3) == Some(&[a, b, c]));
+        let found = before.checked_sub(1).filter(|from| at - from <= MAX_DISTANCE && input.get(*from..from + 3) == Some(&[a, b, c]));
         let Some(from) = found else {
             at += 1;
             continue;
         };
         let (earlier, here) = (input.get(from..).unwrap_or_default(), input.get(at..).unwrap_or_default());
-        let length = earlier.iter().zip(here).take(MOST_MATCH).take_while(|(a, b)| a == b).count();
+        let length = earlier.iter().zip(here).take(MAX_MATCH).take_while(|(a, b)| a == b).count();
         put_literals(input.get(literals..at).unwrap_or_default(), &mut out);
         let distance = (at - from - 1).to_le_bytes();
         let high = distance.get(1).copied().unwrap_or(0);
@@ -84,7 +84,7 @@ pub(super) fn encode(input: &[u8]) -> Vec<u8> {
 }
 
 fn put_literals(bytes: &[u8], out: &mut Vec<u8>) {
-    for run in bytes.chunks(MOST_LITERALS) {
+    for run in bytes.chunks(MAX_LITERALS) {
         out.push(u8::try_from(run.len() - 1).unwrap_or(0));
         out.extend_from_slice(run);
     }

@@ -1,7 +1,7 @@
 //! Matches of codecs of the Lempel-Ziv family: bytes that were there before, once more.
 
 /// So many bytes are copied in one go.
-const SHORT: usize = 16;
+const COPY_BYTES: usize = 16;
 /// A match up to this length is copied in steps whose length the compiler knows.
 const MEDIUM: usize = 128;
 
@@ -11,9 +11,9 @@ const MEDIUM: usize = 128;
 pub(super) fn repeat(out: &mut [u8], filled: usize, distance: usize, length: usize) -> Option<()> {
     let start = filled.checked_sub(distance)?;
     let end = filled.checked_add(length).filter(|end| *end <= out.len() && distance > 0)?;
-    if length <= MEDIUM && distance >= SHORT && out.len() - filled >= length.next_multiple_of(SHORT) {
-        for step in (0..length).step_by(SHORT) {
-            let bytes: [u8; SHORT] = *out.get(start + step..)?.first_chunk()?;
+    if length <= MEDIUM && distance >= COPY_BYTES && out.len() - filled >= length.next_multiple_of(COPY_BYTES) {
+        for step in (0..length).step_by(COPY_BYTES) {
+            let bytes: [u8; COPY_BYTES] = *out.get(start + step..)?.first_chunk()?;
             *out.get_mut(filled + step..)?.first_chunk_mut()? = bytes;
         }
         return Some(());

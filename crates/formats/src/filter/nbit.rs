@@ -23,23 +23,23 @@ pub(super) enum Layout {
     Bytes,
 }
 
-pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut words = Parameters::new(parameters);
     let (stored, unpacked, elements) = (words.size()?, words.next()? != 0, words.size()?);
     if stored != parameters.len() {
         return Err(Error::corrupt(format!("{} parameters where they say {stored}", parameters.len())));
     }
     if unpacked {
-        if input.len() > most {
+        if input.len() > max_bytes {
             return Err(Error::corrupt("more bytes than the chunk holds"));
         }
         out.extend_from_slice(input);
         return Ok(());
     }
     let (size, layout) = words.layout(0)?;
-    let total = elements.checked_mul(size).filter(|total| *total <= most);
+    let total = elements.checked_mul(size).filter(|total| *total <= max_bytes);
     let total =
-        total.ok_or_else(|| Error::corrupt(format!("{elements} elements of {size} bytes where {most} belong")))?;
+        total.ok_or_else(|| Error::corrupt(format!("{elements} elements of {size} bytes where {max_bytes} belong")))?;
     // Each number has a bit at least, but a compound may be mostly padding.
     out.resize(total, 0);
     if let Some(unpacked) = layout.unpack_all(input, out) {

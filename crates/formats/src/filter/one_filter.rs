@@ -58,7 +58,7 @@ impl Filter {
         let parameter = |default: u32| self.parameters.first().copied().unwrap_or(default);
         match self.id {
             id::DEFLATE => deflate::encode(input, parameter(6)),
-            id::SHUFFLE => Ok(shuffle::encode(input, usize::try_from(parameter(1)).unwrap_or(1))),
+            id::SHUFFLE => Ok(shuffle::encode(input, self.shuffled_bytes()?)),
             id::FLETCHER32 => Ok(fletcher32::encode(input)),
             id::SZIP => szip::encode(input, &self.parameters),
             id::NBIT => nbit_encode::encode(input, &self.parameters),
@@ -71,8 +71,14 @@ impl Filter {
         }
     }
 
-    /// Undoes one filter: at most `most` bytes take the place of what was in `out`.
-    pub(super) fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+    /// Bytes of an element of the shuffle filter, its only parameter.
+    fn shuffled_bytes(&self) -> Result<usize> {
+        let bytes = self.parameters.first().and_then(|bytes| usize::try_from(*bytes).ok()).filter(|bytes| *bytes > 0);
+        bytes.ok_or_else(|| Error::corrupt("a shuffle filter without the size of its elements"))
+    }
+
+    /// Undoes one filter: at most `max_bytes` bytes take the place of what was in `out`.
+    pub(super) fn decode(&self, input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         // These write all over old bytes, which then need not become zeros first.
         const OVERWRITING: [u16; 9] =
             [id::DEFLATE, id::SHUFFLE, id::SCALEOFFSET, id::LZF, id::BLOSC, id::LZ4, id::BITSHUFFLE, id::ZFP, id::ZSTD];
@@ -80,36 +86,35 @@ impl Filter {
             out.clear();
         }
         match self.id {
-            id::DEFLATE => deflate::decode(input, most, out),
+            id::DEFLATE => deflate::decode(input, max_bytes, out),
             id::SHUFFLE => {
-                let element = self.parameters.first().copied().unwrap_or(1);
-                shuffle::decode(input, usize::try_from(element).unwrap_or(1), out);
+                shuffle::decode(input, self.shuffled_bytes()?, out);
                 Ok(())
             }
             id::FLETCHER32 => fletcher32::decode(input, out),
-            id::SZIP => szip::decode(input, &self.parameters, most, out),
-            id::NBIT => nbit::decode(input, &self.parameters, most, out),
-            id::SCALEOFFSET => scaleoffset::decode(input, &self.parameters, most, out),
-            id::BZIP2 => bzip2::decode(input, most, out),
-            id::LZF => lzf::decode(input, most, out),
-            id::BLOSC => blosc::decode(input, most, out),
-            id::LZ4 => lz4::decode(input, most, out),
-            id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, most, out),
-            id::ZFP => zfp::decode(input, &self.parameters, most, out),
-            id::ZSTD => zstd::decode(input, most, out),
-            id::BITGROOM | id::GRANULAR_BITROUND if input.len() > most => {
-                Err(Error::corrupt(format!("{} bytes where at most {most} belong", input.len())))
+            id::SZIP => szip::decode(input, &self.parameters, max_bytes, out),
+            id::NBIT => nbit::decode(input, &self.parameters, max_bytes, out),
+            id::SCALEOFFSET => scaleoffset::decode(input, &self.parameters, max_bytes, out),
+            id::BZIP2 => bzip2::decode(input, max_bytes, out),
+            id::LZF => lzf::decode(input, max_bytes, out),
+            id::BLOSC => blosc::decode(input, max_bytes, out),
+            id::LZ4 => lz4::decode(input, max_bytes, out),
+            id::BITSHUFFLE => bitshuffle::decode(input, &self.parameters, max_bytes, out),
+            id::ZFP => zfp::decode(input, &self.parameters, max_bytes, out),
+            id::ZSTD => zstd::decode(input, max_bytes, out),
+            id::BITGROOM | id::GRANULAR_BITROUND if input.len() > max_bytes => {
+                Err(Error::corrupt(format!("{} bytes where at most {max_bytes} belong", input.len())))
             }
             id::BITGROOM | id::GRANULAR_BITROUND => {
                 out.extend_from_slice(input);
                 Ok(())
             }
-            id::BLOSC2 => blosc2::decode(input, most, out),
+            id::BLOSC2 => blosc2::decode(input, max_bytes, out),
             _ => match registry::find(self.id) {
                 Some(decoder) => {
-                    *out = decoder.decode(&self.parameters, input, most)?;
-                    if out.len() > most {
-                        return Err(Error::corrupt(format!("{} bytes where at most {most} belong", out.len())));
+                    *out = decoder.decode(&self.parameters, input, max_bytes)?;
+                    if out.len() > max_bytes {
+                        return Err(Error::corrupt(format!("{} bytes where at most {max_bytes} belong", out.len())));
                     }
                     Ok(())
                 }

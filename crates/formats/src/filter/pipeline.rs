@@ -30,7 +30,7 @@ impl Pipeline {
     /// Whether every filter that cannot be decoded is skipped in a chunk with this mask.
     pub fn skips_unknown(&self, filter_mask: u32) -> bool {
         let unknown = self.filters.iter().enumerate().filter(|(_, filter)| !filter.is_known());
-        unknown.into_iter().all(|(number, _)| number < 32 && filter_mask & (1 << number) != 0)
+        unknown.into_iter().all(|(index, _)| index < 32 && filter_mask & (1 << index) != 0)
     }
 
     /// The filters for people.
@@ -46,7 +46,7 @@ impl Pipeline {
     /// Undoes the filters in reverse order, except those whose bit is set in `filter_mask`.
     /// `out` gets exactly `chunk_bytes` bytes.
     pub fn decode(&self, raw: &[u8], filter_mask: u32, chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
-        self.undo(&self.applied(filter_mask), raw, chunk_bytes, out)?;
+        self.decode_filters(&self.applied(filter_mask), raw, chunk_bytes, out)?;
         exactly(out, &(chunk_bytes..=chunk_bytes))
     }
 
@@ -68,16 +68,16 @@ impl Pipeline {
             && parameters.first().is_some_and(|width| usize::try_from(*width) == Ok(element))
         {
             let shuffle = todo.pop();
-            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+            self.decode_filters(&todo, raw, *bytes.end(), &mut out.bytes)?;
             if out.bytes.len() == *bytes.end() && out.bytes.len().is_multiple_of(element) {
                 out.arrangement = Arrangement::Planes;
                 return Ok(());
             }
             // Another number of elements was shuffled than the chunk has.
             let planes = std::mem::take(&mut out.bytes);
-            self.undo(shuffle.as_slice(), &planes, *bytes.end(), &mut out.bytes)?;
+            self.decode_filters(shuffle.as_slice(), &planes, *bytes.end(), &mut out.bytes)?;
         } else {
-            self.undo(&todo, raw, *bytes.end(), &mut out.bytes)?;
+            self.decode_filters(&todo, raw, *bytes.end(), &mut out.bytes)?;
         }
         exactly(&mut out.bytes, &bytes)
     }
@@ -93,10 +93,10 @@ impl Pipeline {
     /// bytes as before; so one that was skipped must never give as many bytes as it got.
     pub fn encode(&self, chunk: Vec<u8>) -> Result<(Vec<u8>, u32)> {
         let (mut bytes, mut mask) = (chunk, 0u32);
-        for (number, filter) in self.filters.iter().enumerate() {
+        for (index, filter) in self.filters.iter().enumerate() {
             let encoded = filter.encode(&bytes)?;
-            if filter.id == id::LZF && filter.optional && encoded.len() >= bytes.len() && number < 32 {
-                mask |= 1 << number;
+            if filter.id == id::LZF && filter.optional && encoded.len() >= bytes.len() && index < 32 {
+                mask |= 1 << index;
             } else {
                 bytes = encoded;
             }
@@ -106,12 +106,12 @@ impl Pipeline {
 
     /// The filters that were not skipped, the last one first, with their numbers.
     fn applied(&self, filter_mask: u32) -> Vec<(usize, &Filter)> {
-        let applied = |number: &usize| *number >= 32 || filter_mask & (1 << number) == 0;
-        self.filters.iter().enumerate().rev().filter(|(number, _)| applied(number)).collect()
+        let applied = |index: &usize| *index >= 32 || filter_mask & (1 << index) == 0;
+        self.filters.iter().enumerate().rev().filter(|(index, _)| applied(index)).collect()
     }
 
     /// Undoes `todo` one after the other; at most `chunk_bytes` are left.
-    fn undo(&self, todo: &[(usize, &Filter)], raw: &[u8], chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
+    fn decode_filters(&self, todo: &[(usize, &Filter)], raw: &[u8], chunk_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let Some(last) = todo.len().checked_sub(1) else {
             out.clear();
             out.extend_from_slice(raw);
@@ -120,20 +120,20 @@ impl Pipeline {
         // The bytes go to and fro between two buffers that live as long as their thread: fresh memory
         // costs more than most filters.
         let mut spare = SPARE.take();
-        let mut undo = || {
-            for (step, (number, filter)) in todo.iter().enumerate() {
+        let mut decode_filters = || {
+            for (step, (index, filter)) in todo.iter().enumerate() {
                 // What is left to undo below may still shrink or grow the bytes a little.
                 let most = if step == last { chunk_bytes } else { chunk_bytes.saturating_add(SLACK_BYTES) };
                 std::mem::swap(out, &mut spare);
                 let input = if step == 0 { raw } else { spare.as_slice() };
                 poison_buffer(out, most);
                 filter.decode(input, most, out).map_err(|error| {
-                    Error::new(error.kind(), format!("{} (filter {number}): {}", filter.label(), error.message()))
+                    Error::new(error.kind(), format!("{} (filter {index}): {}", filter.label(), error.message()))
                 })?;
             }
             Ok(())
         };
-        let outcome = undo();
+        let outcome = decode_filters();
         SPARE.set(spare);
         outcome
     }
@@ -191,6 +191,15 @@ mod tests {
     fn a_chunk_of_another_length_is_corrupt() {
         let pipeline = Pipeline { filters: vec![filter(id::SHUFFLE, vec![2])] };
         assert!(pipeline.decode(&[1, 2, 3], 0, 4, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_shuffle_without_the_size_of_its_elements_is_corrupt() {
+        for parameters in [vec![], vec![0]] {
+            let pipeline = Pipeline { filters: vec![filter(id::SHUFFLE, parameters)] };
+            let decoded = pipeline.decode(&[1, 2, 3, 4], 0, 4, &mut Vec::new());
+            assert!(decoded.is_err_and(|error| error.kind() == hyperslab_array::ErrorKind::Corrupt));
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ use hyperslab_array::{Error, Result};
 
 /// Undoes a filter. Many threads call it at once.
 pub trait Decoder: Send + Sync {
-    /// The bytes as they were before the filter was applied. `parameters` are its client data; `most` is
+    /// The bytes as they were before the filter was applied. `parameters` are its client data; `max_bytes` is
     /// how many bytes there may be, of which more are refused.
-    fn decode(&self, parameters: &[u32], input: &[u8], most: usize) -> Result<Vec<u8>>;
+    fn decode(&self, parameters: &[u32], input: &[u8], max_bytes: usize) -> Result<Vec<u8>>;
 }
 
 static DECODERS: RwLock<Option<HashMap<u16, Arc<dyn Decoder>>>> = RwLock::new(None);

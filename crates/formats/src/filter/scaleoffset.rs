@@ -30,7 +30,7 @@ enum Kind {
     },
 }
 
-pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let word = |place: usize| parameters.get(place).copied().ok_or_else(|| Error::corrupt("too few parameters"));
     let (scale_type, scale_factor) = (word(0)?, word(1)?.cast_signed());
     let size_bytes = word(4)?;
@@ -46,7 +46,7 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Ve
     };
     if matches!(kind, Kind::Integer) && i64::from(scale_factor) == i64::from(size_bytes) * 8 {
         // All bits were asked for: the filter did nothing.
-        if input.len() > most {
+        if input.len() > max_bytes {
             return Err(Error::corrupt("more bytes than the chunk holds"));
         }
         out.clear();
@@ -68,7 +68,7 @@ pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Ve
         kind,
         fill,
     };
-    numbers.decode(input, most, out)
+    numbers.decode(input, max_bytes, out)
 }
 
 /// The lowest `bits` bits.
@@ -77,11 +77,11 @@ fn mask(bits: u32) -> u64 {
 }
 
 impl Numbers {
-    fn decode(&self, input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+    fn decode(&self, input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
         let Self { count, size, .. } = *self;
-        let total = count.checked_mul(size).filter(|total| *total <= most);
+        let total = count.checked_mul(size).filter(|total| *total <= max_bytes);
         let total =
-            total.ok_or_else(|| Error::corrupt(format!("{count} numbers of {size} bytes where {most} belong")))?;
+            total.ok_or_else(|| Error::corrupt(format!("{count} numbers of {size} bytes where {max_bytes} belong")))?;
         let short = || Error::corrupt("an incomplete stream");
         let (bits, rest) = input.split_first_chunk::<4>().ok_or_else(short)?;
         let bits = u32::from_le_bytes(*bits);

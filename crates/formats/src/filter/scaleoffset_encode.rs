@@ -23,12 +23,16 @@ pub(super) fn parameters(datatype: &Datatype, factor: u32, elements: u64, fill: 
         _ => return Err(Error::unsupported("scaleoffset of values that are no integers and no floats of 4 or 8 bytes")),
     };
     let size = datatype.size();
+    let beyond = |_| Error::internal(format!("numbers of {size} bytes"));
     if class == 0 && u64::from(factor) > size * 8 {
         return Err(Error::invalid_input(format!("scaleoffset={factor}: integers of {size} bytes have at most {} bits", size * 8)));
     }
     let elements = u32::try_from(elements).map_err(|_| Error::unsupported("scaleoffset in chunks of 4 Gi elements"))?;
-    let mut parameters = vec![scale, factor, elements, class, u32::try_from(size).unwrap_or(u32::MAX), signed, u32::from(order == ByteOrder::Big), 1];
-    let mut bytes = fill.map_or_else(|| vec![0; usize::try_from(size).unwrap_or(0)], <[u8]>::to_vec);
+    let mut parameters = vec![scale, factor, elements, class, u32::try_from(size).map_err(beyond)?, signed, u32::from(order == ByteOrder::Big), 1];
+    let mut bytes = match fill {
+        Some(fill) => fill.to_vec(),
+        None => vec![0; usize::try_from(size).map_err(beyond)?],
+    };
     if order == ByteOrder::Big {
         bytes.reverse();
     }

@@ -10,11 +10,11 @@ pub(super) fn decode(input: &[u8], element: usize, out: &mut Vec<u8>) {
         return;
     }
     out.resize(input.len(), 0);
-    undo(input, element, out);
+    decode_into(input, element, out);
 }
 
 /// Undoes the shuffle from one buffer into another of the same length.
-pub(super) fn undo(input: &[u8], element: usize, out: &mut [u8]) {
+pub(super) fn decode_into(input: &[u8], element: usize, out: &mut [u8]) {
     let count = input.len().checked_div(element).unwrap_or(0);
     let (Some((planes, tail)), Some((elements, plain))) =
         (input.split_at_checked(count * element), out.split_at_mut_checked(count * element))
@@ -60,12 +60,12 @@ pub(super) fn encode(input: &[u8], element: usize) -> Vec<u8> {
 /// Elements of a width that is known when this is compiled, a few at a time so that their bytes stay near.
 fn spread<const WIDTH: usize>(elements: &[u8], planes: &mut [u8]) {
     /// Elements that the nearest memory holds.
-    const NEAR: usize = 1024;
+    const BLOCK_ELEMENTS: usize = 1024;
     let (elements, _) = elements.as_chunks::<WIDTH>();
     let count = elements.len();
-    for (number, near) in elements.chunks(NEAR).enumerate() {
+    for (index, near) in elements.chunks(BLOCK_ELEMENTS).enumerate() {
         for (byte, plane) in planes.chunks_exact_mut(count).enumerate() {
-            let Some(plane) = plane.get_mut(number * NEAR..) else { continue };
+            let Some(plane) = plane.get_mut(index * BLOCK_ELEMENTS..) else { continue };
             for (to, from) in plane.iter_mut().zip(near) {
                 *to = from.get(byte).copied().unwrap_or(0);
             }

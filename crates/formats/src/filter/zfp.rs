@@ -9,7 +9,7 @@ use zfp_rs::codec::block::decode_block;
 use zfp_rs::{ZFP_MIN_EXP, ZfpBitStreamRef, ZfpConfig, ZfpDimensionality, ZfpHeaderMask, ZfpScalar, ZfpScalarType};
 
 /// Words of the header that the plug-in reads.
-const MOST_WORDS: usize = 6;
+const MAX_WORDS: usize = 6;
 
 /// What the parameters say.
 struct Header {
@@ -21,20 +21,20 @@ struct Header {
     swapped: bool,
 }
 
-/// Decodes one chunk; at most `most` bytes take the place of what was in `out`.
-pub(super) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
+/// Decodes one chunk; at most `max_bytes` bytes take the place of what was in `out`.
+pub(super) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let header = header(parameters)?;
     match header.kind {
-        ZfpScalarType::I32 => decode_numbers::<i32>(input, &header, most, out),
-        ZfpScalarType::I64 => decode_numbers::<i64>(input, &header, most, out),
-        ZfpScalarType::F32 => decode_numbers::<f32>(input, &header, most, out),
-        ZfpScalarType::F64 => decode_numbers::<f64>(input, &header, most, out),
+        ZfpScalarType::I32 => decode_numbers::<i32>(input, &header, max_bytes, out),
+        ZfpScalarType::I64 => decode_numbers::<i64>(input, &header, max_bytes, out),
+        ZfpScalarType::F32 => decode_numbers::<f32>(input, &header, max_bytes, out),
+        ZfpScalarType::F64 => decode_numbers::<f64>(input, &header, max_bytes, out),
     }
 }
 
 fn header(parameters: &[u32]) -> Result<Header> {
     let words = match parameters {
-        [_versions, words @ ..] if words.len() <= MOST_WORDS => words,
+        [_versions, words @ ..] if words.len() <= MAX_WORDS => words,
         _ => return Err(Error::corrupt(format!("{} parameters", parameters.len()))),
     };
     // The header is a stream of bytes, which the parameters hold as numbers of the writer's byte order.
@@ -96,7 +96,7 @@ macro_rules! number {
 }
 number!(i32 i64 f32 f64);
 
-fn decode_numbers<T: Number>(input: &[u8], header: &Header, most: usize, out: &mut Vec<u8>) -> Result<()> {
+fn decode_numbers<T: Number>(input: &[u8], header: &Header, max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let damaged = || Error::corrupt("the compressed bytes are damaged or end early");
     let ndim = header.shape.iter().take_while(|extent| **extent > 0).count();
     let dimensionality = match ndim {
@@ -108,7 +108,7 @@ fn decode_numbers<T: Number>(input: &[u8], header: &Header, most: usize, out: &m
     };
     let [nx, ny, nz, nw] = header.shape.map(|extent| extent.max(1));
     let elements = [ny, nz, nw].iter().try_fold(nx, |n, extent| n.checked_mul(*extent));
-    let bytes = elements.and_then(|n| n.checked_mul(T::BYTES)).filter(|n| *n <= most);
+    let bytes = elements.and_then(|n| n.checked_mul(T::BYTES)).filter(|n| *n <= max_bytes);
     let bytes = bytes.ok_or_else(|| Error::corrupt(format!("{nx} x {ny} x {nz} x {nw} numbers are more than the chunk holds")))?;
     // No block takes less than a bit; what is there cannot be more blocks than bits.
     let bits = input.len().checked_mul(8).ok_or_else(damaged)?;

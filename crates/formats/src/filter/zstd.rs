@@ -8,16 +8,16 @@ use hyperslab_array::{Error, Result};
 /// grows with what is really there.
 const TRUSTED_EXPANSION: usize = 1024;
 
-pub(super) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let damaged =
         |error: std::io::Error| Error::corrupt(format!("the compressed bytes are damaged or too long: {error}"));
-    if most / TRUSTED_EXPANSION > input.len() {
+    if max_bytes / TRUSTED_EXPANSION > input.len() {
         out.clear();
-        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        let limit = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
         zstd::Decoder::new(input).map_err(damaged)?.take(limit).read_to_end(out).map_err(damaged)?;
-        return if out.len() > most { Err(Error::corrupt("more bytes than the chunk holds")) } else { Ok(()) };
+        return if out.len() > max_bytes { Err(Error::corrupt("more bytes than the chunk holds")) } else { Ok(()) };
     }
-    out.resize(most, 0);
+    out.resize(max_bytes, 0);
     let written = zstd::bulk::decompress_to_buffer(input, out.as_mut_slice()).map_err(damaged)?;
     out.truncate(written);
     Ok(())

@@ -60,7 +60,11 @@ pub(crate) fn lookup3(bytes: &[u8]) -> u32 {
 pub(crate) fn verify(block: &[u8], offset: u64, what: &str) -> Result<()> {
     let short = || Error::corrupt(format!("{what} is too short for its checksum")).at_offset(offset);
     let (body, stored) = block.split_last_chunk::<4>().ok_or_else(short)?;
-    let (stored, computed) = (u32::from_le_bytes(*stored), lookup3(body));
+    compare(u32::from_le_bytes(*stored), lookup3(body), offset, what)
+}
+
+/// Checks a stored checksum against the one computed from the bytes that it covers.
+pub(crate) fn compare(stored: u32, computed: u32, offset: u64, what: &str) -> Result<()> {
     if stored == computed || cfg!(fuzzing) {
         return Ok(());
     }

@@ -134,6 +134,14 @@ impl<'a> Cursor<'a> {
         ))
         .at_offset(place))
     }
+    /// Checks the version byte of a structure; another version is `Unsupported`.
+    pub fn version(&mut self, expected: u8, what: &str) -> Result<()> {
+        let place = self.offset_in_file();
+        match self.u8()? {
+            version if version == expected => Ok(()),
+            version => Err(Error::unsupported(format!("version {version} of {what}")).at_offset(place)),
+        }
+    }
     /// A NUL-terminated string; the NUL is consumed.
     pub fn null_terminated(&mut self) -> Result<&'a [u8]> {
         let rest = self.bytes.get(self.position..).unwrap_or_default();

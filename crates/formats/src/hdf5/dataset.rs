@@ -6,8 +6,7 @@ use hyperslab_array::{ChunkGrid, Dataspace, Datatype, Error, Result, Selection};
 
 use super::heap::LocalHeap;
 use super::{Source, chunk_locator, virtual_dataset};
-use super::file::Stored;
-use super::layout::{ChunkedLayout, Layout};
+use super::layout::{ChunkedLayout, Layout, StoredDataset};
 use super::message::layout::LayoutMessage;
 use super::message::{dataspace, datatype, external_files, fill_value, filter_pipeline, layout};
 use super::object_header::{ObjectHeader, kind};
@@ -15,7 +14,7 @@ use crate::filter::Pipeline;
 use crate::tree::{BLOCK_BYTES, block_shape};
 use crate::{ChunkLocation, ChunkSource, Dataset, DimensionScale, ExternalFile, FillTime, StorageLayout, VirtualMapping};
 
-pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, Stored)> {
+pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, StoredDataset)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
     let datatype = header.find(kind::DATATYPE).ok_or_else(|| missing("datatype"))?.parse(source, |cursor| datatype::parse(cursor, source.limits.depth))?;
     let dataspace = header.find(kind::DATASPACE).ok_or_else(|| missing("dataspace"))?.parse(source, dataspace::parse)?;
@@ -57,7 +56,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
         virtual_mappings,
         refusal,
     };
-    Ok((dataset, Stored { layout, pipeline }))
+    Ok((dataset, StoredDataset { layout, pipeline }))
 }
 
 /// The files that hold the raw data, where the dataset has none in this one.

@@ -8,28 +8,21 @@ use hyperslab_array::{
 use hyperslab_storage::Storage;
 
 use super::heap::GlobalHeap;
-use super::layout::Layout;
+use super::layout::{Layout, StoredDataset};
 use super::superblock::Superblock;
 use super::{Source, chunk_locator, reference, tree};
-use crate::filter::Pipeline;
 use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Format, Limits, ObjectId, Tree};
 
 /// An open HDF5 file: its tree, and what `locate` and `decode` need of each dataset.
 pub struct Hdf5File {
     source: Source,
     tree: Tree,
-    stored: Vec<Option<Stored>>,
+    stored: Vec<Option<StoredDataset>>,
     format: Format,
 }
 
-/// A dataset's bytes: where and behind which filters.
-pub(super) struct Stored {
-    pub layout: Layout,
-    pub pipeline: Pipeline,
-}
-
 /// Where the run of bytes of a contiguous dataset begins.
-enum Place {
+enum ContiguousStart {
     /// No storage was allocated.
     Nowhere,
     /// In this file, relative to the base address.
@@ -53,7 +46,7 @@ impl Hdf5File {
         self.format = format;
     }
 
-    fn dataset(&self, id: ObjectId) -> Result<(&Dataset, &Stored)> {
+    fn dataset(&self, id: ObjectId) -> Result<(&Dataset, &StoredDataset)> {
         let dataset = self.tree.dataset(id).ok_or_else(|| Error::internal("this object is no dataset"))?;
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone());
@@ -63,7 +56,7 @@ impl Hdf5File {
     }
 
     /// The blocks of a contiguous dataset that a selection touches.
-    fn blocks(&self, dataset: &Dataset, place: Place, selection: &Selection) -> Result<Vec<ChunkLocation>> {
+    fn blocks(&self, dataset: &Dataset, place: ContiguousStart, selection: &Selection) -> Result<Vec<ChunkLocation>> {
         let shape = dataset.dataspace.shape();
         let element = dataset.datatype.size();
         let needed = dataset
@@ -72,12 +65,12 @@ impl Hdf5File {
             .checked_mul(element)
             .ok_or_else(|| Error::corrupt("a dataset beyond 64 bits"))?;
         let base = match place {
-            Place::Nowhere => None,
-            Place::External => Some(0),
-            Place::Here { size, .. } if size < needed => {
+            ContiguousStart::Nowhere => None,
+            ContiguousStart::External => Some(0),
+            ContiguousStart::Here { size, .. } if size < needed => {
                 return Err(Error::corrupt(format!("a contiguous dataset of {needed} bytes has {size} allocated")));
             }
-            Place::Here { address, .. } => {
+            ContiguousStart::Here { address, .. } => {
                 let base = self.source.absolute(address)?;
                 if !base.checked_add(needed).is_some_and(|end| self.source.storage.reaches(end)) {
                     return Err(Error::corrupt(format!(
@@ -137,12 +130,12 @@ impl ArrayFile for Hdf5File {
                 };
                 vec![ChunkLocation { origin: vec![0; shape.len()], shape, source }]
             }
-            Layout::Contiguous { address: None, .. } => self.blocks(dataset, Place::Nowhere, selection)?,
+            Layout::Contiguous { address: None, .. } => self.blocks(dataset, ContiguousStart::Nowhere, selection)?,
             Layout::Contiguous { address: Some(address), size } => {
-                self.blocks(dataset, Place::Here { address: *address, size: *size }, selection)?
+                self.blocks(dataset, ContiguousStart::Here { address: *address, size: *size }, selection)?
             }
             Layout::Chunked(layout) => chunk_locator::locate(&self.source, layout, selection)?,
-            Layout::External => self.blocks(dataset, Place::External, selection)?,
+            Layout::External => self.blocks(dataset, ContiguousStart::External, selection)?,
             Layout::Virtual => return Err(Error::internal("a virtual dataset has no chunks of its own")),
         };
         Ok(ChunkLocations { chunks })

@@ -2,6 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::filter::Pipeline;
+
+/// A dataset's bytes: where and behind which filters.
+pub(crate) struct StoredDataset {
+    pub layout: Layout,
+    pub pipeline: Pipeline,
+}
+
 /// A dataset's layout, parsed and checked, for `locate` and `decode`.
 #[derive(Debug, Clone)]
 pub(crate) enum Layout {

@@ -21,6 +21,7 @@ mod layout;
 mod message;
 mod object_header;
 mod reference;
+mod shared_message_table;
 mod shared_messages;
 mod source;
 mod superblock;

@@ -3,15 +3,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyperslab_array::{Datatype, Error, HeapObjects, Result};
+use hyperslab_array::{Error, HeapObjects, Result};
 use hyperslab_storage::Storage;
 
 use super::Cursor;
 use super::budget::Budget;
-use super::heap::GlobalHeap;
-use super::shared_messages::SharedMessages;
 use crate::Limits;
-use crate::array_file::resolve_heap;
+
+/// A heap of messages that objects share, of some kinds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedMessageHeap {
+    /// Bit `1 << kind` for each kind of message.
+    pub kinds: u16,
+    pub heap: u64,
+}
 
 /// What every HDF5 parser needs: the bytes, where addresses count from, and how wide they are.
 #[derive(Clone)]
@@ -25,7 +30,7 @@ pub(crate) struct Source {
     pub length_size: u8,
     pub limits: Limits,
     /// Where messages are that objects share; empty in most files.
-    pub shared_messages: Arc<[SharedMessages]>,
+    pub shared_messages: Arc<[SharedMessageHeap]>,
     /// Pays for all that describes the file.
     pub budget: Arc<Budget>,
 }
@@ -61,14 +66,6 @@ impl Source {
     pub fn read_up_to(&self, address: u64, length: u64) -> Result<Cow<'_, [u8]>> {
         let left = self.storage.len().saturating_sub(self.absolute(address)?);
         self.read(address, length.min(left))
-    }
-    /// The heap objects that `bytes`, elements of `datatype` that describe the file, point at.
-    pub fn heap_values(&self, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
-        let before = self.limits.heap_budget(self.storage.len()).min(self.budget.left());
-        let mut objects = HeapObjects::limited(before);
-        resolve_heap(datatype, bytes, &mut objects, &mut |references, objects| GlobalHeap::fetch(self, references, objects))?;
-        self.budget.charge(before.saturating_sub(objects.left()))?;
-        Ok(objects)
     }
     /// Room for what one read fetches from the heap.
     pub fn heap_objects(&self) -> HeapObjects {

@@ -7,7 +7,7 @@ use hyperslab_storage::Storage;
 
 use super::budget::Budget;
 use super::object_header::{ObjectHeader, kind};
-use super::{Cursor, Encoder, Source, cache_image, checksum, driver, shared_messages};
+use super::{Cursor, Encoder, Source, cache_image, checksum, driver, shared_message_table};
 use crate::Limits;
 
 const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -164,7 +164,7 @@ impl Superblock {
             self.source = driver::joined_by_message(self.source.clone(), &mut cursor)?;
         }
         self.source = cache_image::with_image(self.source, &header)?;
-        self.source.shared_messages = shared_messages::tables(&self.source, &header)?.into();
+        self.source.shared_messages = shared_message_table::heaps(&self.source, &header)?.into();
         Ok(self)
     }
 }

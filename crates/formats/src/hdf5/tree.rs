@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hyperslab_array::{Attribute, Elements, Error, Result};
 use hyperslab_storage::Storage;
 
-use super::file::Stored;
-use super::heap::FractalHeap;
+use super::heap::{FractalHeap, GlobalHeap};
+use super::layout::StoredDataset;
 use super::message::attribute::{self, RawAttribute};
 use super::message::link::{RawLink, RawTarget};
 use super::message::{attribute_info, datatype};
@@ -18,7 +18,7 @@ use crate::{Content, Group, Limits, Link, LinkTarget, Object, ObjectId, Tree};
 
 /// Parses all objects from the root on. An object that cannot be read is kept with its reason; only
 /// an unreadable root makes the file unreadable.
-pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<Stored>>)> {
+pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<StoredDataset>>)> {
     let source = &superblock.source;
     let mut builder = Builder { source, tree: Tree::default(), stored: Vec::new(), ids: HashMap::new() };
     builder.add(superblock.root, || "/".to_owned())?;
@@ -45,7 +45,7 @@ pub fn root_attributes(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Opt
 }
 
 /// Up to as many objects are looked through one after the other: most files have no more.
-const FEW_OBJECTS: usize = 16;
+const MAX_UNHASHED_OBJECTS: usize = 16;
 
 /// What an attribute costs beside its message.
 const ATTRIBUTE_COST: u64 = 300;
@@ -53,7 +53,7 @@ const ATTRIBUTE_COST: u64 = 300;
 struct Builder<'a> {
     source: &'a Source,
     tree: Tree,
-    stored: Vec<Option<Stored>>,
+    stored: Vec<Option<StoredDataset>>,
     /// By address, once there are more than a few.
     ids: HashMap<u64, ObjectId>,
 }
@@ -78,9 +78,9 @@ impl Builder<'_> {
         self.stored.push(None);
         if !self.ids.is_empty() {
             self.ids.insert(address, id);
-        } else if self.tree.objects.len() > FEW_OBJECTS {
+        } else if self.tree.objects.len() > MAX_UNHASHED_OBJECTS {
             let numbered = self.tree.objects.iter().enumerate();
-            self.ids = numbered.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect();
+            self.ids = numbered.filter_map(|(index, object)| Some((object.address?, ObjectId(index)))).collect();
         }
         Ok(id)
     }
@@ -119,7 +119,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn content(&mut self, path: &str, header: &ObjectHeader) -> Result<(Content, Option<Stored>)> {
+    fn content(&mut self, path: &str, header: &ObjectHeader) -> Result<(Content, Option<StoredDataset>)> {
         if header.find(kind::LAYOUT).is_some() {
             let (dataset, stored) = dataset::parse(self.source, header)?;
             return Ok((Content::Dataset(Box::new(dataset)), Some(stored)));
@@ -198,7 +198,7 @@ fn resolve(source: &Source, raw: RawAttribute) -> Attribute {
         Ok((datatype, dataspace, bytes)) => {
             let value = match datatype.unsupported_class() {
                 Some(class) => Err(Error::unsupported(format!("datatype class {class} of attribute {name}"))),
-                None => source.heap_values(&datatype, &bytes).map(|heap| Elements { datatype, bytes, heap }),
+                None => GlobalHeap::resolve(source, &datatype, &bytes).map(|heap| Elements { datatype, bytes, heap }),
             };
             (dataspace, value)
         }

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 /// As many are remembered without any memory of their own: most walks are short.
-const FEW: usize = 8;
+const INLINE_ADDRESSES: usize = 8;
 
 /// A set of addresses.
 #[derive(Default)]
 pub(crate) struct Visited {
-    few: [u64; FEW],
+    few: [u64; INLINE_ADDRESSES],
     count: usize,
     more: HashSet<u64>,
 }

@@ -19,12 +19,12 @@ const BLOCK_BYTES: u64 = 1 << 20;
 pub struct Netcdf3File {
     storage: Arc<dyn Storage>,
     tree: Tree,
-    places: Vec<Place>,
+    locations: Vec<VariableLocation>,
 }
 
 /// Where a variable's bytes are.
 #[derive(Clone, Copy)]
-struct Place {
+struct VariableLocation {
     begin: u64,
     /// Bytes from one record to the next, for variables over the record dimension.
     record_stride: Option<u64>,
@@ -50,22 +50,22 @@ impl Netcdf3File {
             content: Content::Group(Group::default()),
         }];
         let mut links = Vec::new();
-        let mut places = vec![Place { begin: 0, record_stride: None }];
-        let coordinate = |number: &usize| {
-            let name = &dimensions.get(*number)?.name;
-            let found = variables.iter().position(|v| v.name == *name && v.dimensions == [*number])?;
+        let mut locations = vec![VariableLocation { begin: 0, record_stride: None }];
+        let coordinate = |index: &usize| {
+            let name = &dimensions.get(*index)?.name;
+            let found = variables.iter().position(|v| v.name == *name && v.dimensions == [*index])?;
             Some(ObjectId(found + 1))
         };
-        let scales: Vec<Option<ObjectId>> = (0..dimensions.len()).map(|number| coordinate(&number)).collect();
+        let scales: Vec<Option<ObjectId>> = (0..dimensions.len()).map(|index| coordinate(&index)).collect();
         for variable in &variables {
             let id = ObjectId(objects.len());
             links.push(Link { name: variable.name.clone(), target: LinkTarget::Hard(id) });
             let record = is_record(variable, &dimensions);
-            places.push(Place { begin: variable.begin, record_stride: record.then_some(record_bytes) });
+            locations.push(VariableLocation { begin: variable.begin, record_stride: record.then_some(record_bytes) });
             let shape: Vec<u64> = variable.dimensions.iter().filter_map(|n| extents.get(*n)).copied().collect();
-            let names = variable.dimensions.iter().map(|number| DimensionScale {
-                name: dimensions.get(*number).map(|d| d.name.clone()),
-                scale: scales.get(*number).copied().flatten(),
+            let names = variable.dimensions.iter().map(|index| DimensionScale {
+                name: dimensions.get(*index).map(|d| d.name.clone()),
+                scale: scales.get(*index).copied().flatten(),
             });
             let dataset = dataset(variable, shape, record.then_some(record_bytes), names.collect())?;
             objects.push(Object {
@@ -85,7 +85,7 @@ impl Netcdf3File {
         if let Some(root) = objects.first_mut() {
             root.content = Content::Group(Group { links, links_tracked: true, dimensions });
         }
-        Ok(Self { storage, tree: Tree { objects }, places })
+        Ok(Self { storage, tree: Tree { objects }, locations })
     }
 }
 
@@ -176,7 +176,7 @@ impl ArrayFile for Netcdf3File {
 
     fn locate(&self, id: ObjectId, selection: &Selection) -> Result<ChunkLocations> {
         let dataset = self.tree.dataset(id).ok_or_else(|| Error::internal("this object is no variable"))?;
-        let place = *self.places.get(id.0).ok_or_else(|| Error::internal("a variable without place"))?;
+        let place = *self.locations.get(id.0).ok_or_else(|| Error::internal("a variable without place"))?;
         if selection.is_empty() {
             return Ok(ChunkLocations::default());
         }
@@ -188,15 +188,15 @@ impl ArrayFile for Netcdf3File {
             let extents = shape.iter().zip(dataset.chunk_grid.chunk_shape()).zip(&origin);
             let clipped: Vec<u64> = extents.map(|((&n, &chunk), &start)| chunk.min(n - start)).collect();
             let length = clipped.iter().product::<u64>() * element;
-            let number = |from: usize| {
-                origin.iter().zip(shape).skip(from).fold(0, |number, (&index, &extent)| number * extent + index)
+            let elements_before = |from: usize| {
+                origin.iter().zip(shape).skip(from).fold(0, |before, (&at, &extent)| before * extent + at)
             };
             let within = match place.record_stride {
                 Some(stride) => {
-                    let record = origin.first().copied().unwrap_or(0);
-                    record.checked_mul(stride).and_then(|n| n.checked_add(number(1) * element))
+                    let record = origin.first().ok_or_else(|| Error::internal("a record variable without dimensions"))?;
+                    record.checked_mul(stride).and_then(|n| n.checked_add(elements_before(1) * element))
                 }
-                None => number(0).checked_mul(element),
+                None => elements_before(0).checked_mul(element),
             };
             let offset = within.and_then(|n| n.checked_add(place.begin)).ok_or_else(beyond)?;
             if offset.checked_add(length).is_none_or(|end| end > self.storage.len()) {

@@ -36,7 +36,7 @@ const VARIABLE: u64 = 0x0b;
 const ATTRIBUTE: u64 = 0x0c;
 
 /// Parses the header.
-pub(super) fn parse(storage: &dyn Storage, most_bytes: u64) -> Result<Header> {
+pub(super) fn parse(storage: &dyn Storage, max_bytes: u64) -> Result<Header> {
     // The header's length is nowhere told: read more and more of the file until it parses.
     let mut length = 64 << 10;
     loop {
@@ -46,8 +46,8 @@ pub(super) fn parse(storage: &dyn Storage, most_bytes: u64) -> Result<Header> {
         let mut reader = Reader { bytes: &bytes, position: 0, version: 0, ran_out: false };
         match reader.header() {
             Err(_) if reader.ran_out && available < storage.len() => {
-                if length >= most_bytes {
-                    return Err(Error::limit_exceeded(format!("a netCDF header of more than {most_bytes} bytes")));
+                if length >= max_bytes {
+                    return Err(Error::limit_exceeded(format!("a netCDF header of more than {max_bytes} bytes")));
                 }
                 length *= 4;
             }

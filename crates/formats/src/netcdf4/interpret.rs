@@ -50,22 +50,22 @@ struct Described {
 pub fn interpret(tree: &mut Tree) {
     let addresses = by_address(tree);
     let scales: Vec<Option<Scale>> =
-        tree.objects.iter().enumerate().map(|(number, object)| scale(tree, object, ObjectId(number))).collect();
+        tree.objects.iter().enumerate().map(|(index, object)| scale(tree, object, ObjectId(index))).collect();
     let by_dimension_id: HashMap<u64, usize> = scales
         .iter()
         .enumerate()
         .filter(|(_, scale)| scale.is_some())
-        .filter_map(|(number, _)| Some((*attribute::integers(tree.objects.get(number)?, "_Netcdf4Dimid")?.first()?, number)))
+        .filter_map(|(index, _)| Some((*attribute::integers(tree.objects.get(index)?, "_Netcdf4Dimid")?.first()?, index)))
         .collect();
     let described: Vec<Option<Vec<Described>>> = (0..tree.objects.len())
-        .map(|number| describe(tree, &scales, &addresses, &by_dimension_id, number))
+        .map(|index| describe(tree, &scales, &addresses, &by_dimension_id, index))
         .collect();
     let extents = extents(tree, &described, &scales);
     for (object, described) in tree.objects.iter_mut().zip(described) {
         if let (Content::Dataset(dataset), Some(described)) = (&mut object.content, described) {
             let own = dataset.dataspace.shape();
             let shape = described.iter().zip(own).map(|(d, own)| {
-                d.scale.and_then(|number| extents.get(&number)).map_or(*own, |extent| (*own).max(*extent))
+                d.scale.and_then(|index| extents.get(&index)).map_or(*own, |extent| (*own).max(*extent))
             });
             let shape: Vec<u64> = shape.collect();
             if shape != own {
@@ -104,14 +104,14 @@ fn describe(
     scales: &[Option<Scale>],
     addresses: &HashMap<u64, ObjectId>,
     by_dimension_id: &HashMap<u64, usize>,
-    number: usize,
+    index: usize,
 ) -> Option<Vec<Described>> {
-    let object = tree.objects.get(number)?;
-    let dataset = tree.dataset(ObjectId(number))?;
+    let object = tree.objects.get(index)?;
+    let dataset = tree.dataset(ObjectId(index))?;
     let shape = dataset.dataspace.shape();
     let attached = attribute::references(object, "DIMENSION_LIST").unwrap_or_default();
     let listed = attribute::integers(object, "_Netcdf4Coordinates").unwrap_or_default();
-    let own = scales.get(number).and_then(Option::as_ref);
+    let own = scales.get(index).and_then(Option::as_ref);
     let dimension = |axis: usize| {
         let by_reference = attached
             .get(axis)
@@ -135,16 +135,16 @@ fn describe(
 
 /// The extent of each unlimited dimension, by its scale's number: that of its longest variable.
 fn extents(tree: &Tree, described: &[Option<Vec<Described>>], scales: &[Option<Scale>]) -> HashMap<usize, u64> {
-    let unlimited = |number: usize| match tree.dataset(ObjectId(number)).map(|dataset| &dataset.dataspace) {
+    let unlimited = |index: usize| match tree.dataset(ObjectId(index)).map(|dataset| &dataset.dataspace) {
         Some(Dataspace::Simple { max_shape, .. }) => max_shape.first() == Some(&None),
         _ => false,
     };
     let mut extents: HashMap<usize, u64> =
-        scales.iter().enumerate().filter(|(number, scale)| scale.is_some() && unlimited(*number)).map(|(number, _)| (number, 0)).collect();
+        scales.iter().enumerate().filter(|(index, scale)| scale.is_some() && unlimited(*index)).map(|(index, _)| (index, 0)).collect();
     for (object, described) in tree.objects.iter().zip(described) {
         let (Content::Dataset(dataset), Some(described)) = (&object.content, described) else { continue };
         for (dimension, &extent) in described.iter().zip(dataset.dataspace.shape()) {
-            if let Some(longest) = dimension.scale.and_then(|number| extents.get_mut(&number)) {
+            if let Some(longest) = dimension.scale.and_then(|index| extents.get_mut(&index)) {
                 *longest = (*longest).max(extent);
             }
         }
@@ -172,7 +172,7 @@ fn grow(dataset: &mut Dataset, shape: Vec<u64>) {
 /// Keeps as coordinates only scales that are as long as the dimension that they belong to.
 fn attach_coordinates(tree: &mut Tree) {
     let shapes: Vec<Option<Vec<u64>>> =
-        (0..tree.objects.len()).map(|number| Some(tree.dataset(ObjectId(number))?.dataspace.shape().to_vec())).collect();
+        (0..tree.objects.len()).map(|index| Some(tree.dataset(ObjectId(index))?.dataspace.shape().to_vec())).collect();
     for object in &mut tree.objects {
         let Content::Dataset(dataset) = &mut object.content else { continue };
         for (dimension, extent) in dataset.dimensions.iter_mut().zip(dataset.dataspace.shape()) {
@@ -187,25 +187,25 @@ fn declare_dimensions(tree: &mut Tree, scales: &[Option<Scale>], extents: &HashM
     let declared: HashMap<usize, Dimension> = scales
         .iter()
         .enumerate()
-        .filter_map(|(number, scale)| {
+        .filter_map(|(index, scale)| {
             let scale = scale.as_ref().filter(|scale| !scale.name.starts_with(NON_COORDINATE))?;
             let dataset = tree.dataset(scale.id)?;
             let own = dataset.dataspace.shape().first().copied().unwrap_or(0);
-            let unlimited = extents.contains_key(&number);
-            let extent = extents.get(&number).copied().unwrap_or(0).max(own);
-            Some((number, Dimension { name: scale.name.clone(), extent, unlimited }))
+            let unlimited = extents.contains_key(&index);
+            let extent = extents.get(&index).copied().unwrap_or(0).max(own);
+            Some((index, Dimension { name: scale.name.clone(), extent, unlimited }))
         })
         .collect();
-    let order = |number: usize| {
-        let id = tree.objects.get(number).and_then(|object| attribute::integers(object, "_Netcdf4Dimid"));
+    let order = |index: usize| {
+        let id = tree.objects.get(index).and_then(|object| attribute::integers(object, "_Netcdf4Dimid"));
         id.and_then(|ids| ids.first().copied()).unwrap_or(u64::MAX)
     };
-    let ids: HashMap<usize, u64> = declared.keys().map(|&number| (number, order(number))).collect();
+    let ids: HashMap<usize, u64> = declared.keys().map(|&index| (index, order(index))).collect();
     let hidden: HashSet<usize> = scales
         .iter()
         .enumerate()
         .filter(|(_, scale)| scale.as_ref().is_some_and(|s| !s.coordinates && !s.name.starts_with(NON_COORDINATE)))
-        .map(|(number, _)| number)
+        .map(|(index, _)| index)
         .collect();
     for object in &mut tree.objects {
         let Content::Group(group) = &mut object.content else { continue };
@@ -220,8 +220,8 @@ fn declare_dimensions(tree: &mut Tree, scales: &[Option<Scale>], extents: &HashM
             }
             !hidden.contains(&id.0)
         });
-        here.sort_by_key(|number| (ids.get(number).copied(), *number));
-        group.dimensions = here.iter().filter_map(|number| declared.get(number).cloned()).collect();
+        here.sort_by_key(|index| (ids.get(index).copied(), *index));
+        group.dimensions = here.iter().filter_map(|index| declared.get(index).cloned()).collect();
         if !group.links_tracked {
             group.links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
         }

@@ -11,7 +11,7 @@ pub(super) const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCD
 /// Object header address to object.
 pub(super) fn by_address(tree: &Tree) -> HashMap<u64, ObjectId> {
     let addressed = tree.objects.iter().enumerate();
-    addressed.filter_map(|(number, object)| Some((object.address?, ObjectId(number)))).collect()
+    addressed.filter_map(|(index, object)| Some((object.address?, ObjectId(index)))).collect()
 }
 
 /// The last part of an object's path.

@@ -1,4 +1,4 @@
-//! Call: functions of numbers, and those that make a condition.
+//! Function calls: functions of numbers, and functions that are conditions.
 
 use hyperslab_array::Result;
 use hyperslab_array::shown::shown;
@@ -8,14 +8,14 @@ use super::compared::{compare, null};
 use super::super::{Comparison, Literal};
 use super::super::value::{Function, Operator, Step, Value};
 
-/// Functions of dates of other grammars.
+/// Date functions of other query languages, for error messages.
 const DATES: [&str; 20] = [
     "year", "month", "day", "hour", "minute", "second", "quarter", "week", "weekday", "dayofweek", "dayofmonth", "dayofyear", "date", "date_part",
     "date_trunc", "datepart", "extract", "now", "strftime", "to_timestamp",
 ];
 
 impl Parser<'_> {
-    /// A function, whose name comes next: of numbers, or one that makes a condition.
+    /// A function call: of numbers, or one that is a condition.
     pub(super) fn call(&mut self, name: &str, start: usize) -> Result<Node> {
         self.next += 1;
         let mut arguments = Vec::new();

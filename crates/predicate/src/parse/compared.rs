@@ -1,18 +1,18 @@
-//! Compared: what stands behind a value and makes a condition of it.
+//! Conditions on a value: comparisons, lists, ranges, patterns and null tests after it.
 
 use hyperslab_array::Result;
 use hyperslab_array::shown::shown;
 
-use super::{BIT_OR, MOST_COMPUTED, Node, Parser, negate, single_or};
+use super::{BIT_OR, MAX_COMPUTED_LITERALS, Node, Parser, negate, single_or};
 use super::super::{Comparison, List, Literal, Predicate};
 use super::super::lex::Word;
 use super::super::value::Value;
 
-/// Constants of a list that are kept as they were written, at most.
-const MANY: usize = 64;
+/// Lists of up to this many constants are kept as written.
+const MAX_WRITTEN_LITERALS: usize = 64;
 
 impl Parser<'_> {
-    /// What is tested of a value: a chain of comparisons, a list, a range, a pattern, whether it is there.
+    /// The test after a value: a chain of comparisons, a list, a range, a pattern, or a null test.
     pub(super) fn test(&mut self, left: Node, start: usize) -> Result<Predicate> {
         let left = self.value(left, start)?;
         if let Some(comparison) = self.comparison() {
@@ -80,14 +80,14 @@ impl Parser<'_> {
         if let Some(column) = left.as_column() {
             return Ok(Predicate::In { column: column.to_owned(), literals: members });
         }
-        if members.len() > MOST_COMPUTED {
-            return Err(self.error_at_word(start, &format!("a list of more than {MOST_COMPUTED} constants beside something that is computed")));
+        if members.len() > MAX_COMPUTED_LITERALS {
+            return Err(self.error_at_word(start, &format!("a list of more than {MAX_COMPUTED_LITERALS} constants beside something that is computed")));
         }
         let tests = members.iter().map(|member| compare(left.clone(), Comparison::Equal, Value::constant(member)));
         Ok(single_or(tests.collect(), Predicate::Or))
     }
 
-    /// The list that a name stands for, if a name comes next.
+    /// The list that the next token refers to, if it is a name.
     fn named_list(&mut self) -> Result<Option<List>> {
         let Some(Word::Name { text, .. }) = self.peek() else { return Ok(None) };
         let Some((_, list)) = self.lists.iter().find(|(name, _)| name == text) else {
@@ -122,12 +122,12 @@ impl Parser<'_> {
             Literal::Number(text) => text.parse::<i64>().ok().map(i128::from),
             _ => None,
         };
-        // Many are kept in less room than their texts take.
-        let integers = (members.len() > MANY).then(|| members.iter().map(integer).collect::<Option<Vec<_>>>()).flatten();
+        // Many numbers take less memory than their text.
+        let integers = (members.len() > MAX_WRITTEN_LITERALS).then(|| members.iter().map(integer).collect::<Option<Vec<_>>>()).flatten();
         Ok(integers.map_or_else(|| List::literals(members), List::integers))
     }
 
-    /// A number, with or without a sign, that is a whole member of a list.
+    /// A number with an optional sign, if it is a complete member of a list.
     fn number_alone(&mut self) -> Option<String> {
         let sign = usize::from(self.is_symbol("-"));
         let ends = matches!(self.words.get(self.next + sign + 1), Some((_, Word::Symbol("," | ")"))));
@@ -171,7 +171,7 @@ impl Parser<'_> {
     }
 }
 
-/// Two sides in the plainest form that says it: a column beside a constant is what indexes answer.
+/// A comparison in its simplest form: indexes can answer comparisons of a column with a constant.
 pub(super) fn compare(left: Value, comparison: Comparison, right: Value) -> Predicate {
     match (left.as_column(), left.as_constant(), right.as_column(), right.as_constant()) {
         (Some(column), _, _, Some(literal)) => Predicate::Compare { column: column.to_owned(), comparison, literal: literal.clone() },
@@ -183,7 +183,7 @@ pub(super) fn compare(left: Value, comparison: Comparison, right: Value) -> Pred
     }
 }
 
-/// Whether a value is null: something that is computed is, where one of its columns is.
+/// The test whether a value is null; a computed value is null if one of its columns is.
 pub(super) fn null(value: &Value) -> Predicate {
     let mut columns: Vec<&str> = value.columns().collect();
     columns.sort_unstable();

@@ -1,10 +1,21 @@
-//! Joined: what becomes of two conditions with a word between them.
+//! Combining two conditions with a logical operator.
 
 use super::super::Predicate;
-use super::Binary;
+use super::super::value::Operator;
+
+/// A binary operator.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Binary {
+    Or,
+    Xor,
+    And,
+    AndNot,
+    Test,
+    Number(Operator),
+}
 
 pub(super) fn joined(left: Predicate, binary: Binary, right: Predicate) -> Predicate {
-    // What is joined by the same word is one level, however long.
+    // A chain of the same operator is one level of the tree.
     match (binary, left) {
         (Binary::Or, Predicate::Or(parts)) => Predicate::Or(with(parts, right)),
         (Binary::Or, left) => Predicate::Or(vec![left, right]),

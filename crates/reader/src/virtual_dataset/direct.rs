@@ -1,49 +1,50 @@
-//! Direct: parts whose elements lie in the output as one run each, and none over another. They are read where they
-//! belong, several at once.
+//! Direct reads: if each part of a virtual dataset is one contiguous run of the output and none overlap, parts are read
+//! straight into the output, several in parallel.
 
 use hyperslab_array::{Axis, Cancellation, Error, HyperslabAxis, Result, Selection, StoredSelection};
 use hyperslab_formats::Dataset;
 use rayon::prelude::*;
 
-use crate::{File, read};
-use super::{conversion, open};
-use super::part::{Part, misses, parts};
+use super::source_part::{SourcePart, misses, parts};
+use super::source::{conversion, open};
+use crate::File;
+use crate::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
 
-/// So many are read by the calling thread where they are small: waking another one costs more, and a great deal more beside
-/// processes that spin while they wait, as MPI's do.
-const FEW_PARTS: usize = 4;
+/// Up to this many small parts are read by the calling thread: waking another one costs more, especially next to processes
+/// that spin while they wait, as MPI's do.
+const MAX_SERIAL_PARTS: usize = 4;
 
-/// A part, what is taken of its source, and the run of the output that it is (first element, how many).
+/// A part, the selection of its source, and its run in the output (first element and number of elements).
 struct Run {
-    part: Part,
+    part: SourcePart,
     source: Vec<Axis>,
     start: u64,
     count: u64,
 }
 
-/// What a part is of a selection.
+/// What a part contributes to a selection.
 enum Share {
     Nothing,
     Run { source: Vec<Axis>, start: u64, count: u64 },
-    /// Elements here and there.
+    /// Elements that are not contiguous in the output.
     Scattered,
 }
 
-/// First index and number of elements, where they follow each other.
+/// First index and number of elements, if they are adjacent.
 fn adjacent(axis: &HyperslabAxis) -> Option<(u64, u64)> {
     let count = axis.len()?;
     let last = count.checked_sub(1)?;
     (axis.index(last).checked_sub(axis.start)? == last).then_some((axis.start, count))
 }
 
-fn share(part: &Part, selection: &Selection) -> Share {
+fn share(part: &SourcePart, selection: &Selection) -> Share {
     let (StoredSelection::Hyperslab(target), StoredSelection::Hyperslab(from)) = (&part.target, &part.source) else { return Share::Scattered };
     let shape = selection.shape();
     if target.len() != from.len() || target.len() != selection.axes().len() || shape.len() != target.len() {
         return Share::Scattered;
     }
     let (mut source, mut start, mut count) = (Vec::with_capacity(target.len()), 0u64, 1u64);
-    // Of the dimensions seen so far, whether one has several elements: those after it must be whole.
+    // Whether a dimension so far has several elements: those after it must be whole.
     let mut several = false;
     for (((target, from), wanted), extent) in target.iter().zip(from).zip(selection.axes()).zip(&shape) {
         let (Some((first, length)), Some((source_first, source_length))) = (adjacent(target), adjacent(from)) else { return Share::Scattered };
@@ -66,7 +67,7 @@ fn share(part: &Part, selection: &Selection) -> Share {
     Share::Run { source, start, count }
 }
 
-/// Fills `out` if every part is one run of it and no two share an element; else `false`, and `out` is as it was.
+/// Fills `out` if every part is one run of it and no two overlap; otherwise returns `false` and leaves `out` unchanged.
 pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<bool> {
     if description.datatype.uses_heap() || description.datatype.has_references() {
         return Ok(false);
@@ -96,15 +97,15 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
         let bytes = |elements: u64| usize::try_from(elements).ok().and_then(|elements| elements.checked_mul(size)).ok_or_else(outside);
         let (gap, behind) = std::mem::take(&mut rest).split_at_mut_checked(bytes(run.start - at)?).ok_or_else(outside)?;
         let (values, behind) = behind.split_at_mut_checked(bytes(run.count)?).ok_or_else(outside)?;
-        read::fill_value(fill_value, size, gap);
+        write_fill_value(fill_value, size, gap);
         work.push((run, values));
         (rest, at) = (behind, run.start + run.count);
     }
-    read::fill_value(fill_value, size, rest);
+    write_fill_value(fill_value, size, rest);
     let read_one = |(run, values): (&Run, &mut [u8])| -> Result<()> {
         cancellation.check()?;
         let Some((other, id)) = open(file, &run.part, values.len())? else {
-            read::fill_value(fill_value, size, values);
+            write_fill_value(fill_value, size, values);
             return Ok(());
         };
         let theirs = other.dataset(id)?;
@@ -113,9 +114,9 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
             .map_err(|error| Error::corrupt(format!("a virtual mapping that its source does not hold: {}", error.message())))?;
         let placed = |error: Error| error.at_object(&run.part.dataset).in_file(other.name());
         match conversion {
-            None => read::read_into(&other, id, &wanted, values, cancellation).map_err(placed).map(|_| ()),
+            None => other.read_bytes_into(id, &wanted, values, cancellation).map_err(placed),
             Some(conversion) => {
-                let converted = conversion.convert(&read::read_bytes(&other, id, &wanted, cancellation).map_err(placed)?)?;
+                let converted = conversion.convert(&other.read_bytes(id, &wanted, cancellation).map_err(placed)?)?;
                 if converted.len() != values.len() {
                     return Err(Error::internal("converted values of another length"));
                 }
@@ -124,7 +125,7 @@ pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, ou
             }
         }
     };
-    let few = work.len() == 1 || (work.len() <= FEW_PARTS && bytes < read::LEAST_PARALLEL_BYTES);
+    let few = work.len() == 1 || (work.len() <= MAX_SERIAL_PARTS && bytes < MIN_PARALLEL_BYTES);
     if few || file.session().thread_count()? == 1 {
         return work.into_iter().try_for_each(read_one).map(|()| true);
     }

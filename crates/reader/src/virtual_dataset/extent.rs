@@ -1,14 +1,14 @@
-//! Extent: how far a virtual dataset without end reaches at present, which its sources say.
+//! The present extent of a virtual dataset with an unlimited mapping, which depends on its sources.
 
-use hyperslab_array::Result;
+use hyperslab_array::{Error, Result};
 use hyperslab_formats::Dataset;
 
 use crate::File;
-use crate::linked_files::is_missing;
-use super::part::{block_name, has_block_number, source_extent, unlimited};
+use crate::open_linked::is_missing;
+use super::source_part::{block_name, has_block_number, other_ndim, source_extent, unlimited};
 
-/// The dataset with the extent that its sources give it (the last element that any of them has, as
-/// `H5D_VDS_LAST_AVAILABLE`); `None` where no mapping is without end.
+/// The dataset with the extent that its sources give it (up to the last element that any of them has, as with
+/// `H5D_VDS_LAST_AVAILABLE`); `None` if no mapping is unlimited or the extent is as written.
 pub(crate) fn with_present_extent(file: &File, dataset: &Dataset) -> Result<Option<Dataset>> {
     let mut shape = dataset.dataspace.shape().to_vec();
     let Some((dimension, _)) = dataset.virtual_mappings.iter().find_map(|mapping| unlimited(&mapping.selection)) else {
@@ -27,16 +27,18 @@ pub(crate) fn with_present_extent(file: &File, dataset: &Dataset) -> Result<Opti
                 while exists(file, &block_name(&mapping.file, Some(count)), &block_name(&mapping.dataset, Some(count)))? {
                     count += 1;
                 }
-                axis.extent_of(count.saturating_mul(axis.block.unwrap_or(0)))
+                let block = axis.block.ok_or_else(|| Error::corrupt("an unlimited virtual selection whose source ends"))?;
+                axis.extent_of(count.saturating_mul(block))
             }
             (Some(_), None) => 0,
-            (None, _) => limited_extent(&mapping.selection, dimension),
+            (None, _) => limited_extent(&mapping.selection, dimension)?,
         };
         extent = extent.max(reached);
     }
     match shape.get_mut(dimension) {
         Some(present) if *present != extent => *present = extent,
-        _ => return Ok(None),
+        Some(_) => return Ok(None),
+        None => return Err(other_ndim()),
     }
     dataset.with_shape(shape).map(Some)
 }
@@ -49,14 +51,18 @@ fn exists(file: &File, other: &str, dataset: &str) -> Result<bool> {
     }
 }
 
-/// What the dimension must extend to, to hold a selection that ends.
-fn limited_extent(selection: &hyperslab_array::StoredSelection, dimension: usize) -> u64 {
+/// The extent that the dimension needs to hold a limited selection.
+fn limited_extent(selection: &hyperslab_array::StoredSelection, dimension: usize) -> Result<u64> {
     use hyperslab_array::StoredSelection::{All, Blocks, Hyperslab, None, Points};
-    let after = |index: Option<&u64>| index.map_or(0, |index| index.saturating_add(1));
+    let after = |corner: &[u64]| Ok::<u64, Error>(corner.get(dimension).ok_or_else(other_ndim)?.saturating_add(1));
     match selection {
-        None | All => 0,
-        Points(points) => points.iter().map(|point| after(point.get(dimension))).max().unwrap_or(0),
-        Blocks(blocks) => blocks.iter().map(|(_, last)| after(last.get(dimension))).max().unwrap_or(0),
-        Hyperslab(axes) => axes.get(dimension).map_or(0, |axis| axis.extent_of(axis.len().unwrap_or(0))),
+        None | All => Ok(0),
+        Points(points) => points.iter().try_fold(0, |extent, point| Ok(after(point)?.max(extent))),
+        Blocks(blocks) => blocks.iter().try_fold(0, |extent, (_, last)| Ok(after(last)?.max(extent))),
+        Hyperslab(axes) => {
+            let axis = axes.get(dimension).ok_or_else(other_ndim)?;
+            let length = axis.len().ok_or_else(|| Error::corrupt("a virtual selection that is unlimited in two dimensions"))?;
+            Ok(axis.extent_of(length))
+        }
     }
 }

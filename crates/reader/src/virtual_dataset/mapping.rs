@@ -1,38 +1,38 @@
-//! Mapping: which wanted elements a part of a virtual dataset holds, where they are in its source,
-//! and where they go. Elements of the two selections belong together in their order, whatever the shapes.
+//! Mapping: which selected elements a part of a virtual dataset holds, where they are in its source, and where they go in
+//! the output. The elements of the two selections correspond in row-major order, whatever their shapes.
 
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 
-use super::order::{Order, Run, order};
-use super::part::Part;
+use super::order::{Order, Run, lengths, order};
+use super::source_part::SourcePart;
 
-/// A box of a source that is read to get at a few of its elements has at most so many, or so many times those that are
-/// wanted.
+/// A box of a source that is read for only some of its elements has at most this many elements, or at most this many times
+/// the number of wanted ones.
 const BOX_ELEMENTS: u64 = 1 << 22;
 const BOX_FACTOR: u64 = 4;
 
-/// The wanted elements that a part holds.
-pub(super) struct Places<'a> {
-    part: &'a Part,
+/// The selected elements that a part holds.
+pub(super) struct TargetElements<'a> {
+    part: &'a SourcePart,
     kind: Kind,
 }
 
 enum Kind {
-    /// Of a target that is a hyperslab, for each dimension: position in the output, and number of the element along it.
+    /// For a target that is a hyperslab: for each dimension the position in the output and the ordinal along the dimension.
     Axes { lengths: Vec<u64>, shared: Vec<Vec<(u64, u64)>> },
-    /// Runs of elements in the order of the target, of which there are `total`.
+    /// Runs of elements in the order of the target, which has `total` elements.
     Runs { total: u64, runs: Vec<Run> },
 }
 
-/// What to read of the source at once, and where the values belong.
+/// A selection to read from the source at once, and where its values go.
 pub(super) struct Wanted {
     pub selection: Selection,
-    /// Runs by their numbers among the values read; `None` where all values belong to the places in their order.
+    /// Runs by their ordinals among the values read; `None` if all values go to the target elements in order.
     runs: Option<Vec<Run>>,
 }
 
-/// What `part` holds of `selection`; `None` where it is nothing.
-pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option<Places<'a>>> {
+/// The elements of `selection` that `part` holds; `None` if there are none.
+pub(super) fn places<'a>(part: &'a SourcePart, selection: &Selection) -> Result<Option<TargetElements<'a>>> {
     let kind = match &part.target {
         StoredSelection::Hyperslab(axes) => {
             if axes.len() != selection.axes().len() {
@@ -42,7 +42,7 @@ pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option
             if shared.iter().any(Vec::is_empty) {
                 return Ok(None);
             }
-            Kind::Axes { lengths: axes.iter().map(|axis| axis.len().unwrap_or(0)).collect(), shared }
+            Kind::Axes { lengths: lengths(axes)?, shared }
         }
         target if !may_share(target, selection) => return Ok(None),
         target => {
@@ -54,10 +54,10 @@ pub(super) fn places<'a>(part: &'a Part, selection: &Selection) -> Result<Option
             Kind::Runs { total: target.total()?, runs }
         }
     };
-    Ok(Some(Places { part, kind }))
+    Ok(Some(TargetElements { part, kind }))
 }
 
-/// Whether a box of the target meets the selection at all; nothing is listed to find that out.
+/// Whether a box of the target may intersect the selection; checked without listing elements.
 fn may_share(target: &StoredSelection, selection: &Selection) -> bool {
     let StoredSelection::Blocks(blocks) = target else { return true };
     blocks.iter().any(|(first, last)| {
@@ -66,7 +66,7 @@ fn may_share(target: &StoredSelection, selection: &Selection) -> bool {
     })
 }
 
-/// For each dimension of a source what is wanted of it, if its dimensions of more than one element are those of the
+/// The selected indexes of each source dimension, if the dimensions of more than one element correspond to those of the
 /// target in order.
 fn by_axes(source: &[HyperslabAxis], lengths: &[u64], shared: &[Vec<(u64, u64)>]) -> Option<Vec<Axis>> {
     let mut long = lengths.iter().zip(shared).filter(|(length, _)| **length != 1);
@@ -82,8 +82,8 @@ fn by_axes(source: &[HyperslabAxis], lengths: &[u64], shared: &[Vec<(u64, u64)>]
     long.next().is_none().then_some(wanted)
 }
 
-impl Places<'_> {
-    /// What to read of a source of `shape`; `selection` is that of [`places`].
+impl TargetElements<'_> {
+    /// What to read from a source of `shape`; `selection` is the one given to [`places`].
     pub fn of_source(&self, selection: &Selection, shape: &[u64]) -> Result<Vec<Wanted>> {
         let source = order(&self.part.source, shape)?;
         if let (Kind::Axes { lengths, shared }, Order::Axes(axes)) = (&self.kind, &source)
@@ -101,7 +101,7 @@ impl Places<'_> {
         if source.total()? != total {
             return Err(Error::corrupt(format!("a virtual mapping of {total} elements onto {} of its source", source.total()?)));
         }
-        // Where each run is in the source, in the order of the source.
+        // The location of each run in the source, in the order of the source.
         let mut pieces: Vec<(Vec<u64>, u64, u64)> = Vec::new();
         for run in &runs {
             let mut position = run.position;
@@ -118,7 +118,7 @@ impl Places<'_> {
         boxes(&pieces, shape)
     }
 
-    /// Puts the values read of the source at their places in `out`, of `shape` elements of `size` bytes.
+    /// Copies values read from the source to their places in `out`, which has `shape` elements of `size` bytes.
     pub fn put(&self, wanted: &Wanted, bytes: &[u8], size: usize, shape: &[u64], out: &mut [u8]) -> Result<()> {
         let mut place = |position: u64, number: u64, count: u64| {
             let range = |first: u64| {
@@ -149,8 +149,8 @@ impl Places<'_> {
     }
 }
 
-/// Boxes of a source of `shape` that hold these pieces (coordinates of the first, position in the output, count along the
-/// last dimension), which are in the source's order. A box grows while it is small or mostly wanted.
+/// Boxes of a source of `shape` that cover these pieces (coordinates of the first element, position in the output, count
+/// along the last dimension), which are in the source's order. A box grows while it is small or mostly wanted.
 fn boxes(pieces: &[(Vec<u64>, u64, u64)], shape: &[u64]) -> Result<Vec<Wanted>> {
     let mut found = Vec::new();
     let mut begin = 0;

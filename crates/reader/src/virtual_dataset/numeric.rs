@@ -1,10 +1,9 @@
-//! Numeric conversion: numbers of a source as numbers of the virtual dataset, where both are integers of
-//! whole bytes or IEEE floats.
+//! Numeric conversion from the type of a source to that of the virtual dataset, if both are integers of whole bytes or IEEE
+//! floats.
 //!
-//! The rules are those that the HDF5 library states for its conversions: what is too large or too small
-//! for an integer becomes the nearest that it can hold, a fraction is cut off, what is beyond the largest
-//! finite float becomes infinite, all else is rounded to the nearest float, ties to even. Not a number
-//! becomes the integer 0. Where the library departs from this by accident, we do not
+//! The rules are those that the HDF5 library documents for its conversions: integers saturate, fractions are truncated,
+//! values beyond the largest finite float become infinite, all others round to the nearest float, ties to even. NaN
+//! becomes the integer 0. Accidental deviations of the library are not reproduced
 //! (docs/decisions/0009-numeric-conversion.md).
 
 use half::f16;
@@ -31,7 +30,7 @@ pub(super) struct Conversion {
 }
 
 impl Conversion {
-    /// The conversion between two datatypes; `None` where one of them is no ordinary number.
+    /// The conversion between two datatypes; `None` if one of them is not an ordinary number.
     pub fn between(from: &Datatype, to: &Datatype) -> Option<Self> {
         Some(Self { from: number(from)?, to: number(to)? })
     }
@@ -49,7 +48,7 @@ impl Conversion {
                 ByteOrder::Big => element.iter().fold(0, add),
             };
             let wanted = if from == to { stored } else { to.bits(from.value(stored)) };
-            // Only the last `new_width` bytes of the big-endian form are of the number.
+            // Only the last `new_width` bytes of the big-endian form belong to the number.
             let mut bytes = wanted.to_be_bytes();
             let Some(bytes) = bytes.get_mut(8 - new_width..) else {
                 return Err(Error::internal("a number of more than 8 bytes"));
@@ -121,12 +120,12 @@ impl Number {
     }
 }
 
-/// The nearest `f32`. What is larger than the largest is infinite, even where that is not the nearest.
+/// The nearest `f32`. Values beyond the largest finite one are infinite, even if that one would be nearer.
 fn to_single(value: f64) -> f32 {
     if value.abs() > f64::from(f32::MAX) { f32::INFINITY.copysign(value as f32) } else { value as f32 }
 }
 
-/// The bits of the nearest binary16, by the same rule. Not by way of `f32`, which would round twice.
+/// The bits of the nearest binary16, by the same rule. Going through `f32` would round twice.
 fn to_half(value: f64) -> u16 {
     let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
     let size = value.abs();

@@ -1,14 +1,14 @@
-//! Order: the elements of a stored selection by their numbers, which count in row-major order, points in their own.
-//! Nothing is listed but what a file itself lists, and the rows of a union of boxes.
+//! Order: the elements of a stored selection by their ordinals: in row-major order, points in the order of their list.
+//! Elements are never listed one by one, except points that the file lists, and rows of a union of boxes.
 
 use hyperslab_array::{Axis, Error, HyperslabAxis, Result, Selection, StoredSelection};
 
-/// Rows that a union of boxes may have.
+/// Most rows of a union of boxes.
 const MAX_ROWS: u64 = 1 << 22;
-/// Runs of elements of one read.
+/// Most runs of elements in one read.
 const MAX_RUNS: usize = 1 << 23;
 
-/// Elements side by side: where they go, and the number of the first of them in the selection's order.
+/// Adjacent elements: their position in the output, and the ordinal of the first in the selection's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     pub position: u64,
@@ -16,7 +16,7 @@ pub(super) struct Run {
     pub count: u64,
 }
 
-/// A selection whose elements have numbers.
+/// A selection whose elements have ordinals.
 #[derive(Debug)]
 pub(super) enum Order<'a> {
     Axes(Vec<HyperslabAxis>),
@@ -24,7 +24,7 @@ pub(super) enum Order<'a> {
     Rows(Vec<Row>),
 }
 
-/// Elements side by side along the last dimension.
+/// Adjacent elements along the last dimension.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Row {
     /// All coordinates but the last.
@@ -32,12 +32,17 @@ pub(super) struct Row {
     first: u64,
     /// One beyond the last.
     end: u64,
-    /// The number of the first.
+    /// The ordinal of the first.
     number: u64,
 }
 
 fn too_many(what: &str) -> Error {
     Error::limit_exceeded(format!("a virtual mapping with more than {what}: read it in parts"))
+}
+
+/// How many elements each axis selects; the unlimited ones were cut to what their source has.
+pub(super) fn lengths(axes: &[HyperslabAxis]) -> Result<Vec<u64>> {
+    axes.iter().map(|axis| axis.len().ok_or_else(|| Error::corrupt("a virtual selection that is unlimited in two dimensions"))).collect()
 }
 
 /// The order of a selection in a dataset of `shape`.
@@ -70,7 +75,7 @@ fn rows(blocks: &[(Vec<u64>, Vec<u64>)]) -> Result<Vec<Row>> {
         }
     }
     rows.sort_unstable();
-    // Boxes may share elements, which count once.
+    // Boxes may overlap: shared elements count once.
     let mut joined: Vec<Row> = Vec::with_capacity(rows.len());
     for row in rows {
         match joined.last_mut().filter(|last| last.before == row.before && row.first <= last.end) {
@@ -97,7 +102,7 @@ impl Order<'_> {
         total.ok_or_else(|| Error::corrupt("a virtual mapping beyond 64 bits"))
     }
 
-    /// The elements that `wanted` has too, in the order of their numbers.
+    /// The elements that are also in `wanted`, in the order of their ordinals.
     pub fn shared(&self, wanted: &Selection) -> Result<Vec<Run>> {
         let mut runs: Vec<Run> = Vec::new();
         let mut add = |position: u64, number: u64, count: u64| {
@@ -119,7 +124,7 @@ impl Order<'_> {
                     return Err(other_ndim());
                 }
                 let shared: Vec<Vec<(u64, u64)>> = axes.iter().zip(wanted.axes()).map(|(axis, wanted)| axis.shared_with(wanted)).collect();
-                let lengths: Vec<u64> = axes.iter().map(|axis| axis.len().unwrap_or(0)).collect();
+                let lengths = lengths(axes)?;
                 of_axes(&shared, &lengths, &wanted.shape(), (0, 0), &mut add)?;
             }
             Self::Points(points) => {
@@ -150,8 +155,7 @@ impl Order<'_> {
         Ok(runs)
     }
 
-    /// Calls `visit(coordinates of the first, count)` for the elements with these numbers, in parts that lie side by side
-    /// along the last dimension.
+    /// Calls `visit(coordinates of the first, count)` for the elements with these ordinals, in runs along the last dimension.
     pub fn locate(&self, number: u64, count: u64, visit: &mut dyn FnMut(&[u64], u64) -> Result<()>) -> Result<()> {
         let missing = || Error::corrupt("a virtual mapping of more elements than its source has");
         let (mut number, mut left) = (number, count);
@@ -198,7 +202,7 @@ impl Order<'_> {
     }
 }
 
-/// Calls `add(position, number, count)` for what each dimension shares: position in the output, number along the dimension.
+/// Calls `add(position, ordinal, count)` for each shared run: position in the output, ordinal along the dimension.
 fn of_axes(shared: &[Vec<(u64, u64)>], lengths: &[u64], shape: &[u64], at: (u64, u64), add: &mut dyn FnMut(u64, u64, u64) -> Result<()>) -> Result<()> {
     let ((Some((axis, deeper)), Some((length, lengths))), Some((extent, shape))) = ((shared.split_first(), lengths.split_first()), shape.split_first()) else {
         return add(at.0, at.1, 1);

@@ -1,14 +1,14 @@
-//! Regular: a list of blocks that is a hyperslab. Files of the older encoding spell every hyperslab
-//! out as its blocks, a virtual dataset's too; by axes it maps without a look at each element.
+//! Recognizes a list of blocks that is a regular hyperslab. The older encoding of selections lists every hyperslab as
+//! blocks; as a hyperslab it can be mapped dimension by dimension.
 
 use hyperslab_array::{HyperslabAxis, StoredSelection};
 
-/// The hyperslab that selects the same elements in the same order, where there is one.
+/// The hyperslab that selects the same elements in the same order, if there is one.
 pub(crate) fn regular(selection: &StoredSelection) -> Option<StoredSelection> {
     let StoredSelection::Blocks(blocks) = selection else { return None };
     let (first, _) = blocks.first()?;
     let axes: Vec<HyperslabAxis> = (0..first.len()).map(|dimension| axis(blocks, dimension)).collect::<Option<_>>()?;
-    // As many different blocks as the grid has, each of them in it: all of the grid.
+    // As many distinct blocks as the grid has, each of them in it, are the whole grid.
     let grid = axes.iter().try_fold(1u64, |n, axis| n.checked_mul(axis.count?))?;
     let mut starts: Vec<&Vec<u64>> = blocks.iter().map(|(first, _)| first).collect();
     starts.sort_unstable();
@@ -16,7 +16,7 @@ pub(crate) fn regular(selection: &StoredSelection) -> Option<StoredSelection> {
     (starts.len() == blocks.len() && grid == u64::try_from(blocks.len()).ok()?).then_some(StoredSelection::Hyperslab(axes))
 }
 
-/// The blocks along one dimension, if they are of one length and at one distance.
+/// The blocks along one dimension, if they have equal lengths and distances.
 fn axis(blocks: &[(Vec<u64>, Vec<u64>)], dimension: usize) -> Option<HyperslabAxis> {
     let along = |(first, last): &(Vec<u64>, Vec<u64>)| Some((*first.get(dimension)?, *last.get(dimension)?));
     let mut pieces = blocks.iter().map(along).collect::<Option<Vec<_>>>()?;

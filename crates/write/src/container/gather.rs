@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use hyperslab_array::{Cancellation, Dataspace, Error, Result};
 use hyperslab_reader::{File, Session};
-use hyperslab_storage::{Existing, most_open_files, unique_name};
+use hyperslab_storage::{Existing, max_open_files, unique_name};
 
 use crate::file::copied_chunks::{Copy, Part, Stored};
 use crate::file::definition::DatasetDefinition;
@@ -66,7 +66,7 @@ impl Sources<'_> {
         }
         let record = self.names.get(name).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
         let file = open_subfile(self.plan, &self.session, &record.name, self.contents)?;
-        if self.open.len() < most_open_files() / 4 {
+        if self.open.len() < max_open_files() / 4 {
             self.open.insert(name.to_owned(), file.clone());
         }
         Ok(file)

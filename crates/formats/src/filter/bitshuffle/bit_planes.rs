@@ -12,7 +12,7 @@ const GROUP: usize = 8;
 
 /// Puts elements together from their bit planes. Both sides have the same length, a multiple of
 /// 8 elements.
-pub(in crate::filter) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
+pub(in crate::filter) fn decode(planes: &[u8], element: usize, out: &mut [u8]) {
     let plane = planes.len() / 8 / element.max(1);
     if plane == 0 {
         return;
@@ -21,7 +21,7 @@ pub(in crate::filter) fn undo(planes: &[u8], element: usize, out: &mut [u8]) {
     pulp::Arch::new().dispatch(Undo { planes, plane, element, out });
 }
 
-/// [`undo`], compiled once for each kind of processor.
+/// [`decode_blocks`], compiled once for each kind of processor.
 struct Undo<'a> {
     planes: &'a [u8],
     /// Bytes of a plane.
@@ -55,18 +55,18 @@ fn strips(planes: &[u8], plane: usize, element: usize, out: &mut [u8]) {
     squares(planes, plane, at, element, strips.into_remainder());
 }
 
-/// The bit planes of elements, the inverse of [`undo`].
+/// The bit planes of elements, the inverse of [`decode_blocks`].
 pub(in crate::filter) fn make(elements: &[u8], element: usize, planes: &mut [u8]) {
     let plane = elements.len() / 8 / element.max(1);
     if plane == 0 {
         return;
     }
     for (byte, planes) in planes.chunks_exact_mut(plane * 8).enumerate() {
-        for (number, elements) in elements.chunks_exact(element * 8).enumerate() {
+        for (index, elements) in elements.chunks_exact(element * 8).enumerate() {
             let mut bytes = elements.iter().skip(byte).step_by(element);
             let rows: [u8; 8] = std::array::from_fn(|_| bytes.next().copied().unwrap_or(0));
             let columns = square(u64::from_le_bytes(rows)).to_le_bytes();
-            for (to, from) in planes.iter_mut().skip(number).step_by(plane).zip(columns) {
+            for (to, from) in planes.iter_mut().skip(index).step_by(plane).zip(columns) {
                 *to = from;
             }
         }
@@ -84,8 +84,8 @@ fn long_strip<const N: usize>(planes: &[u8], plane: usize, at: usize, element: u
             let turned = turned(std::array::from_fn(|bit| *rows(bit).unwrap_or(&NO_PLANE)));
             interleave::eights(turned.each_ref(), interleave::all(bytes));
         }
-        for (number, out) in out.chunks_exact_mut(STRIP * element).enumerate() {
-            let plane = |byte: usize| bytes.get(byte).and_then(|bytes| bytes.as_chunks().0.get(number)).unwrap_or(&NO_PLANE);
+        for (index, out) in out.chunks_exact_mut(STRIP * element).enumerate() {
+            let plane = |byte: usize| bytes.get(byte).and_then(|bytes| bytes.as_chunks().0.get(index)).unwrap_or(&NO_PLANE);
             interleave::strip(plane, width, element, first, out);
         }
     }
@@ -124,8 +124,8 @@ fn squares(planes: &[u8], plane: usize, at: usize, element: usize, out: &mut [u8
     for (byte, planes) in planes.chunks_exact(plane * 8).enumerate() {
         let mut plane = planes.chunks_exact(plane);
         let plane: [&[u8]; 8] = std::array::from_fn(|_| plane.next().and_then(|plane| plane.get(at..)).unwrap_or_default());
-        for (number, elements) in out.chunks_exact_mut(element * 8).enumerate() {
-            let rows = plane.map(|plane| plane.get(number).copied().unwrap_or(0));
+        for (index, elements) in out.chunks_exact_mut(element * 8).enumerate() {
+            let rows = plane.map(|plane| plane.get(index).copied().unwrap_or(0));
             let columns = square(u64::from_le_bytes(rows)).to_le_bytes();
             for (to, from) in elements.iter_mut().skip(byte).step_by(element).zip(columns) {
                 *to = from;
@@ -153,11 +153,11 @@ mod tests {
         let count = bytes.len() / element;
         let mut planes = vec![0u8; bytes.len()];
         for (place, byte) in bytes.iter().enumerate() {
-            let (number, byte_of_element) = (place / element, place % element);
+            let (index, byte_of_element) = (place / element, place % element);
             for bit in 0..8 {
-                let at = (byte_of_element * 8 + bit) * (count / 8) + number / 8;
+                let at = (byte_of_element * 8 + bit) * (count / 8) + index / 8;
                 if let Some(target) = planes.get_mut(at) {
-                    *target |= (byte >> bit & 1) << (number % 8);
+                    *target |= (byte >> bit & 1) << (index % 8);
                 }
             }
         }
@@ -170,7 +170,7 @@ mod tests {
             let count = eights * 8;
             let bytes: Vec<u8> = (0..count * element).map(|n| seed.rotate_left(u32::try_from(n % 61).unwrap_or(0)).to_le_bytes()[0]).collect();
             let mut out = vec![0; bytes.len()];
-            undo(&planes_of(&bytes, element), element, &mut out);
+            decode(&planes_of(&bytes, element), element, &mut out);
             prop_assert_eq!(&out, &bytes);
             let mut planes = vec![0; bytes.len()];
             make(&bytes, element, &mut planes);
@@ -184,7 +184,7 @@ mod tests {
         for element in if cfg!(miri) { 5..=5 } else { 1..=33 } {
             let bytes: Vec<u8> = (0..element * (ELEMENTS + 16)).map(|n| (n * 31 + n / 251).to_le_bytes()[0]).collect();
             let mut out = vec![9; bytes.len()];
-            undo(&planes_of(&bytes, element), element, &mut out);
+            decode(&planes_of(&bytes, element), element, &mut out);
             assert_eq!(out, bytes, "elements of {element} bytes");
         }
     }

@@ -10,7 +10,7 @@ const BLOCK_BYTES: usize = 8192;
 /// … and at least this many elements.
 const BLOCK_ELEMENTS: usize = 128;
 
-pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let parameter = |place: usize| parameters.get(place).map(|word| usize::try_from(*word).unwrap_or(usize::MAX));
     let element = parameter(2).filter(|size| *size > 0);
     let element = element.ok_or_else(|| Error::corrupt("no size of elements in the parameters"))?;
@@ -21,12 +21,12 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, o
         other => return Err(Error::unsupported(format!("bitshuffle filter (number 32008) with compression {other}"))),
     };
     let Some(codec) = codec else {
-        let blocks = Blocks::new(input.len(), element, parameter(3).unwrap_or(0), most)?;
+        let blocks = Blocks::new(input.len(), element, parameter(3).unwrap_or(0), max_bytes)?;
         out.resize(input.len(), 0);
         let (planes, tail) = input.split_at(input.len() - blocks.tail);
         let (elements, plain) = out.split_at_mut(planes.len());
         for (planes, elements) in planes.chunks(blocks.size).zip(elements.chunks_mut(blocks.size)) {
-            bit_planes::undo(planes, element, elements);
+            bit_planes::decode(planes, element, elements);
         }
         plain.copy_from_slice(tail);
         return Ok(());
@@ -39,7 +39,7 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, o
     if total / codec.max_expansion() > input.len() {
         return Err(Error::corrupt(format!("{} bytes cannot be a stream of {total}", input.len())));
     }
-    let blocks = Blocks::new(total, element, block / element, most)?;
+    let blocks = Blocks::new(total, element, block / element, max_bytes)?;
     out.resize(total, 0);
     let mut decoder = BlockDecoder::new(codec);
     let mut planes = vec![0; blocks.size.min(total)];
@@ -51,7 +51,7 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, o
         rest = tail;
         let planes = planes.get_mut(..elements.len()).ok_or_else(short)?;
         decoder.decode(stored, planes)?;
-        bit_planes::undo(planes, element, elements);
+        bit_planes::decode(planes, element, elements);
     }
     plain.copy_from_slice(rest.get(..blocks.tail).ok_or_else(short)?);
     Ok(())
@@ -101,9 +101,9 @@ struct Blocks {
 
 impl Blocks {
     /// `block` is in elements; 0 means the default.
-    fn new(total: usize, element: usize, block: usize, most: usize) -> Result<Self> {
-        if total > most || !total.is_multiple_of(element) {
-            return Err(Error::corrupt(format!("{total} bytes in elements of {element} where {most} belong")));
+    fn new(total: usize, element: usize, block: usize, max_bytes: usize) -> Result<Self> {
+        if total > max_bytes || !total.is_multiple_of(element) {
+            return Err(Error::corrupt(format!("{total} bytes in elements of {element} where {max_bytes} belong")));
         }
         let block = if block == 0 { (BLOCK_BYTES / element / 8 * 8).max(BLOCK_ELEMENTS) } else { block };
         if block % 8 != 0 {

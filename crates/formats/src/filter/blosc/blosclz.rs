@@ -5,7 +5,7 @@ use hyperslab_array::{Error, Result};
 use crate::filter::matches;
 
 /// Matches farther away than this have a distance of 16 bits more.
-const NEAR: usize = 8191;
+const MAX_SHORT_DISTANCE: usize = 8191;
 
 /// Fills the front of `target` and says how far; what is behind may change.
 pub(in crate::filter) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usize> {
@@ -38,7 +38,7 @@ pub(in crate::filter) fn decode(stored: &[u8], target: &mut [u8]) -> Result<usiz
                 }
             }
             let mut distance = ((kind & 31) << 8) + byte(&mut rest).ok_or_else(short)?;
-            if distance == NEAR {
+            if distance == MAX_SHORT_DISTANCE {
                 let (high, low) = (byte(&mut rest).ok_or_else(short)?, byte(&mut rest).ok_or_else(short)?);
                 distance += high << 8 | low;
             }

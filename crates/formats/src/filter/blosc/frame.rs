@@ -24,7 +24,7 @@ struct Header {
     block: usize,
 }
 
-pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
     let (header, body) = input.split_first_chunk::<HEADER_BYTES>().ok_or_else(short)?;
     let &[version, _, flags, element, header @ ..] = header;
@@ -33,8 +33,8 @@ pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) ->
         return Err(Error::unsupported(format!("blosc filter (number 32001) of format {version}")));
     }
     let header = Header { flags, element: element.into(), total, block };
-    if total > most || stored > input.len() {
-        return Err(Error::corrupt(format!("{stored} bytes for {total} where {} are for {most}", input.len())));
+    if total > max_bytes || stored > input.len() {
+        return Err(Error::corrupt(format!("{stored} bytes for {total} where {} are for {max_bytes}", input.len())));
     }
     if flags & RESERVED != 0 || header.element == 0 || (block == 0 && total > 0) {
         return Err(Error::corrupt(format!("flags {flags}, elements of {element} bytes and blocks of {block}")));
@@ -83,13 +83,13 @@ impl Header {
             let coded = coded.get_mut(..block.len()).ok_or_else(short)?;
             self.decode_streams(stream, &mut decoder, coded)?;
             if self.flags & SHUFFLED != 0 && self.element > 1 {
-                shuffle::undo(coded, self.element, block);
+                shuffle::decode_into(coded, self.element, block);
             } else if (block.len() / self.element).is_multiple_of(8) {
                 // Other numbers of elements are left alone, and so are bytes at the end.
                 let elements = block.len() / self.element * self.element;
                 let (planes, tail) = coded.split_at(elements);
                 let (elements, plain) = block.split_at_mut(elements);
-                bit_planes::undo(planes, self.element, elements);
+                bit_planes::decode(planes, self.element, elements);
                 plain.copy_from_slice(tail);
             } else {
                 block.copy_from_slice(coded);

@@ -78,7 +78,7 @@ impl<'a> Chunk<'a> {
         Ok(Self { bytes, flags, element: element.into(), total, block, content, filters })
     }
 
-    /// Decodes one block after the other and gives each to `sink` with its number.
+    /// Decodes one block after the other and gives each to `sink` with its index.
     pub(super) fn each_block(&self, sink: &mut dyn FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
         let short = || Error::corrupt("an incomplete chunk");
         let body = self.bytes.get(HEADER_BYTES..).ok_or_else(short)?;
@@ -86,11 +86,11 @@ impl<'a> Chunk<'a> {
         match &self.content {
             Content::Copied => {
                 let body = body.get(..self.total).ok_or_else(short)?;
-                body.chunks(self.block.max(1)).enumerate().try_for_each(|(number, block)| sink(number, block))
+                body.chunks(self.block.max(1)).enumerate().try_for_each(|(index, block)| sink(index, block))
             }
             Content::Repeated(value) => {
                 let block: Vec<u8> = value.iter().copied().cycle().take(self.block).collect();
-                sizes.enumerate().try_for_each(|(number, size)| sink(number, block.get(..size).unwrap_or_default()))
+                sizes.enumerate().try_for_each(|(index, size)| sink(index, block.get(..size).unwrap_or_default()))
             }
             Content::Streams(codec) => {
                 let starts = body.as_chunks::<4>().0;
@@ -99,16 +99,16 @@ impl<'a> Chunk<'a> {
                 }
                 let mut decoder = BlockDecoder::new(*codec);
                 let (mut block, mut spare, mut reference) = (Vec::new(), Vec::new(), Vec::new());
-                for (number, (size, start)) in sizes.zip(starts).enumerate() {
+                for (index, (size, start)) in sizes.zip(starts).enumerate() {
                     let start = usize::try_from(u32::from_le_bytes(*start)).unwrap_or(usize::MAX);
                     let stream = self.bytes.get(start..).ok_or_else(short)?;
                     block.resize(size, 0);
                     self.decode_streams(stream, &mut decoder, &mut block)?;
-                    self.undo_filters(number, &mut block, &mut spare, &reference);
-                    if number == 0 {
+                    self.decode_filters(index, &mut block, &mut spare, &reference);
+                    if index == 0 {
                         reference.clone_from(&block);
                     }
-                    sink(number, &block)?;
+                    sink(index, &block)?;
                 }
                 Ok(())
             }
@@ -149,7 +149,7 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    fn undo_filters(&self, number: usize, block: &mut Vec<u8>, spare: &mut Vec<u8>, reference: &[u8]) {
+    fn decode_filters(&self, index: usize, block: &mut Vec<u8>, spare: &mut Vec<u8>, reference: &[u8]) {
         for (kind, parameter) in self.filters.iter().rev() {
             match kind {
                 1 => {
@@ -162,10 +162,10 @@ impl<'a> Chunk<'a> {
                     let elements = block.len() / self.element / 8 * 8 * self.element;
                     spare.clone_from(block);
                     if let (Some(planes), Some(elements)) = (spare.get(..elements), block.get_mut(..elements)) {
-                        bit_planes::undo(planes, self.element, elements);
+                        bit_planes::decode(planes, self.element, elements);
                     }
                 }
-                3 => undo_delta(self.element, block, (number > 0).then_some(reference)),
+                3 => decode_delta(self.element, block, (index > 0).then_some(reference)),
                 // Cut precision stays cut.
                 _ => {}
             }
@@ -184,7 +184,7 @@ fn codec(number: u8) -> Result<BlockCodec> {
 }
 
 /// Elements were combined with the one before, in other blocks with the same one of the first block.
-fn undo_delta(element: usize, block: &mut [u8], reference: Option<&[u8]>) {
+fn decode_delta(element: usize, block: &mut [u8], reference: Option<&[u8]>) {
     let width = match element {
         1 | 2 | 4 | 8 => element,
         wide if wide.is_multiple_of(8) => 8,

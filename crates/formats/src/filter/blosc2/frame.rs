@@ -4,6 +4,7 @@
 
 use hyperslab_array::{Error, Result};
 
+use super::big_endian::big_endian;
 use super::chunk::Chunk;
 use super::tiles::Tiles;
 
@@ -13,7 +14,7 @@ const COMPRESSED_BYTES: usize = 0x27;
 const ITEM_BYTES: usize = 0x30;
 const METALAYERS: usize = 0x5c;
 
-pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let short = || Error::corrupt("an incomplete stream");
     if !input.starts_with(MAGIC) {
         return Err(Error::corrupt("no blosc2 frame"));
@@ -24,11 +25,11 @@ pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) ->
     let stored = big_endian::<8>(header, COMPRESSED_BYTES).ok_or_else(short)?;
     let item = big_endian::<4>(header, ITEM_BYTES).ok_or_else(short)?;
     let tiles = match metalayer(header)? {
-        Some(layer) => Some(Tiles::parse(layer, item, most)?),
+        Some(layer) => Some(Tiles::parse(layer, item, max_bytes)?),
         None => None,
     };
-    if tiles.is_none() && total > most {
-        return Err(Error::corrupt(format!("a frame of {total} bytes where {most} belong")));
+    if tiles.is_none() && total > max_bytes {
+        return Err(Error::corrupt(format!("a frame of {total} bytes where {max_bytes} belong")));
     }
     let size = tiles.as_ref().map_or(total, Tiles::array_bytes);
 
@@ -56,8 +57,8 @@ pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) ->
     let chunk = Chunk::parse(body.get(place..).ok_or_else(short)?)?;
     match tiles {
         Some(tiles) => tiles.decode(&chunk, out),
-        None if chunk.total > most => {
-            Err(Error::corrupt(format!("a chunk of {} bytes where {most} belong", chunk.total)))
+        None if chunk.total > max_bytes => {
+            Err(Error::corrupt(format!("a chunk of {} bytes where {max_bytes} belong", chunk.total)))
         }
         None => {
             out.reserve_exact(chunk.total);
@@ -67,12 +68,6 @@ pub(in crate::filter) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) ->
             })
         }
     }
-}
-
-/// The number that begins at byte `at`.
-pub(super) fn big_endian<const N: usize>(bytes: &[u8], at: usize) -> Option<usize> {
-    let bytes = bytes.get(at..)?.first_chunk::<N>()?;
-    Some(bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte))).and_then(|n| usize::try_from(n).ok())
 }
 
 /// The content of the metalayer that describes tiles, if there is one.

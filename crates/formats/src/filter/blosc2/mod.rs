@@ -1,5 +1,6 @@
 //! Blosc2 (32026): a `frame` with one `chunk`, whose blocks may be `tiles` of an array.
 
+mod big_endian;
 mod chunk;
 mod frame;
 mod tiles;

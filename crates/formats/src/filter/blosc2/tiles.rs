@@ -2,13 +2,13 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::frame::big_endian;
+use super::big_endian::big_endian;
 use super::chunk::Chunk;
 
 const MAX_DIMENSIONS: usize = 16;
 /// Tiles may stand out at the edges, but a chunk that is mostly edge is a lie.
 const MAX_PADDING: usize = 64;
-const SMALL_BYTES: usize = 1 << 20;
+const MIN_CHECKED_BYTES: usize = 1 << 20;
 
 /// How tiles lie in the array.
 pub(super) struct Tiles {
@@ -37,20 +37,20 @@ struct Span {
 
 impl Tiles {
     /// Reads shape, chunk shape and tile shape: msgpack numbers of 8, 4 and 4 bytes after a tag each.
-    pub(super) fn parse(layer: &[u8], item_bytes: usize, most: usize) -> Result<Self> {
+    pub(super) fn parse(layer: &[u8], item_bytes: usize, max_bytes: usize) -> Result<Self> {
         let damaged = || Error::corrupt("the tiles' shapes are damaged");
         let ndim = big_endian::<1>(layer, 2).filter(|ndim| (1..=MAX_DIMENSIONS).contains(ndim)).ok_or_else(damaged)?;
         // Each shape begins with a tag of its own.
         let (shape, chunk_shape, tile_shape) = (4, 4 + 9 * ndim + 1, 4 + 9 * ndim + 1 + 5 * ndim + 1);
-        let dimension = |number: usize| {
-            let size = big_endian::<8>(layer, shape + 9 * number + 1)?;
-            let chunk = big_endian::<4>(layer, chunk_shape + 5 * number + 1)?;
-            let tile = big_endian::<4>(layer, tile_shape + 5 * number + 1)?;
+        let dimension = |index: usize| {
+            let size = big_endian::<8>(layer, shape + 9 * index + 1)?;
+            let chunk = big_endian::<4>(layer, chunk_shape + 5 * index + 1)?;
+            let tile = big_endian::<4>(layer, tile_shape + 5 * index + 1)?;
             Some((size, chunk, tile))
         };
         let mut dimensions = Vec::new();
-        for number in 0..ndim {
-            let (size, chunk, tile) = dimension(number).ok_or_else(damaged)?;
+        for index in 0..ndim {
+            let (size, chunk, tile) = dimension(index).ok_or_else(damaged)?;
             if size != chunk || tile == 0 || tile > size {
                 return Err(Error::corrupt(format!("tiles of {tile} in chunks of {chunk} of {size}")));
             }
@@ -59,13 +59,13 @@ impl Tiles {
         let product = |extent: fn(&Dimension) -> usize| {
             dimensions.iter().try_fold(item_bytes, |bytes, dimension| bytes.checked_mul(extent(dimension)))
         };
-        let array_bytes = product(|d| d.size).filter(|bytes| *bytes <= most && *bytes > 0);
+        let array_bytes = product(|d| d.size).filter(|bytes| *bytes <= max_bytes && *bytes > 0);
         let tile_bytes = product(|d| d.tile);
         let padded_bytes = product(|d| d.tiles * d.tile);
         let (Some(array_bytes), Some(tile_bytes), Some(padded_bytes)) = (array_bytes, tile_bytes, padded_bytes) else {
-            return Err(Error::corrupt(format!("tiles of more than the {most} bytes that belong there")));
+            return Err(Error::corrupt(format!("tiles of more than the {max_bytes} bytes that belong there")));
         };
-        if padded_bytes / MAX_PADDING > array_bytes.max(SMALL_BYTES) {
+        if padded_bytes / MAX_PADDING > array_bytes.max(MIN_CHECKED_BYTES) {
             return Err(Error::corrupt(format!("tiles of {padded_bytes} bytes for {array_bytes}")));
         }
         Ok(Self { dimensions, item_bytes, array_bytes, tile_bytes, padded_bytes })
@@ -84,21 +84,21 @@ impl Tiles {
             )));
         }
         out.resize(self.array_bytes, 0);
-        chunk.each_block(&mut |number, tile| {
-            place(&self.spans(number), tile, out).ok_or_else(|| Error::corrupt("a tile outside of its array"))
+        chunk.each_block(&mut |index, tile| {
+            place(&self.spans(index), tile, out).ok_or_else(|| Error::corrupt("a tile outside of its array"))
         })
     }
 
-    /// Where the tile `number` lies, from the slowest dimension.
-    fn spans(&self, number: usize) -> Vec<Span> {
-        let (mut number, mut tile_stride, mut array_stride) = (number, self.item_bytes, self.item_bytes);
+    /// Where the tile `index` lies, from the slowest dimension.
+    fn spans(&self, index: usize) -> Vec<Span> {
+        let (mut index, mut tile_stride, mut array_stride) = (index, self.item_bytes, self.item_bytes);
         let mut spans: Vec<Span> = self
             .dimensions
             .iter()
             .rev()
             .map(|dimension| {
-                let first = number % dimension.tiles * dimension.tile;
-                number /= dimension.tiles;
+                let first = index % dimension.tiles * dimension.tile;
+                index /= dimension.tiles;
                 let span = Span { first, count: dimension.tile.min(dimension.size - first), tile_stride, array_stride };
                 tile_stride *= dimension.tile;
                 array_stride *= dimension.size;
@@ -119,8 +119,8 @@ fn place(spans: &[Span], tile: &[u8], array: &mut [u8]) -> Option<()> {
         array.get_mut(..bytes)?.copy_from_slice(tile.get(..bytes)?);
         return Some(());
     }
-    for number in 0..span.count {
-        place(rest, tile.get(number * span.tile_stride..)?, array.get_mut(number * span.array_stride..)?)?;
+    for index in 0..span.count {
+        place(rest, tile.get(index * span.tile_stride..)?, array.get_mut(index * span.array_stride..)?)?;
     }
     Some(())
 }

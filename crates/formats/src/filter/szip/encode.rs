@@ -33,10 +33,10 @@ pub(in crate::filter) fn parameters(datatype: &Datatype, options: u32, block: u3
         return Err(Error::invalid_input(format!("szip with blocks of {block} pixels in chunks of {elements}: give fewer, or larger chunks")));
     }
     let line = if row < block { elements.min(block * MAX_BLOCKS) } else if row <= MAX_LINE { row.min(block * MAX_BLOCKS) } else { block * MAX_BLOCKS };
-    let word = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let word = |n: u64| u32::try_from(n).map_err(|_| Error::internal(format!("{n} as a parameter of szip")));
     let kind = if options & NEAREST_NEIGHBOR != 0 { NEAREST_NEIGHBOR } else { ENTROPY_CODING };
     let options = ALLOW_K13 | kind | RAW | if order == ByteOrder::Big { MSB } else { LSB };
-    Ok(vec![options, word(block), word(bytes * 8), word(line)])
+    Ok(vec![options, word(block)?, word(bytes * 8)?, word(line)?])
 }
 
 pub(in crate::filter) fn encode(input: &[u8], parameters: &[u32]) -> Result<Vec<u8>> {

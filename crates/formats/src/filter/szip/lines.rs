@@ -13,14 +13,14 @@ const NEAREST_NEIGHBOR: u32 = 32;
 /// More than a byte of a stream can stand for: 64 blocks of 32 samples of 4 bytes, and a few bits.
 const MAX_EXPANSION: usize = 1 << 14;
 
-pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], most: usize, out: &mut Vec<u8>) -> Result<()> {
+pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
     let &[options, block, pixel_bits, line, ..] = parameters else {
         return Err(Error::corrupt(format!("{} parameters where 4 belong", parameters.len())));
     };
     let (total, stream) = input.split_first_chunk::<4>().ok_or_else(|| Error::corrupt("an incomplete stream"))?;
     let total = usize::try_from(u32::from_le_bytes(*total)).unwrap_or(usize::MAX);
-    if total > most || total / MAX_EXPANSION > stream.len() {
-        return Err(Error::corrupt(format!("a stream of {total} bytes where {most} belong")));
+    if total > max_bytes || total / MAX_EXPANSION > stream.len() {
+        return Err(Error::corrupt(format!("a stream of {total} bytes where {max_bytes} belong")));
     }
     if block == 0 || block > 32 || block % 2 == 1 || line == 0 {
         return Err(Error::corrupt(format!("blocks of {block} pixels in lines of {line}")));

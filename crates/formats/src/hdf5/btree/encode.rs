@@ -23,7 +23,7 @@ pub(crate) fn encode(space: &mut Space, record_type: u8, records: &[Vec<u8>]) ->
     let new_shape = |depth: u16| Shape::new(record_type, NODE_BYTES.into(), record_bytes as u64, depth, WIDTH);
     let mut depth = 0;
     let mut shape = new_shape(depth)?;
-    while shape.level(depth)?.most_below < records.len() as u64 {
+    while shape.level(depth)?.max_below < records.len() as u64 {
         depth += 1;
         shape = new_shape(depth)?;
     }
@@ -49,8 +49,8 @@ fn node(space: &mut Space, shape: &Shape, depth: u16, records: &[Vec<u8>]) -> Re
         own.extend(records);
     } else {
         // As few children as hold the records, alike in number; one record stands between two children.
-        let most_below = shape.level(depth - 1)?.most_below;
-        let count = (records.len() as u64 + 1).div_ceil(most_below + 1).max(2);
+        let max_below = shape.level(depth - 1)?.max_below;
+        let count = (records.len() as u64 + 1).div_ceil(max_below + 1).max(2);
         let mut rest = records;
         for left in (1..=count).rev() {
             let below = (rest.len() as u64 + 1 - left).div_ceil(left);
@@ -77,6 +77,6 @@ fn node(space: &mut Space, shape: &Shape, depth: u16, records: &[Vec<u8>]) -> Re
     if bytes.len() as u64 > shape.node_bytes || (own.len() as u64).saturating_mul(shape.record_bytes) + NODE_OVERHEAD > shape.node_bytes {
         return Err(Error::internal("a B-tree node beyond its size"));
     }
-    bytes.resize(usize::try_from(shape.node_bytes).unwrap_or(bytes.len()), 0);
+    bytes.resize(usize::try_from(shape.node_bytes).map_err(|_| Error::internal("a B-tree node beyond memory"))?, 0);
     Ok(Node { address: space.put(&bytes), records: own.len() as u64, below: records.len() as u64 })
 }

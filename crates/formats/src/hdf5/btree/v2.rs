@@ -18,8 +18,8 @@ pub(super) struct Shape {
 
 #[derive(Clone, Copy)]
 pub(super) struct Level {
-    pub most_records: u64,
-    pub most_below: u64,
+    pub max_records: u64,
+    pub max_below: u64,
 }
 
 /// A node and what its parent says of it.
@@ -88,13 +88,13 @@ impl Shape {
     /// Nodes of a tree of this depth in a file with addresses of `address_bytes`.
     pub fn new(record_type: u8, node_bytes: u64, record_bytes: u64, depth: u16, address_bytes: usize) -> Result<Self> {
         let leaf = (node_bytes - NODE_OVERHEAD) / record_bytes;
-        let mut shape = Self { record_type, node_bytes, record_bytes, levels: vec![Level { most_records: leaf, most_below: leaf }] };
+        let mut shape = Self { record_type, node_bytes, record_bytes, levels: vec![Level { max_records: leaf, max_below: leaf }] };
         for depth in 1..=depth {
             let pointer = shape.pointer_bytes(address_bytes, depth) as u64;
-            let most_records = (node_bytes - NODE_OVERHEAD).saturating_sub(pointer) / (record_bytes + pointer);
-            let below = shape.level(depth - 1)?.most_below;
-            let most_below = most_records.saturating_add(1).saturating_mul(below).saturating_add(most_records);
-            shape.levels.push(Level { most_records, most_below });
+            let max_records = (node_bytes - NODE_OVERHEAD).saturating_sub(pointer) / (record_bytes + pointer);
+            let below = shape.level(depth - 1)?.max_below;
+            let max_below = max_records.saturating_add(1).saturating_mul(below).saturating_add(max_records);
+            shape.levels.push(Level { max_records, max_below });
         }
         Ok(shape)
     }
@@ -107,21 +107,21 @@ impl Shape {
         address_bytes + self.count_bytes() + self.below_bytes(depth)
     }
     pub fn count_bytes(&self) -> usize {
-        width(self.levels.first().map_or(0, |leaf| leaf.most_records))
+        width(self.levels.first().map_or(0, |leaf| leaf.max_records))
     }
     pub fn below_bytes(&self, depth: u16) -> usize {
         if depth < 2 {
             return 0;
         }
-        width(self.levels.get(usize::from(depth) - 1).map_or(0, |level| level.most_below))
+        width(self.levels.get(usize::from(depth) - 1).map_or(0, |level| level.max_below))
     }
 
     // Recursion is bounded: each step lowers the depth, which the header's check bounded.
     fn walk(&self, source: &Source, node: &Child, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let place = source.absolute(node.address)?;
         let level = self.level(node.depth)?;
-        if node.records > level.most_records {
-            return Err(Error::corrupt(format!("{} records in a B-tree node that holds {}", node.records, level.most_records))
+        if node.records > level.max_records {
+            return Err(Error::corrupt(format!("{} records in a B-tree node that holds {}", node.records, level.max_records))
                 .at_offset(place));
         }
         let pointer = if node.depth == 0 { 0 } else { self.pointer_bytes(source.offset_size.into(), node.depth) as u64 };
@@ -138,7 +138,7 @@ impl Shape {
             return Err(Error::corrupt("a B-tree node of another tree").at_offset(place));
         }
         let records = cursor.take_u64(node.records * self.record_bytes)?;
-        let mut records = records.chunks_exact(usize::try_from(self.record_bytes).unwrap_or(1));
+        let mut records = records.chunks_exact(usize::try_from(self.record_bytes).map_err(|_| Error::internal("a B-tree record beyond memory"))?);
         if node.depth == 0 {
             return records.try_for_each(visit);
         }

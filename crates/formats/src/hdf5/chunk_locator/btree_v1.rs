@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use hyperslab_array::{Error, Result};
 
-use super::Found;
+use super::found::Found;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source};
 
@@ -65,10 +65,10 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
             }
             if level > 0 {
                 // Keys bound a subtree in row-major order, so the slowest dimension tells what to skip.
-                let slowest = |offsets: &[u64]| position(offsets).first().copied().unwrap_or(0);
+                let slowest = |offsets: &[u64]| position(offsets).first().copied().ok_or_else(|| Error::internal("a chunked dataset without dimensions"));
                 let wanted = found.wanted.first();
                 let (low, high) = wanted.and_then(|wanted| Some((*wanted.first()?, *wanted.last()?))).unwrap_or((0, u64::MAX));
-                if slowest(next) >= low && slowest(offsets) <= high {
+                if slowest(next)? >= low && slowest(offsets)? <= high {
                     let end = above.as_ref().map_or(next, |above| next.min(&above.end)).clone();
                     pending.push((child, Some(Above { level, first: offsets.clone(), end })));
                 }
@@ -85,7 +85,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut Found<'_>) -> Resul
 }
 
 /// Children of a full node: twice the library's default, which a superblock of version 2 implies.
-const MOST_CHILDREN: usize = 64;
+const MAX_CHILDREN: usize = 64;
 
 /// What a node's parent needs of it.
 struct Encoded {
@@ -105,35 +105,35 @@ pub(super) fn encode(space: &mut Space, chunks: &[&StoredChunk], chunk_shape: &[
         encoder.u32(length);
         encoder.u32(mask);
         let position = chunk.position.iter().copied().chain([0]);
-        for (number, extent) in position.zip(&extents) {
-            let offset = number.checked_add(beyond).and_then(|number| number.checked_mul(*extent));
+        for (index, extent) in position.zip(&extents) {
+            let offset = index.checked_add(beyond).and_then(|index| index.checked_mul(*extent));
             encoder.u64(offset.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?);
         }
         Ok::<_, Error>(encoder.finish())
     };
     let mut below = Vec::with_capacity(chunks.len());
-    for (number, chunk) in chunks.iter().enumerate() {
-        let end = match chunks.get(number + 1) {
+    for (index, chunk) in chunks.iter().enumerate() {
+        let end = match chunks.get(index + 1) {
             Some(next) => key(next, 0)?,
             None => key(chunk, 1)?,
         };
         below.push(Encoded { address: chunk.address, first: key(chunk, 0)?, end });
     }
     let key_bytes = 8 + 8 * extents.len();
-    let node_bytes = 24 + MOST_CHILDREN * (key_bytes + 8) + key_bytes;
+    let node_bytes = 24 + MAX_CHILDREN * (key_bytes + 8) + key_bytes;
     for level in 0..=u8::MAX {
-        let nodes = below.len().div_ceil(MOST_CHILDREN);
+        let nodes = below.len().div_ceil(MAX_CHILDREN);
         let addresses: Vec<u64> = (0..nodes).map(|_| space.reserve(node_bytes)).collect();
         let mut above = Vec::with_capacity(nodes);
-        for (number, children) in below.chunks(MOST_CHILDREN).enumerate() {
+        for (index, children) in below.chunks(MAX_CHILDREN).enumerate() {
             let (Some(first), Some(last)) = (children.first(), children.last()) else { continue };
-            let neighbour = |number: Option<usize>| number.and_then(|number| addresses.get(number).copied());
-            let Some(address) = neighbour(Some(number)) else { continue };
+            let sibling = |index: Option<usize>| index.and_then(|index| addresses.get(index).copied());
+            let Some(address) = sibling(Some(index)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");
             encoder.bytes(&[1, level]);
-            encoder.u16(u16::try_from(children.len()).unwrap_or(u16::MAX));
-            encoder.address(neighbour(number.checked_sub(1)));
-            encoder.address(neighbour(number.checked_add(1)));
+            encoder.u16(u16::try_from(children.len()).map_err(|_| Error::internal("a node of a chunk B-tree is too full"))?);
+            encoder.address(sibling(index.checked_sub(1)));
+            encoder.address(sibling(index.checked_add(1)));
             for child in children {
                 encoder.bytes(&child.first);
                 encoder.u64(child.address);

@@ -2,7 +2,8 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::{Found, parse_entry};
+use super::entry::parse_entry;
+use super::found::Found;
 use crate::hdf5::{Source, btree};
 
 pub(super) fn locate(source: &Source, address: u64, found: &mut Found<'_>) -> Result<()> {

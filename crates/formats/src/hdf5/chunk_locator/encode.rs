@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use hyperslab_array::{Error, Result};
 
+use super::entry::EntryForm;
 use super::numbering::Numbering;
 use super::{btree_v1, extensible_array, fixed_array};
-use crate::hdf5::Encoder;
-use crate::hdf5::encoder::{WIDTH, width_of};
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::writer::{Space, StoredChunk};
 
@@ -20,41 +19,13 @@ const MAX_CHUNKS_OF_A_STEP: u64 = 1 << 12;
 const MAX_FIXED_IN_PAGES: u64 = 1 << 10;
 const MAX_EXTENSIBLE_IN_PAGES: u64 = 1 << 16;
 /// Most bytes of a chunk whose size a B-tree and older readers can say.
-const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
-
-/// How an array keeps a chunk's place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EntryForm {
-    /// Bytes of a stored chunk's size where filters apply.
-    size_width: Option<usize>,
-}
-
-impl EntryForm {
-    fn new(layout: &ChunkedLayout, filtered: bool) -> Self {
-        // A byte more than the unfiltered size needs: filters may make a chunk longer.
-        Self { size_width: filtered.then(|| (1 + width_of(layout.chunk_bytes)).min(8)) }
-    }
-    pub(super) fn filtered(self) -> bool {
-        self.size_width.is_some()
-    }
-    /// Bytes of an entry.
-    pub(super) fn bytes(self) -> u8 {
-        u8::try_from(WIDTH + self.size_width.map_or(0, |width| width + 4)).unwrap_or(u8::MAX)
-    }
-    pub(super) fn put(self, chunk: Option<&StoredChunk>, encoder: &mut Encoder) {
-        encoder.address(chunk.map(|chunk| chunk.address));
-        if let Some(width) = self.size_width {
-            encoder.uint(chunk.map_or(0, |chunk| chunk.length), width);
-            encoder.u32(chunk.map_or(0, |chunk| chunk.filter_mask));
-        }
-    }
-}
+const MAX_CHUNK_BYTES: u64 = u32::MAX as u64;
 
 /// Puts what finds `chunks` into `space`: a fixed array where no dimension is unlimited, an extensible array
 /// where one is, a version-1 B-tree where more are, the arrays would be mostly empty, or in pages too large; nothing for the
 /// only chunk of a dataset. `layout.locator` is not looked at.
 pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u64, filtered: bool, chunks: &[StoredChunk]) -> Result<Locator> {
-    if layout.chunk_bytes > MOST_CHUNK_BYTES {
+    if layout.chunk_bytes > MAX_CHUNK_BYTES {
         return Err(Error::unsupported(format!("chunks of {} bytes: HDF5 allows less than 4 GiB", layout.chunk_bytes)));
     }
     let mut ordered: Vec<&StoredChunk> = chunks.iter().collect();
@@ -66,7 +37,7 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
         return Err(Error::internal("a chunk without filters of another size"));
     }
     let Some(first) = ordered.first() else { return Ok(Locator::None) };
-    let unlimited = layout.max_shape.iter().filter(|most| most.is_none()).count();
+    let unlimited = layout.max_shape.iter().filter(|max_extent| max_extent.is_none()).count();
     let fixed: Vec<Option<u64>> = layout.shape.iter().copied().map(Some).collect();
     if layout.max_shape == fixed && layout.shape == layout.chunk_shape {
         return Ok(Locator::Single { address: first.address, filtered: filtered.then_some((first.length, first.filter_mask)) });
@@ -85,7 +56,7 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
         numbered.insert(numbering.number(&origin)?, *chunk);
     }
     // Chunks of a step along the unlimited dimension: HDF5 numbers no more than 2^32 in an extensible array.
-    let others = layout.max_shape.iter().zip(&layout.chunk_shape).filter_map(|(most, chunk)| Some(most.as_ref()?.div_ceil((*chunk).max(1))));
+    let others = layout.max_shape.iter().zip(&layout.chunk_shape).filter_map(|(max_extent, chunk)| Some(max_extent.as_ref()?.div_ceil((*chunk).max(1))));
     let can_grow = others.fold(1, u64::saturating_mul) <= MAX_CHUNKS_OF_A_STEP;
     let enough = (chunks.len() as u64).saturating_mul(4).saturating_add(SPARE_ENTRIES);
     let last = numbered.last_key_value().map_or(0, |(last, _)| *last);
@@ -93,7 +64,7 @@ pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u6
     if unlimited == 1 && can_grow && (!in_pages || last < MAX_EXTENSIBLE_IN_PAGES) && last < enough && last < 1 << 32 {
         return Ok(Locator::ExtensibleArray { address: extensible_array::encode(space, &numbered, form)? });
     }
-    let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(most, chunk)| most.unwrap_or(0).div_ceil((*chunk).max(1)));
+    let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(max_extent, chunk)| max_extent.unwrap_or(0).div_ceil((*chunk).max(1)));
     let count = counts.fold(1, u64::saturating_mul);
     if unlimited == 0 && count <= enough && (!in_pages || count <= MAX_FIXED_IN_PAGES) {
         let entries: Vec<Option<&StoredChunk>> = (0..count).map(|number| numbered.get(&number).copied()).collect();

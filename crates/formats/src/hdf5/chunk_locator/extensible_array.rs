@@ -8,8 +8,8 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 
 use super::numbering::Numbering;
-use super::encode::EntryForm;
-use super::{Found, parse_entry};
+use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
+use super::found::Found;
 use crate::hdf5::writer::{Space, StoredChunk};
 use crate::hdf5::{Encoder, Source, checksum};
 
@@ -27,15 +27,17 @@ pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found:
 
 struct Array<'a> {
     source: &'a Source,
+    /// Address of the header.
+    header: u64,
     filtered: bool,
     entry_bytes: u64,
     bits: u32,
     index_entries: u64,
-    least_block: u64,
-    least_pointers: u64,
+    min_block_entries: u64,
+    min_pointers: u64,
     page_entries: u64,
     /// Entries beyond this number were never written.
-    most_set: u64,
+    entries_set: u64,
     index: Block,
     /// Blocks read so far, by address.
     blocks: HashMap<u64, Block>,
@@ -69,13 +71,13 @@ struct Level {
     first_block: u64,
 }
 
-fn level(number: u32, least_block: u64) -> Option<Level> {
+fn level(number: u32, min_block_entries: u64) -> Option<Level> {
     let blocks = 1u64.checked_shl(number / 2)?;
-    let block_entries = least_block.checked_mul(1u64.checked_shl(number.div_ceil(2))?)?;
+    let block_entries = min_block_entries.checked_mul(1u64.checked_shl(number.div_ceil(2))?)?;
     let (mut first_entry, mut first_block) = (0u64, 0u64);
     for below in 0..number {
         let count = 1u64.checked_shl(below / 2)?;
-        let entries = least_block.checked_mul(1u64.checked_shl(below.div_ceil(2))?)?;
+        let entries = min_block_entries.checked_mul(1u64.checked_shl(below.div_ceil(2))?)?;
         first_entry = first_entry.checked_add(count.checked_mul(entries)?)?;
         first_block = first_block.checked_add(count)?;
     }
@@ -90,47 +92,50 @@ impl<'a> Array<'a> {
         let mut cursor = source.cursor(&header, address);
         cursor.signature(b"EAHD")?;
         checksum::verify(&header, place, "an extensible array header")?;
-        cursor.skip(1)?;
-        let filtered = cursor.u8()? == 1;
+        let filtered = parse_array_header(&mut cursor, "an extensible array header")?;
         let entry_bytes = u64::from(cursor.u8()?);
         let bits = u32::from(cursor.u8()?);
         let index_entries = u64::from(cursor.u8()?);
-        let least_block = u64::from(cursor.u8()?);
-        let least_pointers = u64::from(cursor.u8()?);
+        let min_block_entries = u64::from(cursor.u8()?);
+        let min_pointers = u64::from(cursor.u8()?);
         let page_bits = u32::from(cursor.u8()?);
         for _ in 0..4 {
             cursor.length()?;
         }
-        let most_set = cursor.length()?;
+        let entries_set = cursor.length()?;
         cursor.length()?;
         let Some(index) = cursor.address()? else { return Ok(None) };
         let sane = entry_bytes >= o
             && (1..=64).contains(&bits)
-            && least_block.is_power_of_two()
-            && least_pointers.is_power_of_two()
+            && min_block_entries.is_power_of_two()
+            && min_pointers.is_power_of_two()
             && page_bits < 64
-            && least_block.ilog2() <= bits;
+            && min_block_entries.ilog2() <= bits;
         if !sane {
             return Err(Error::corrupt("impossible sizes in an extensible array header").at_offset(place));
         }
-        let supers = u64::from(1 + bits - least_block.ilog2());
-        let direct = 2 * (least_pointers - 1);
-        let super_pointers = supers.saturating_sub(u64::from(2 * least_pointers.ilog2()));
+        let supers = u64::from(1 + bits - min_block_entries.ilog2());
+        let direct = 2 * (min_pointers - 1);
+        let super_pointers = supers.saturating_sub(u64::from(2 * min_pointers.ilog2()));
         let start = 6 + o;
         let length = start + index_entries * entry_bytes + (direct + super_pointers) * o + 4;
         let bytes = source.read(index, length)?;
-        source.cursor(&bytes, index).signature(b"EAIB")?;
-        checksum::verify(&bytes, source.absolute(index)?, "an extensible array index block")?;
+        let what = "an extensible array index block";
+        let mut cursor = source.cursor(&bytes, index);
+        cursor.signature(b"EAIB")?;
+        checksum::verify(&bytes, source.absolute(index)?, what)?;
+        check_array_block(&mut cursor, filtered, address, what)?;
         Ok(Some(Self {
             source,
+            header: address,
             filtered,
             entry_bytes,
             bits,
             index_entries,
-            least_block,
-            least_pointers,
+            min_block_entries,
+            min_pointers,
             page_entries: 1 << page_bits,
-            most_set,
+            entries_set,
             index: Block { address: index, bytes: bytes.into(), start },
             blocks: HashMap::new(),
             recent: None,
@@ -143,7 +148,7 @@ impl<'a> Array<'a> {
 
     /// The entry of the chunk with this number.
     fn entry(&mut self, number: u64, found: &Found<'_>) -> Result<Option<(u64, u64, u32)>> {
-        if number >= self.most_set {
+        if number >= self.entries_set {
             return Ok(None);
         }
         if number < self.index_entries {
@@ -154,11 +159,11 @@ impl<'a> Array<'a> {
         }
         let asked = number;
         let number = number - self.index_entries;
-        let super_number = (number / self.least_block + 1).ilog2();
-        let level = level(super_number, self.least_block).ok_or_else(|| self.corrupt("a chunk number beyond its array"))?;
+        let super_number = (number / self.min_block_entries + 1).ilog2();
+        let level = level(super_number, self.min_block_entries).ok_or_else(|| self.corrupt("a chunk number beyond its array"))?;
         let within = number - level.first_entry;
         let (block, entry) = (within / level.block_entries, within % level.block_entries);
-        let direct_supers = 2 * self.least_pointers.ilog2();
+        let direct_supers = 2 * self.min_pointers.ilog2();
         let o = u64::from(self.source.offset_size);
         let addresses = self.index.start + self.index_entries * self.entry_bytes;
         let paged = level.block_entries > self.page_entries;
@@ -166,7 +171,7 @@ impl<'a> Array<'a> {
         let (address, written) = if super_number < direct_supers {
             (self.address(&self.index, addresses + (level.first_block + block) * o)?, true)
         } else {
-            let direct = 2 * (self.least_pointers - 1);
+            let direct = 2 * (self.min_pointers - 1);
             let at = addresses + (direct + u64::from(super_number - direct_supers)) * o;
             let Some(super_block) = self.address(&self.index, at)? else { return Ok(None) };
             // Whole bytes of page bits for each data block, then the addresses of the data blocks. The bits
@@ -184,7 +189,8 @@ impl<'a> Array<'a> {
             let written = if paged {
                 let bit = block * pages + entry / self.page_entries;
                 let at = usize::try_from(start + bit / 8).ok();
-                let byte = at.and_then(|at| loaded.bytes.get(at)).copied().unwrap_or(0);
+                let byte = at.and_then(|at| loaded.bytes.get(at));
+                let byte = byte.ok_or_else(|| Error::internal("a page beyond the page bits of its super block"))?;
                 byte & (0x80 >> (bit % 8)) != 0
             } else {
                 true
@@ -224,8 +230,10 @@ impl<'a> Array<'a> {
             return Ok(());
         }
         let bytes = self.source.read(address, length)?;
-        self.source.cursor(&bytes, address).signature(signature)?;
+        let mut cursor = self.source.cursor(&bytes, address);
+        cursor.signature(signature)?;
         checksum::verify(&bytes, self.source.absolute(address)?, what)?;
+        check_array_block(&mut cursor, self.filtered, self.header, what)?;
         self.blocks.insert(address, Block { address, bytes: bytes.into(), start });
         Ok(())
     }
@@ -262,7 +270,7 @@ pub(super) fn encode(space: &mut Space, entries: &BTreeMap<u64, &StoredChunk>, f
 
 const HEADER_BYTES: usize = 72;
 const INDEX_ENTRIES: u64 = 4;
-const LEAST_BLOCK: u64 = 16;
+const MIN_BLOCK_ENTRIES: u64 = 16;
 /// Super blocks whose data blocks the index block has the addresses of, and those in all.
 const DIRECT_LEVELS: u32 = 4;
 const LEVELS: u32 = 29;
@@ -289,14 +297,14 @@ impl<'a> Writer<'a> {
     }
 
     fn array(mut self) -> Result<u64> {
-        let most = self.entries.last_key_value().map_or(0, |(last, _)| last + 1);
-        if most > 1 << 32 {
+        let count = self.entries.last_key_value().map_or(0, |(last, _)| last + 1);
+        if count > 1 << 32 {
             return Err(Error::unsupported("more than 2³² chunks in a dataset"));
         }
         let mut index = self.block(b"EAIB");
         self.put_entries(&mut index, 0, INDEX_ENTRIES);
         for number in 0..LEVELS {
-            let level = level(number, LEAST_BLOCK).ok_or_else(|| Error::internal("a level beyond 64 bits"))?;
+            let level = level(number, MIN_BLOCK_ENTRIES).ok_or_else(|| Error::internal("a level beyond 64 bits"))?;
             if number < DIRECT_LEVELS {
                 for block in 0..level.blocks {
                     let address = self.data_block(&level, block)?;
@@ -311,7 +319,7 @@ impl<'a> Writer<'a> {
         let mut encoder = Encoder::signed(b"EAHD");
         encoder.bytes(&[0, self.class, self.form.bytes()]);
         encoder.bytes(&HEADER);
-        for count in [self.supers.0, self.supers.1, self.data.0, self.data.1, most, self.realized, index] {
+        for count in [self.supers.0, self.supers.1, self.data.0, self.data.1, count, self.realized, index] {
             encoder.u64(count);
         }
         self.space.fill(self.header, &encoder.finish_with_checksum())?;

@@ -3,10 +3,10 @@
 use hyperslab_array::{Error, Result};
 
 use super::numbering::Numbering;
-use super::encode::EntryForm;
-use super::{Found, parse_entry};
+use super::entry::{EntryForm, check_array_block, parse_array_header, parse_entry};
+use super::found::Found;
 use crate::hdf5::writer::{Space, StoredChunk};
-use crate::hdf5::{Encoder, Source, checksum};
+use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
 pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found: &mut Found<'_>) -> Result<()> {
     let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
@@ -15,8 +15,7 @@ pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found:
     let mut cursor = source.cursor(&header, address);
     cursor.signature(b"FAHD")?;
     checksum::verify(&header, place, "a fixed array header")?;
-    cursor.skip(1)?;
-    let filtered = cursor.u8()? == 1;
+    let filtered = parse_array_header(&mut cursor, "a fixed array header")?;
     let entry_bytes = u64::from(cursor.u8()?);
     let page_bits = u32::from(cursor.u8()?);
     let entries = cursor.length()?;
@@ -24,7 +23,7 @@ pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found:
     if entry_bytes < u64::from(source.offset_size) || page_bits >= 64 {
         return Err(Error::corrupt("impossible sizes in a fixed array header").at_offset(place));
     }
-    let array = Array { source, block, entries, entry_bytes, page_entries: 1 << page_bits, filtered };
+    let array = Array { source, header: address, block, entries, entry_bytes, page_entries: 1 << page_bits, filtered };
     let numbering = Numbering::row_major(found.layout)?;
     let numbered = touched.iter().enumerate().map(|(slot, origin)| Ok((numbering.number(origin)?, slot)));
     let mut wanted = numbered.collect::<Result<Vec<_>>>()?;
@@ -34,6 +33,8 @@ pub(super) fn locate(source: &Source, address: u64, touched: &[Vec<u64>], found:
 
 struct Array<'a> {
     source: &'a Source,
+    /// Addresses of the header and of the data block.
+    header: u64,
     block: u64,
     entries: u64,
     entry_bytes: u64,
@@ -54,8 +55,7 @@ impl Array<'_> {
         if self.entries <= self.page_entries {
             let length = self.entries.checked_mul(self.entry_bytes).ok_or_else(beyond)?;
             let bytes = source.read(block, prefix.checked_add(length).and_then(|n| n.checked_add(4)).ok_or_else(beyond)?)?;
-            source.cursor(&bytes, block).signature(b"FADB")?;
-            checksum::verify(&bytes, source.absolute(block)?, "a fixed array data block")?;
+            self.check_block(&mut source.cursor(&bytes, block), &bytes)?;
             return self.take(&bytes, block, prefix, 0, wanted, found);
         }
         // Pages follow the prefix; a bit tells which were ever written.
@@ -63,15 +63,14 @@ impl Array<'_> {
         let head_bytes = prefix + pages.div_ceil(8) + 4;
         let head = source.read(block, head_bytes)?;
         let mut cursor = source.cursor(&head, block);
-        cursor.signature(b"FADB")?;
-        checksum::verify(&head, source.absolute(block)?, "a fixed array data block")?;
-        cursor.skip(2)?;
-        cursor.address()?;
+        self.check_block(&mut cursor, &head)?;
         let bitmap = cursor.take_u64(pages.div_ceil(8))?;
         let page_bytes = self.page_entries.checked_mul(self.entry_bytes).and_then(|n| n.checked_add(4)).ok_or_else(beyond)?;
         for group in wanted.chunk_by(|a, b| a.0 / self.page_entries == b.0 / self.page_entries) {
-            let page = group.first().map_or(0, |(number, _)| number / self.page_entries);
-            let byte = usize::try_from(page / 8).ok().and_then(|at| bitmap.get(at)).copied().unwrap_or(0);
+            let page = group.first().map(|(number, _)| number / self.page_entries);
+            let page = page.ok_or_else(|| Error::internal("a group of no entries"))?;
+            let byte = usize::try_from(page / 8).ok().and_then(|at| bitmap.get(at));
+            let byte = byte.ok_or_else(|| Error::internal("a page beyond the page bits of its fixed array"))?;
             if byte & (0x80 >> (page % 8)) == 0 {
                 continue;
             }
@@ -83,6 +82,14 @@ impl Array<'_> {
             self.take(&bytes, at, 0, first, group, found)?;
         }
         Ok(())
+    }
+
+    /// Checks how the data block begins; `bytes` end with its checksum.
+    fn check_block(&self, cursor: &mut Cursor<'_>, bytes: &[u8]) -> Result<()> {
+        const WHAT: &str = "a fixed array data block";
+        cursor.signature(b"FADB")?;
+        checksum::verify(bytes, self.source.absolute(self.block)?, WHAT)?;
+        check_array_block(cursor, self.filtered, self.header, WHAT)
     }
 
     /// Takes wanted entries from `bytes`, whose entry `first` begins at `start`.

@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::Found;
+use super::found::Found;
 use super::numbering::Numbering;
 use crate::hdf5::Source;
 

@@ -40,7 +40,8 @@ impl Numbering {
             }
             let extent = layout.max_shape.get(axis).copied().flatten();
             let extent = extent.ok_or_else(|| Error::corrupt("a chunk array over a second unlimited dimension"))?;
-            let chunks = extent.div_ceil(layout.chunk_shape.get(axis).copied().unwrap_or(1).max(1));
+            let chunk = layout.chunk_shape.get(axis).copied().filter(|chunk| *chunk > 0);
+            let chunks = extent.div_ceil(chunk.ok_or_else(|| Error::internal("a dataset and its chunks of different numbers of dimensions"))?);
             stride = stride
                 .checked_mul(chunks)
                 .ok_or_else(|| Error::corrupt("more chunks than 64 bits can number"))?;

@@ -2,7 +2,7 @@
 
 use hyperslab_array::Result;
 
-use super::Found;
+use super::found::Found;
 use crate::hdf5::Source;
 
 pub(super) fn locate(source: &Source, address: u64, filtered: Option<(u64, u32)>, found: &mut Found<'_>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use hyperslab_array::Result;
 
-use super::{add, check_count};
+use super::limits::{add, check_count};
 use crate::hdf5::heap::FractalHeap;
 use crate::hdf5::message::link::{self, RawLink};
 use crate::hdf5::{Source, btree};

@@ -1,19 +1,18 @@
 //! Groups: their links, whether kept in a symbol table, in the header, or densely (IV.C, III.A.1, III.G).
 
 mod dense;
+mod limits;
 mod symbol_table;
 
 use hyperslab_array::{Error, Result};
 
+use self::limits::{add, check_count};
 use super::Source;
 use super::message::{group_info, symbol_table as symbol_table_message};
 use super::writer::{DenseStorage, Space};
 use super::message::link::{self, RawLink, RawTarget};
 use super::message::link_info;
 use super::object_header::{ObjectHeader, kind};
-
-/// What a link costs beside its name.
-const LINK_COST: u64 = 100;
 
 /// A group's links.
 pub(crate) struct RawLinks {
@@ -114,18 +113,4 @@ pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], tracked: 
         messages.extend(encoded.into_iter().map(|(_, link)| (kind::LINK, 0, link)));
     }
     Ok(messages)
-}
-
-/// Keeps a link, where there is room for it.
-fn add(source: &Source, links: &mut Vec<RawLink>, link: RawLink) -> Result<()> {
-    source.budget.charge((link.name.len() as u64).saturating_add(LINK_COST))?;
-    links.push(link);
-    Ok(())
-}
-
-fn check_count(source: &Source, count: usize) -> Result<()> {
-    if count as u64 > source.limits.links_per_group {
-        return Err(Error::limit_exceeded(format!("more than {} links in one group", source.limits.links_per_group)));
-    }
-    Ok(())
 }

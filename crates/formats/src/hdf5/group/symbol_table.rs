@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::{add, check_count};
+use super::limits::{add, check_count};
 use crate::hdf5::heap::{self, LocalHeap};
 use crate::hdf5::message::link::{RawLink, RawTarget};
 use crate::hdf5::visited::Visited;
@@ -58,7 +58,8 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<RawLink
     let head = source.read(address, 8)?;
     let mut cursor = source.cursor(&head, address);
     cursor.signature(b"SNOD")?;
-    cursor.skip(2)?;
+    cursor.version(1, "a symbol table node")?;
+    cursor.skip(1)?;
     let count = u64::from(cursor.u16()?);
     let entry_bytes = u64::from(source.length_size) + u64::from(source.offset_size) + 24;
     let bytes = source.read(address, 8 + count * entry_bytes)?;
@@ -86,21 +87,22 @@ fn node(source: &Source, address: u64, heap: &LocalHeap, links: &mut Vec<RawLink
 
 /// Links of a full leaf, and children of a full node: twice the library's defaults, which a superblock of
 /// version 2 implies.
-const MOST_LINKS: usize = 8;
-const MOST_CHILDREN: usize = 32;
-const LEAF_BYTES: usize = 8 + MOST_LINKS * 40;
-const NODE_BYTES: usize = 24 + MOST_CHILDREN * 16 + 8;
+const MAX_LINKS_PER_NODE: usize = 8;
+const MAX_CHILDREN: usize = 32;
+const LEAF_BYTES: usize = 8 + MAX_LINKS_PER_NODE * 40;
+const NODE_BYTES: usize = 24 + MAX_CHILDREN * 16 + 8;
 
 /// Puts the hard links of a large group, in name order, into `space`; gives the addresses of tree and heap.
 pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u64)> {
     let names: Vec<&str> = links.iter().map(|(name, _)| *name).collect();
     let (heap, offsets) = heap::encode_local(space, &names)?;
+    let too_many = || Error::internal("a node of a group's B-tree is too full");
     // Address and last name of each part below.
     let mut below = Vec::new();
-    for (links, offsets) in links.chunks(MOST_LINKS).zip(offsets.chunks(MOST_LINKS)) {
+    for (links, offsets) in links.chunks(MAX_LINKS_PER_NODE).zip(offsets.chunks(MAX_LINKS_PER_NODE)) {
         let mut encoder = Encoder::signed(b"SNOD");
         encoder.bytes(&[1, 0]);
-        encoder.u16(u16::try_from(links.len()).unwrap_or(u16::MAX));
+        encoder.u16(u16::try_from(links.len()).map_err(|_| too_many())?);
         for ((_, address), offset) in links.iter().zip(offsets) {
             encoder.u64(*offset);
             encoder.u64(*address);
@@ -109,20 +111,21 @@ pub(super) fn encode(space: &mut Space, links: &[(&str, u64)]) -> Result<(u64, u
             encoder.bytes(&[0; 20]);
         }
         encoder.pad_to(LEAF_BYTES);
-        below.push((space.put(&encoder.finish()), offsets.last().copied().unwrap_or(0)));
+        let last = offsets.last().copied().ok_or_else(|| Error::internal("a symbol table node without links"))?;
+        below.push((space.put(&encoder.finish()), last));
     }
     for level in 0..=u8::MAX {
-        let nodes: Vec<u64> = below.chunks(MOST_CHILDREN).map(|_| space.reserve(NODE_BYTES)).collect();
+        let nodes: Vec<u64> = below.chunks(MAX_CHILDREN).map(|_| space.reserve(NODE_BYTES)).collect();
         let mut above = Vec::with_capacity(nodes.len());
         let mut before = 0u64;
-        for (number, children) in below.chunks(MOST_CHILDREN).enumerate() {
-            let node = |number: Option<usize>| number.and_then(|number| nodes.get(number).copied());
-            let Some(address) = node(Some(number)) else { continue };
+        for (index, children) in below.chunks(MAX_CHILDREN).enumerate() {
+            let node = |index: Option<usize>| index.and_then(|index| nodes.get(index).copied());
+            let Some(address) = node(Some(index)) else { continue };
             let mut encoder = Encoder::signed(b"TREE");
             encoder.bytes(&[0, level]);
-            encoder.u16(u16::try_from(children.len()).unwrap_or(u16::MAX));
-            encoder.address(node(number.checked_sub(1)));
-            encoder.address(node(number.checked_add(1)));
+            encoder.u16(u16::try_from(children.len()).map_err(|_| too_many())?);
+            encoder.address(node(index.checked_sub(1)));
+            encoder.address(node(index.checked_add(1)));
             // A key is the last name on its left; the first of all is the empty name.
             encoder.u64(before);
             for (child, last) in children {

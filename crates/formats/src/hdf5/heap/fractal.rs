@@ -16,11 +16,11 @@ pub(crate) struct FractalHeap<'a> {
     address: u64,
     id_bytes: u16,
     checksummed_blocks: bool,
-    most_managed_bytes: u32,
+    max_managed_bytes: u32,
     huge_tree: Option<u64>,
     width: u64,
     start_block: u64,
-    most_direct: u64,
+    max_direct: u64,
     heap_bits: u16,
     root: Option<u64>,
     root_rows: u16,
@@ -74,7 +74,7 @@ impl<'a> FractalHeap<'a> {
         let id_bytes = cursor.u16()?;
         let filter_bytes = cursor.u16()?;
         let flags = cursor.u8()?;
-        let most_managed_bytes = cursor.u32()?;
+        let max_managed_bytes = cursor.u32()?;
         cursor.length()?;
         let huge_tree = cursor.address()?;
         cursor.length()?;
@@ -84,7 +84,7 @@ impl<'a> FractalHeap<'a> {
         }
         let width = u64::from(cursor.u16()?);
         let start_block = cursor.length()?;
-        let most_direct = cursor.length()?;
+        let max_direct = cursor.length()?;
         let heap_bits = cursor.u16()?;
         cursor.u16()?;
         let root = cursor.address()?;
@@ -95,9 +95,9 @@ impl<'a> FractalHeap<'a> {
         let sane = width > 0
             && width.is_power_of_two()
             && start_block.is_power_of_two()
-            && most_direct.is_power_of_two()
-            && most_direct >= start_block
-            && most_direct <= source.limits.metadata_block_bytes
+            && max_direct.is_power_of_two()
+            && max_direct >= start_block
+            && max_direct <= source.limits.metadata_block_bytes
             && (1..=64).contains(&heap_bits)
             && root_rows <= 128;
         if !sane {
@@ -122,11 +122,11 @@ impl<'a> FractalHeap<'a> {
             address,
             id_bytes,
             checksummed_blocks: flags & 2 != 0,
-            most_managed_bytes,
+            max_managed_bytes,
             huge_tree,
             width,
             start_block,
-            most_direct,
+            max_direct,
             heap_bits,
             root,
             root_rows,
@@ -172,7 +172,7 @@ impl<'a> FractalHeap<'a> {
     }
 
     fn managed(&mut self, id: &[u8]) -> Result<Cow<'_, [u8]>> {
-        let length_bytes = log2(self.most_direct).div_ceil(8).min(log2(u64::from(self.most_managed_bytes)) / 8 + 1);
+        let length_bytes = log2(self.max_direct).div_ceil(8).min(log2(u64::from(self.max_managed_bytes)) / 8 + 1);
         let mut cursor = Cursor::new(id, 0, 8, 8);
         cursor.skip(1)?;
         let offset = cursor.uint(self.offset_bytes())?;
@@ -229,7 +229,7 @@ impl<'a> FractalHeap<'a> {
             let bytes = self.direct(root, self.start_block, filtered)?;
             return Ok((0, self.start_block, bytes));
         }
-        let direct_rows = log2(self.most_direct) - log2(self.start_block) + 2;
+        let direct_rows = log2(self.max_direct) - log2(self.start_block) + 2;
         let (mut address, mut rows, mut start) = (root, u32::from(self.root_rows), 0u64);
         for _ in 0..self.source.limits.depth {
             let within = offset.checked_sub(start).ok_or_else(outside)?;
@@ -271,8 +271,7 @@ impl<'a> FractalHeap<'a> {
         let mut cursor = self.source.cursor(&bytes, address);
         cursor.signature(b"FHIB")?;
         checksum::verify(&bytes, self.source.absolute(address)?, "a fractal heap indirect block")?;
-        cursor.skip(1)?;
-        cursor.address()?;
+        self.check_block(&mut cursor, "a fractal heap indirect block")?;
         cursor.skip(self.offset_bytes())?;
         let mut entries = Vec::new();
         for _ in 0..direct {
@@ -289,6 +288,15 @@ impl<'a> FractalHeap<'a> {
         let entries: Arc<[Block]> = entries.into();
         self.indirect.insert(address, entries.clone());
         Ok(entries)
+    }
+
+    /// Checks what every block begins with after its signature: version, and the header's address.
+    fn check_block(&self, cursor: &mut Cursor<'_>, what: &str) -> Result<()> {
+        cursor.version(0, what)?;
+        match cursor.address()? {
+            Some(header) if header == self.address => Ok(()),
+            _ => Err(cursor.corrupt(format!("{what} of another heap"))),
+        }
     }
 
     fn direct(&mut self, address: u64, size: u64, filtered: Option<(u64, u32)>) -> Result<Arc<[u8]>> {
@@ -311,6 +319,7 @@ impl<'a> FractalHeap<'a> {
         if self.checksummed_blocks {
             self.verify_direct(&bytes, place)?;
         }
+        self.check_block(&mut cursor, "a fractal heap direct block")?;
         let bytes: Arc<[u8]> = bytes.into();
         self.blocks.insert(address, bytes.clone());
         Ok(bytes)
@@ -323,10 +332,7 @@ impl<'a> FractalHeap<'a> {
         let field = zeroed.get_mut(at..at + 4).and_then(|field| <&mut [u8; 4]>::try_from(field).ok());
         let field = field.ok_or_else(|| Error::corrupt("a fractal heap block without its checksum").at_offset(place))?;
         let stored = u32::from_le_bytes(std::mem::take(field));
-        if checksum::lookup3(&zeroed) != stored {
-            return Err(Error::corrupt("the checksum of a fractal heap direct block is wrong").at_offset(place));
-        }
-        Ok(())
+        checksum::compare(stored, checksum::lookup3(&zeroed), place, "a fractal heap direct block")
     }
 
     fn huge_object(&mut self, id: &[u8]) -> Result<Vec<u8>> {

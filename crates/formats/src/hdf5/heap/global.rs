@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyperslab_array::{HeapObjects, HeapReference, Result};
+use hyperslab_array::{Datatype, HeapObjects, HeapReference, Result};
 
+use crate::array_file::resolve_heap;
 use crate::hdf5::Source;
 
 /// What it costs to pass by an object of a collection, and how many of its bytes cost as much as one of a
@@ -37,6 +38,15 @@ impl GlobalHeap {
             objects.charge(cost.saturating_add(size / BYTES_AT_COST))?;
         }
         Ok(())
+    }
+
+    /// The heap objects that `bytes` (elements of `datatype`) point at, charged to the file's metadata budget.
+    pub fn resolve(source: &Source, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+        let before = source.limits.heap_budget(source.storage.len()).min(source.budget.left());
+        let mut objects = HeapObjects::limited(before);
+        resolve_heap(datatype, bytes, &mut objects, &mut |references, objects| Self::fetch(source, references, objects))?;
+        source.budget.charge(before.saturating_sub(objects.left()))?;
+        Ok(objects)
     }
 }
 
@@ -76,10 +86,10 @@ fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) 
 }
 
 /// Bytes of a collection that is full, and the least that one has.
-const FULL_BYTES: usize = 1 << 16;
-const LEAST_BYTES: usize = 4096;
+const MAX_COLLECTION_BYTES: usize = 1 << 16;
+const MIN_COLLECTION_BYTES: usize = 4096;
 /// Objects of a collection: their numbers have two bytes.
-const MOST_OBJECTS: u16 = 60_000;
+const MAX_OBJECTS: u16 = 60_000;
 const HEADER_BYTES: usize = 16;
 
 /// Puts values into collections that lie side by side, to be written from some address on.
@@ -114,13 +124,13 @@ impl HeapWriter {
     /// Keeps a value; where it will be.
     pub fn insert(&mut self, value: &[u8]) -> HeapReference {
         let length = value.len().next_multiple_of(8);
-        let full = |start: usize| self.rest_of_page(start).map_or(FULL_BYTES, |rest| rest.min(FULL_BYTES));
-        if self.open.is_some_and(|(start, count)| count >= MOST_OBJECTS || self.bytes.len() - start + HEADER_BYTES + length > full(start)) {
+        let full = |start: usize| self.rest_of_page(start).map_or(MAX_COLLECTION_BYTES, |rest| rest.min(MAX_COLLECTION_BYTES));
+        if self.open.is_some_and(|(start, count)| count >= MAX_OBJECTS || self.bytes.len() - start + HEADER_BYTES + length > full(start)) {
             self.close();
         }
         let (start, count) = self.open.unwrap_or_else(|| {
             // Its free object may take it 8 bytes beyond the least size.
-            let needed = (2 * HEADER_BYTES + length).max(LEAST_BYTES + 8);
+            let needed = (2 * HEADER_BYTES + length).max(MIN_COLLECTION_BYTES + 8);
             let skipped = self.rest_of_page(self.bytes.len()).filter(|rest| *rest < needed);
             let start = self.bytes.len() + skipped.unwrap_or(0);
             self.bytes.resize(start, 0);
@@ -141,7 +151,7 @@ impl HeapWriter {
     fn close(&mut self) {
         let Some((start, _)) = self.open.take() else { return };
         let used = self.bytes.len() - start;
-        let mut size = used.max(LEAST_BYTES);
+        let mut size = used.max(MIN_COLLECTION_BYTES);
         if size - used == 8 {
             // Too short for the free object that must follow.
             size += 8;
@@ -165,7 +175,7 @@ impl HeapWriter {
     /// Whether the values, and `more` bytes of another one, lie in one collection of the least size.
     pub fn is_small(&self, more: usize) -> bool {
         let first = self.open.is_none_or(|(start, _)| start == 0);
-        first && self.bytes.len().saturating_add(HEADER_BYTES + 8).saturating_add(more) <= LEAST_BYTES
+        first && self.bytes.len().saturating_add(HEADER_BYTES + 8).saturating_add(more) <= MIN_COLLECTION_BYTES
     }
 
     /// The bytes of all collections.

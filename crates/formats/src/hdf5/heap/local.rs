@@ -19,7 +19,8 @@ impl<'a> LocalHeap<'a> {
         let header = source.read(address, 8 + 2 * u64::from(source.length_size) + u64::from(source.offset_size))?;
         let mut cursor = source.cursor(&header, address);
         cursor.signature(b"HEAP")?;
-        cursor.skip(4)?;
+        cursor.version(0, "a local heap")?;
+        cursor.skip(3)?;
         let size = cursor.length()?;
         cursor.length()?;
         let data_address = cursor.defined_address("a local heap's data segment")?;

@@ -9,11 +9,11 @@ use crate::hdf5::encoder::width_of;
 use crate::hdf5::{Cursor, Encoder};
 
 /// Deepest nesting of datatypes that is followed whatever the limit says: threads' stacks are not endless.
-const MOST_DEPTH: u32 = 256;
+const MAX_DEPTH: u32 = 256;
 
 /// A datatype in which no more than `depth` are nested (the limit of that name).
 pub(crate) fn parse(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
-    nested(cursor, depth.min(MOST_DEPTH))
+    nested(cursor, depth.min(MAX_DEPTH))
 }
 
 fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {

@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::{Continuation, MOST_USUAL, Message, body, read_blocks};
+use super::blocks::{Continuation, USUAL_MESSAGES, Message, body, read_blocks};
 use crate::hdf5::Source;
 
 pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'a>>> {
@@ -13,7 +13,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<Vec<Message<'
     cursor.skip(2 + 4)?;
     let length = u64::from(cursor.u32()?);
     let first = address.checked_add(16).ok_or_else(|| Error::corrupt("an object header beyond 64 bits"))?;
-    let mut messages = Vec::with_capacity(MOST_USUAL);
+    let mut messages = Vec::with_capacity(USUAL_MESSAGES);
     let mut read = |block: &Continuation, messages: &mut Vec<Message<'a>>| {
         let bytes = source.read(block.address, block.length)?;
         let mut cursor = source.cursor(&bytes, block.address);

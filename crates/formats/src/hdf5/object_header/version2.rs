@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use hyperslab_array::{Error, Result};
 
-use super::{Continuation, MOST_USUAL, Message, body, continuations, kind, read_blocks};
+use super::blocks::{Continuation, USUAL_MESSAGES, Message, body, continuations, read_blocks};
+use super::kind;
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
 
 /// Flags of the prefix.
@@ -36,7 +37,7 @@ pub(super) fn read<'a>(source: &'a Source, address: u64) -> Result<(Vec<Message<
     let whole = whole.ok_or_else(|| cursor.corrupt("an object header beyond 64 bits"))?;
     let bytes = source.read(address, whole)?;
     checksum::verify(&bytes, source.absolute(address)?, "an object header")?;
-    let mut messages = Vec::with_capacity(MOST_USUAL);
+    let mut messages = Vec::with_capacity(USUAL_MESSAGES);
     let mut cursor = source.cursor(&bytes, address);
     cursor.take_u64(start)?;
     block(&bytes, &mut cursor, address, flags, &mut messages)?;

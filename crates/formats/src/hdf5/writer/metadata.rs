@@ -27,7 +27,7 @@ const NOT_TO_SHARE: u8 = 1 << 2;
 const MARK_IF_UNKNOWN: u8 = 1 << 4;
 
 /// Bytes of an attribute that stands in its object's header: a message has less than 64 KiB.
-const MOST_IN_HEADER: usize = 65_000;
+const MAX_COMPACT_ATTRIBUTE_BYTES: usize = 65_000;
 
 /// All metadata of a file but the superblock.
 pub struct EncodedMetadata {
@@ -69,16 +69,14 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
     let mut pending = vec![(0, false)];
     let mut begun = vec![false; file.objects.len()];
     let references = reference_counts(file);
-    while let Some((number, members_done)) = pending.pop() {
-        let object = file.objects.get(number).ok_or_else(|| Error::internal(format!("a link to object {number}, which there is not")))?;
+    while let Some((index, members_done)) = pending.pop() {
+        let object = file.objects.get(index).ok_or_else(|| Error::internal(format!("a link to object {index}, which there is not")))?;
         if !members_done {
-            if begun.get(number).copied().unwrap_or(true) {
+            let begun = begun.get_mut(index).ok_or_else(|| Error::internal("an object that is not in the list of those begun"))?;
+            if std::mem::replace(begun, true) {
                 continue;
             }
-            if let Some(begun) = begun.get_mut(number) {
-                *begun = true;
-            }
-            pending.push((number, true));
+            pending.push((index, true));
             pending.extend(led_to(&object.content).map(|member| (member, false)));
             continue;
         }
@@ -90,7 +88,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses)?,
             NewContent::Datatype(datatype) => vec![(kind::DATATYPE, CONSTANT | NOT_TO_SHARE, datatype::encode(datatype)?)],
         };
-        if let Some(count) = references.get(number).copied().filter(|count| *count > 1) {
+        if let Some(count) = references.get(index).copied().filter(|count| *count > 1) {
             let mut message = vec![0];
             message.extend_from_slice(&count.to_le_bytes());
             messages.push((kind::REFERENCE_COUNT, 0, message));
@@ -104,7 +102,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
             Err(_) if object.tracked => return Err(Error::unsupported("65536 attributes of one object that tracks their order")),
             Err(_) => None,
         };
-        if attributes.iter().any(|(_, message)| message.len() > MOST_IN_HEADER) {
+        if attributes.iter().any(|(_, message)| message.len() > MAX_COMPACT_ATTRIBUTE_BYTES) {
             let dense = DenseStorage::of_attributes(&mut space, &attributes, object.tracked)?;
             messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, Some(dense))));
         } else if !attributes.is_empty() {
@@ -112,11 +110,13 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
             messages.extend(attributes.into_iter().map(|(_, message)| (kind::ATTRIBUTE, 0, message)));
         }
         let address = put_header(&mut space, messages, object.tracked)?;
-        if let Some(place) = addresses.get_mut(number) {
+        if let Some(place) = addresses.get_mut(index) {
             *place = Some(address);
         }
     }
-    Ok((space, addresses.into_iter().map(|address| address.unwrap_or(0)).collect()))
+    let unreached = |index: usize| Error::internal(format!("no link leads to object {index} of a new file"));
+    let addresses = addresses.into_iter().enumerate().map(|(index, address)| address.ok_or_else(|| unreached(index)));
+    Ok((space, addresses.collect::<Result<_>>()?))
 }
 
 /// Puts an object header into `space`; its address.
@@ -129,7 +129,7 @@ fn put_header(space: &mut Space, mut messages: Vec<(u16, u8, Vec<u8>)>, tracked:
     if space.page_bytes().is_none_or(|page_bytes| length <= page_bytes) || length >= enough {
         return Ok(space.put(&header));
     }
-    messages.push((kind::NIL, 0, vec![0; usize::try_from(enough - length).unwrap_or(0)]));
+    messages.push((kind::NIL, 0, vec![0; usize::try_from(enough - length).map_err(|_| Error::internal("a page beyond memory"))?]));
     Ok(space.put(&object_header::encode(&messages, tracked)?))
 }
 
@@ -158,14 +158,14 @@ fn reference_counts(file: &NewFile) -> Vec<u32> {
 fn datatype_message(dataset: &NewDataset, file: &NewFile, addresses: &[Option<u64>]) -> Result<(u16, u8, Vec<u8>)> {
     /// Version of the reference, and that it leads to a committed datatype.
     const COMMITTED: [u8; 2] = [2, 2];
-    let Some(number) = dataset.committed else {
+    let Some(index) = dataset.committed else {
         return Ok((kind::DATATYPE, CONSTANT, datatype::encode(&dataset.datatype)?));
     };
-    match file.objects.get(number).map(|object| &object.content) {
+    match file.objects.get(index).map(|object| &object.content) {
         Some(NewContent::Datatype(committed)) if *committed == dataset.datatype => {}
         _ => return Err(Error::invalid_input("a dataset whose committed datatype is another one")),
     }
-    let address = addresses.get(number).copied().flatten().ok_or_else(|| Error::internal("a committed datatype without an address"))?;
+    let address = addresses.get(index).copied().flatten().ok_or_else(|| Error::internal("a committed datatype without an address"))?;
     let mut body = COMMITTED.to_vec();
     body.extend_from_slice(&address.to_le_bytes());
     Ok((kind::DATATYPE, CONSTANT | SHARED, body))

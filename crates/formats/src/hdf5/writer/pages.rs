@@ -94,8 +94,8 @@ mod tests {
     fn small_structures_share_pages_of_their_kind_and_cross_no_border() {
         let mut pages = Pages::new(512, 48);
         let (mut taken, mut owners) = (Vec::new(), std::collections::BTreeMap::new());
-        for (number, length) in [0, 8, 500, 13, 511, 512, 100, 1000, 1, 300, 513, 200, 200].into_iter().enumerate() {
-            let kind = if number % 3 == 0 { PageKind::Raw } else { PageKind::Metadata };
+        for (index, length) in [0, 8, 500, 13, 511, 512, 100, 1000, 1, 300, 513, 200, 200].into_iter().enumerate() {
+            let kind = if index % 3 == 0 { PageKind::Raw } else { PageKind::Metadata };
             let at = pages.allocate(kind, length);
             assert!(at.is_multiple_of(8) && at >= 48 && at + length <= pages.end() && pages.end().is_multiple_of(512));
             assert!(if length < 512 { length == 0 || at / 512 == (at + length - 1) / 512 } else { at.is_multiple_of(512) }, "{length} bytes at {at}");

@@ -1,19 +1,26 @@
-//! What the file stores of a selection: which chunks, how much of each, and by how many threads.
+//! Reads what the file stores of a selection: locates chunks, narrows them, and spreads the work over threads.
+
+mod band;
+mod chunk;
+mod job;
 
 use hyperslab_array::{Axis, Cancellation, ErrorKind, Result, Selection};
 use hyperslab_formats::{ChunkLocation, ChunkSource, Dataset, ObjectId, StorageLayout};
 use rayon::prelude::*;
 
-use crate::{File, virtual_dataset};
-use crate::session::{being_written, retry_while_torn};
-use super::band::bands;
-use super::job::{Job, with_scratch};
+use self::band::bands;
+use self::chunk::bytes_of;
+use self::job::{Job, with_scratch};
+use crate::File;
+use crate::live_file::{being_written, retry_while_torn};
 
-/// Less than this is read by the calling thread: waking others costs more.
-pub(crate) const LEAST_PARALLEL_BYTES: u64 = 256 << 10;
+pub(crate) use self::chunk::fill_value;
 
-/// Fills `out` from what the file stores.
-pub(super) fn fill_stored(
+/// Less than this is read by the calling thread: waking other threads costs more.
+pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
+
+/// Fills `out` from what the file stores of a dataset that is not virtual.
+pub(crate) fn fill(
     file: &File,
     dataset: ObjectId,
     description: &Dataset,
@@ -21,15 +28,12 @@ pub(super) fn fill_stored(
     out: &mut [u8],
     cancellation: &Cancellation,
 ) -> Result<()> {
-    if description.storage == StorageLayout::Virtual {
-        return virtual_dataset::fill(file, description, selection, out, cancellation);
-    }
     let external = match description.storage {
         StorageLayout::External => Some(file.external_storage(dataset.0, &description.external_files)?),
         _ => None,
     };
     let storage = external.as_ref().unwrap_or_else(|| file.array_file().storage());
-    // A chunk locator may be in the middle of a writer's change.
+    // A writer may be changing the chunk locator.
     let mut located = retry_while_torn(
         || Ok(file.array_file().locate(dataset, selection)),
         |located| matches!(located, Err(error) if error.kind() == ErrorKind::Corrupt) && being_written(storage.as_ref()),
@@ -47,17 +51,17 @@ pub(super) fn fill_stored(
         return storage.read_exact_at(offset, out);
     }
     let job = Job { file, storage, dataset, description, selection, cancellation };
-    // A filtered chunk is decoded whole, however little of it is wanted.
+    // A filtered chunk is always decoded whole.
     let work = match description.filters.is_empty() {
         true => out.len() as u64,
         false => located.chunks.iter().map(|chunk| bytes_of(chunk, description)).fold(0, u64::saturating_add),
     };
     let bands = bands(description, selection, &located.chunks, out)?;
     let threads = file.session().thread_count()?;
-    if work < LEAST_PARALLEL_BYTES || threads == 1 {
+    if work < MIN_PARALLEL_BYTES || threads == 1 {
         return with_scratch(|scratch| bands.into_iter().try_for_each(|band| job.read_band(band, scratch)));
     }
-    // A decoding thread that reads has others beside it, which have windows of their own to read.
+    // If a decoding thread reads, the other threads read windows of their own.
     let is_one_of_many = file.session().pool()?.current_thread_index().is_some();
     file.session().compute(|| {
         if is_one_of_many || bands.len() >= threads.min(located.chunks.len()) || file.chunks().is_some() {
@@ -68,13 +72,8 @@ pub(super) fn fill_stored(
     })
 }
 
-/// Bytes of a chunk's elements, decoded.
-pub(super) fn bytes_of(chunk: &ChunkLocation, description: &Dataset) -> u64 {
-    chunk.shape.iter().fold(description.datatype.size(), |bytes, &extent| bytes.saturating_mul(extent))
-}
-
-/// Leaves of an unfiltered chunk the rows between the first and the last that are wanted: those of its slowest
-/// dimension, or of the first one behind single indexes. They are one run of its bytes.
+/// Narrows an unfiltered chunk to the rows from the first to the last wanted one, along its slowest dimension of more than
+/// one wanted index. These rows are one run of its bytes.
 fn narrow(chunk: &mut ChunkLocation, selection: &Selection, size: u64) {
     let ChunkSource::Stored { offset, length, .. } = &mut chunk.source else { return };
     let mut below = chunk.shape.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
@@ -95,9 +94,9 @@ fn narrow(chunk: &mut ChunkLocation, selection: &Selection, size: u64) {
     }
 }
 
-/// Whether a selection is all of an unfiltered chunk, whose bytes are then the selection's.
+/// Whether a selection is all of an unfiltered chunk, whose bytes are then the result.
 fn is_all(chunk: &ChunkLocation, description: &Dataset, selection: &Selection) -> bool {
-    // Positions increase along an axis: as many as the chunk has, all of them in it, are all of it.
+    // Indexes increase along an axis: as many as the chunk has, all within it, are the whole chunk.
     let whole = |((axis, &start), &extent): ((&Axis, &u64), &u64)| {
         axis.count() == extent && axis.index(0) == Some(start) && axis.index(extent.saturating_sub(1)).is_some_and(|last| last - start < extent)
     };

@@ -1,5 +1,5 @@
-//! Where a finished file goes: the file that a path leads to, what it keeps of the file that it replaces, and how it gets
-//! its name.
+//! Replacing files: the file that a path leads to, what a new file takes over from the one that it replaces, and renaming
+//! without replacing.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::ErrorKind::{AlreadyExists, NotFound};
@@ -10,13 +10,13 @@ use hyperslab_array::{Error, Result};
 use rustix::fs::{Access, AtFlags, CWD, RenameFlags, XattrFlags};
 use rustix::io::Errno;
 
-/// Symbolic links that are followed for one path, as in the kernel.
+/// Most symbolic links followed for one path, as in the kernel.
 const MAX_LINKS: usize = 40;
-/// Access control lists, which are extended attributes of a file: POSIX and NFS version 4.
+/// Extended attributes that hold access control lists: POSIX and NFS version 4.
 const ACCESS_LISTS: [&str; 2] = ["system.posix_acl_access", "system.nfs4_acl"];
 const MAX_ACCESS_LIST_BYTES: usize = 64 << 10;
 
-/// The file that `path` leads to when its symbolic links are followed; it need not exist. `path` itself if it is no link.
+/// The file that `path` leads to after following symbolic links; it need not exist. `path` itself if it is not a link.
 /// Links that the kernel does not follow for this process are an error.
 pub fn real_path(path: &Path) -> Result<PathBuf> {
     let failed = |error: std::io::Error| Error::from(error).in_file(path.display().to_string());
@@ -28,19 +28,19 @@ pub fn real_path(path: &Path) -> Result<PathBuf> {
         match place.metadata() {
             Ok(_) => return place.canonicalize().map_err(failed),
             Err(error) if error.kind() != NotFound => return Err(failed(error)),
-            // A dangling link: the file that it names is to be created.
+            // A dangling link: its target is the file to create.
             Err(_) => place = crate::folder_of(&place).join(place.read_link().map_err(failed)?),
         }
     }
     Err(failed(Errno::LOOP.into()))
 }
 
-/// Whether a file may take the place of what is at `target`: nothing, or a regular file that this process may write.
+/// Checks that a file may be put at `target`: nothing is there, or a regular file that this process may write.
 pub fn check_replaceable(target: &Path) -> Result<()> {
-    Passed::of(target).map(drop)
+    InheritedMetadata::of(target).map(drop)
 }
 
-/// What kind of thing a file is that is not regular; `None` of a regular file.
+/// What a path is if it is not a regular file; `None` for a regular file.
 pub(crate) fn other_kind(metadata: &Metadata) -> Option<&'static str> {
     let kind = metadata.file_type();
     match () {
@@ -52,18 +52,18 @@ pub(crate) fn other_kind(metadata: &Metadata) -> Option<&'static str> {
     }
 }
 
-/// What a file passes on to the one that replaces it: permissions, owner, group, and access control list.
+/// What a new file takes over from the one that it replaces: permissions, owner, group and access control list.
 #[derive(Debug)]
-pub(crate) struct Passed {
+pub(crate) struct InheritedMetadata {
     mode: u32,
     owner: u32,
     group: u32,
     access_lists: Vec<(&'static str, Vec<u8>)>,
 }
 
-impl Passed {
-    /// Of the file at `target`, `None` if there is none or a symbolic link. What is not a regular file, or may not be written by this process,
-    /// is an error: it is not replaced.
+impl InheritedMetadata {
+    /// Reads it from the file at `target`; `None` if there is none or it is a symbolic link. A file that is not regular, or
+    /// that this process may not write, must not be replaced: an error.
     pub fn of(target: &Path) -> Result<Option<Self>> {
         let failed = |error: std::io::Error| Error::from(error).in_file(target.display().to_string());
         let found = match target.symlink_metadata() {
@@ -76,12 +76,12 @@ impl Passed {
         if found.is_symlink() {
             return Ok(None);
         }
-        // Other errors say that it cannot be told.
+        // Other errors leave the answer open.
         if let Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) = rustix::fs::accessat(CWD, target, Access::WRITE_OK, AtFlags::EACCESS) {
             return Err(Error::io(error.into(), "cannot replace").in_file(target.display().to_string()));
         }
         let access_lists = ACCESS_LISTS.into_iter().filter_map(|name| {
-            // Few files have one: that costs no memory to find out.
+            // Few files have one: query first, so that the common case allocates nothing.
             rustix::fs::getxattr_query(target, name).ok()?;
             let mut list = vec![0; MAX_ACCESS_LIST_BYTES];
             let length = rustix::fs::getxattr(target, name, &mut list).ok()?;
@@ -91,7 +91,7 @@ impl Passed {
         Ok(Some(Self { mode: found.mode() & 0o777, owner: found.uid(), group: found.gid(), access_lists: access_lists.collect() }))
     }
 
-    /// Gives them to `file`, as far as this process may. It never gets more permissions than the replaced file had.
+    /// Applies it to `file`, as far as this process may. The file never gets more permissions than the replaced one had.
     pub fn give(&self, file: &File) -> std::io::Result<()> {
         let before = file.metadata()?;
         if before.gid() != self.group {
@@ -105,30 +105,30 @@ impl Passed {
             is_complete &= rustix::fs::fsetxattr(file, *name, list, XattrFlags::empty()).is_ok();
         }
         if self.access_lists.is_empty() {
-            // One that the folder gives to new files.
+            // Remove the list that the folder gives to new files.
             let _ = rustix::fs::fremovexattr(file, ACCESS_LISTS[0]);
         }
-        // The group's permissions are those of another group, or of the people in a list that could not be set.
+        // If the group or a list could not be set, the group permissions would apply to other people: grant only what
+        // everyone has.
         let mode = if is_complete { self.mode } else { self.mode & !0o070 | (self.mode >> 3 & self.mode & 0o7) << 3 };
         if file.metadata()?.mode() & 0o777 != mode {
-            // File systems without permissions of their own: the file was created with no more than its owner's.
+            // This fails on file systems without permissions; the file was created for its owner only.
             let _ = file.set_permissions(std::fs::Permissions::from_mode(mode));
         }
         Ok(())
     }
 }
 
-/// Renames `aside` to `target` if nothing has that name: `AlreadyExists` otherwise. Atomic where the file system can rename
-/// without replacing, or has hard links. Elsewhere an empty file reserves the name first, which readers may see for a
-/// moment.
+/// Renames `aside` to `target`; `AlreadyExists` if that name is taken. Atomic if the file system can rename without
+/// replacing or has hard links. Otherwise an empty file reserves the name first, which readers may see for a moment.
 pub(crate) fn rename_new(aside: &Path, target: &Path) -> std::io::Result<()> {
     match rustix::fs::renameat_with(CWD, aside, CWD, target, RenameFlags::NOREPLACE) {
-        // The file system, the kernel, or a sandbox does not have it.
+        // The file system, the kernel or a sandbox does not support it.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => {}
         renamed => return renamed.map_err(Into::into),
     }
     match std::fs::hard_link(aside, target) {
-        // A server's answer was lost, and the second call finds the link of the first.
+        // If a server's answer was lost, the second attempt finds the link that the first one made.
         Err(error) if error.kind() == AlreadyExists && !is_same_file(aside, target) => return Err(error),
         Err(error) if error.kind() != AlreadyExists => {}
         _ => {
@@ -144,7 +144,7 @@ pub(crate) fn rename_new(aside: &Path, target: &Path) -> std::io::Result<()> {
     })
 }
 
-/// Creates a small file with all of its content, if there is none; whether it did. Not brought to the disk.
+/// Creates a small file with its whole content unless it exists; returns whether it did. Does not sync it to disk.
 pub fn create_whole(path: &Path, content: &[u8]) -> Result<bool> {
     let failed = |error: std::io::Error| Error::from(error).in_file(path.display().to_string());
     let aside = path.with_file_name(format!(".{}.part", crate::unique_name()));

@@ -1,4 +1,4 @@
-//! Job: fetches the chunks of bands in coalesced reads, decodes them, and puts them where they belong in the output.
+//! Job: fetches the chunks of bands in coalesced reads, decodes them, and scatters them into the output.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,26 +10,25 @@ use rayon::prelude::*;
 
 use crate::File;
 use crate::chunk_cache::ChunkCache;
-use super::band::{Band, Part};
-use super::fill_value;
-use super::stored::bytes_of;
+use super::band::{Band, OutputPart};
+use super::chunk::{bytes_of, fill_value};
 
-/// Stored ranges closer than this are fetched together: a short skip costs less than a call.
+/// Stored ranges with smaller gaps are fetched together: reading over a short gap costs less than another call.
 const COALESCE_GAP_BYTES: u64 = 32 << 10;
-/// Runs shorter than this are fetched together and copied: a call costs more than a copy.
-const LEAST_DIRECT_BYTES: usize = 64 << 10;
-/// Decoded bytes that wait for their turn at the output; bounds a read whose chunks reach all over it.
-const SIDE_BY_SIDE_BYTES: u64 = 64 << 20;
-/// Longest coalesced read; bounds a worker's scratch.
+/// Shorter runs are fetched together and copied: another call costs more than a copy.
+const MIN_DIRECT_BYTES: usize = 64 << 10;
+/// Most decoded bytes that wait to be copied to the output; bounds the memory of reads whose chunks all span the output.
+const MAX_PENDING_BYTES: u64 = 64 << 20;
+/// Longest coalesced read; bounds a worker's scratch memory.
 const COALESCE_BYTES: u64 = 4 << 20;
 
 thread_local! {
-    /// Kept from read to read: fresh memory costs more than most of what is done with it.
+    /// Kept from read to read: touching fresh memory costs more than most work on it.
     static SCRATCH: Cell<Scratch> = Cell::default();
 }
 
-/// Calls `work` with this thread's scratch. A decoder of somebody else's may read another file meanwhile:
-/// that finds an empty one.
+/// Calls `work` with this thread's scratch. A registered decoder may read another file meanwhile; that read gets an empty
+/// scratch.
 pub(super) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
     let mut scratch = SCRATCH.take();
     let outcome = work(&mut scratch);
@@ -37,10 +36,10 @@ pub(super) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
     outcome
 }
 
-/// One call's fixed facts.
+/// The parameters of one read.
 pub(super) struct Job<'a> {
     pub file: &'a File,
-    /// Where the dataset's bytes are.
+    /// Storage of the dataset's bytes.
     pub storage: &'a Arc<dyn Storage>,
     pub dataset: ObjectId,
     pub description: &'a Dataset,
@@ -48,7 +47,7 @@ pub(super) struct Job<'a> {
     pub cancellation: &'a Cancellation,
 }
 
-/// A run of bytes in the file that is a run of bytes in a band.
+/// A run of bytes in the file that is also a run of bytes in a band.
 struct DirectPlace {
     offset: u64,
     target: usize,
@@ -60,12 +59,12 @@ struct DirectPlace {
 pub(super) struct Scratch {
     raw: Vec<u8>,
     decoded: ChunkBuffer,
-    /// Where planes are joined.
+    /// Target for joining planes.
     spare: Vec<u8>,
 }
 
 impl Job<'_> {
-    /// Fills a band from its chunks, one coalesced read after the other.
+    /// Fills a band from its chunks, one coalesced read after another.
     pub fn read_band(&self, band: Band<'_>, scratch: &mut Scratch) -> Result<()> {
         let Some(band) = self.read_direct(band)? else { return Ok(()) };
         if let Some(cache) = self.file.chunks().filter(|_| !self.description.filters.is_empty()) {
@@ -94,7 +93,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Reads a band whose chunks other reads want too.
+    /// Reads a band whose chunks other reads need too, through the chunk cache.
     fn read_kept(&self, band: Band<'_>, cache: &ChunkCache, scratch: &mut Scratch) -> Result<()> {
         let Band { part, chunks } = band;
         for location in chunks {
@@ -112,7 +111,7 @@ impl Job<'_> {
             };
             let chunk = match location.source {
                 ChunkSource::Stored { .. } => {
-                    let key = (self.file.number(), self.dataset.0, offset);
+                    let key = (self.file.opening_id(), self.dataset.0, offset);
                     cache.chunk(key, bytes_of(location, self.description), decoded)?
                 }
                 _ => Arc::new(decoded()?),
@@ -122,8 +121,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Reads a band whose chunks lie in the file as they will lie in the output, without a copy in
-    /// between; gives the band back where they do not.
+    /// Reads a band whose chunks have the same layout in the file and in the output, without an intermediate copy. Returns
+    /// the band if they have not.
     fn read_direct<'b>(&self, band: Band<'b>) -> Result<Option<Band<'b>>> {
         if !self.description.filters.is_empty() {
             return Ok(Some(band));
@@ -132,7 +131,7 @@ impl Job<'_> {
         let Some(mut places) = places else { return Ok(Some(band)) };
         places.sort_unstable_by_key(|place| place.target);
         let covered = places.iter().try_fold(0, |end, place| (place.target == end).then_some(end + place.length));
-        if covered != Some(band.part.out.len()) || places.iter().any(|place| place.length < LEAST_DIRECT_BYTES.min(band.part.out.len())) {
+        if covered != Some(band.part.out.len()) || places.iter().any(|place| place.length < MIN_DIRECT_BYTES.min(band.part.out.len())) {
             return Ok(Some(band));
         }
         let mut rest = band.part.out;
@@ -146,14 +145,14 @@ impl Job<'_> {
         Ok(None)
     }
 
-    /// Where the wanted elements of a chunk are one run of bytes in the file and one in the band.
+    /// The location of a chunk's wanted elements if they are one run of bytes both in the file and in the band.
     fn direct_place(&self, chunk: &ChunkLocation, band: &Band<'_>) -> Option<DirectPlace> {
         let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
         let size = self.description.datatype.size();
         if chunk.shape.iter().product::<u64>().checked_mul(size)? != length {
             return None;
         }
-        // From the fastest dimension on: whole ones, then at most one in part, then single indexes.
+        // From the fastest dimension on: whole dimensions, then at most one partial one, then single indexes.
         let (mut whole_here, mut whole_there) = (true, true);
         let (mut first_here, mut first_there, mut count) = (0u64, 0u64, 1u64);
         let (mut stride_here, mut stride_there) = (1u64, 1u64);
@@ -180,18 +179,18 @@ impl Job<'_> {
         })
     }
 
-    /// Few bands, many chunks: chunks decode side by side, some at a time, then parts of the output are filled
-    /// side by side from all of them.
+    /// For few bands with many chunks: decodes a group of chunks in parallel, then fills parts of the output in parallel from
+    /// all of them.
     pub fn read_band_in_parallel(&self, band: Band<'_>, threads: usize) -> Result<()> {
         let Some(Band { part, chunks }) = self.read_direct(band)? else { return Ok(()) };
-        // Whether to join the planes of a chunk: once, not in each part.
+        // Whether to join the planes of a chunk: decided once, not in each part.
         let chunks = chunks
             .into_iter()
             .map(|chunk| Ok((chunk, self.place(chunk, &part)?.is_some_and(|placement| placement.is_in_short_rows()))))
             .collect::<Result<Vec<_>>>()?;
         let mut parts = part.split(threads);
         let largest = chunks.iter().map(|(chunk, _)| bytes_of(chunk, self.description)).max().unwrap_or(0);
-        let at_once = usize::try_from(SIDE_BY_SIDE_BYTES / largest.max(1)).unwrap_or(usize::MAX);
+        let at_once = usize::try_from(MAX_PENDING_BYTES / largest.max(1)).unwrap_or(usize::MAX);
         let mut buffers: Vec<(Scratch, bool)> = Vec::new();
         buffers.resize_with(chunks.len().min(at_once.clamp(threads, threads * 8)), Default::default);
         for group in chunks.chunks(buffers.len().max(1)) {
@@ -229,7 +228,7 @@ impl Job<'_> {
         self.storage.read_exact_at(offset, raw)
     }
 
-    /// Decodes a chunk into `out`, or returns the bytes as stored where nothing has to be undone.
+    /// Decodes a chunk into `out`, or returns the stored bytes if there is nothing to decode.
     fn decode<'a>(&self, location: &'a ChunkLocation, raw: &'a [u8], out: &mut ChunkBuffer) -> Result<Option<&'a [u8]>> {
         out.bytes.clear();
         out.arrangement = Arrangement::Elements;
@@ -266,8 +265,8 @@ impl Job<'_> {
         Ok(None)
     }
 
-    /// Where the elements of a chunk go in a part of the output, if any do.
-    fn place(&self, chunk: &ChunkLocation, part: &Part<'_>) -> Result<Option<Placement>> {
+    /// Where the elements of a chunk go in a part of the output; `None` if none of them are in it.
+    fn place(&self, chunk: &ChunkLocation, part: &OutputPart<'_>) -> Result<Option<Placement>> {
         Placement::new(&chunk.shape, &chunk.origin, self.selection, &part.origin, &part.shape, self.element_size()?)
     }
 
@@ -275,7 +274,7 @@ impl Job<'_> {
         usize::try_from(self.description.datatype.size()).map_err(|_| Error::internal("element size"))
     }
 
-    /// A decoded chunk as it is copied from fastest.
+    /// A decoded chunk in the arrangement from which copying is fastest.
     fn arranged<'a>(&self, placement: &Placement, decoded: &'a mut ChunkBuffer, spare: &mut Vec<u8>) -> Result<DecodedChunk<'a>> {
         if placement.is_in_short_rows() {
             decoded.join(self.element_size()?, spare)?;

@@ -1,0 +1,28 @@
+//! Files that a writer changes while they are read (SWMR): metadata read during a change is read again.
+
+use std::time::Duration;
+
+use hyperslab_array::Result;
+use hyperslab_formats::hdf5;
+use hyperslab_storage::Storage;
+
+/// How often metadata is read again if a writer (SWMR) was changing it, and the pause between attempts.
+const MAX_TRIES: u32 = 50;
+const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+
+/// The outcome of `attempt`, which is repeated while it `is_torn`: read during a writer's change.
+pub(crate) fn retry_while_torn<T>(mut attempt: impl FnMut() -> Result<T>, is_torn: impl Fn(&T) -> bool) -> Result<T> {
+    for _ in 1..MAX_TRIES {
+        let outcome = attempt()?;
+        if !is_torn(&outcome) {
+            return Ok(outcome);
+        }
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    attempt()
+}
+
+/// Whether a writer has the file open (SWMR); `false` if that cannot be determined.
+pub(crate) fn being_written(storage: &dyn Storage) -> bool {
+    hdf5::is_being_written(storage).unwrap_or(false)
+}

@@ -1,0 +1,88 @@
+//! Opening files: local files, content in memory, and files that a writer is changing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::{Content, Tree};
+use hyperslab_storage::{LocalFile, Memory};
+use rayon::prelude::*;
+
+use crate::live_file::{being_written, retry_while_torn};
+use crate::{File, Session};
+
+impl Session {
+    /// Opens a local file. The format is detected from its bytes.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
+        self.open_at_depth(path.as_ref(), 0, |path| LocalFile::open(path))
+    }
+    /// Opens the content of a file that is in memory; `path` is for messages.
+    pub fn open_content(&self, path: &Path, content: &[u8]) -> Result<File> {
+        let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
+        Ok(File::new(self.clone(), path.to_path_buf(), hyperslab_formats::open(storage, self.open_options())?, 0))
+    }
+    /// Opens many local files in parallel and returns them in the given order. On failure, the first error in that order.
+    pub fn open_all(&self, paths: &[impl AsRef<Path> + Sync]) -> Result<Vec<File>> {
+        let open = |path: &_| {
+            let path: &Path = AsRef::as_ref(path);
+            self.open(path).map_err(|error| error.in_file(path.display().to_string()))
+        };
+        if let [one] = paths {
+            return Ok(vec![open(one)?]);
+        }
+        let opened: Vec<Result<File>> = self.compute(|| Ok(paths.par_iter().map(open).collect()))?;
+        opened.into_iter().collect()
+    }
+    /// Opens a file that another file points at, `depth` links away from the first.
+    pub(crate) fn open_at_depth(&self, path: &Path, depth: u32, open: fn(&Path) -> Result<LocalFile>) -> Result<File> {
+        let (storage, opened) = retry_while_torn(
+            || {
+                let mut storage = Arc::new(open(path)?);
+                if being_written(storage.as_ref()) {
+                    storage = Arc::new(LocalFile::open_growing(path)?);
+                }
+                let opened = hyperslab_formats::open(storage.clone(), self.open_options());
+                Ok((storage, opened))
+            },
+            |(storage, opened)| match opened {
+                Err(error) => error.kind() == ErrorKind::Corrupt && being_written(storage.as_ref()),
+                Ok(array_file) => has_damage(array_file.tree()) && being_written(storage.as_ref()),
+            },
+        )?;
+        drop(storage);
+        let opened = opened.map_err(|error| if error.kind() == ErrorKind::Corrupt && is_locked(path) { unfinished(&error) } else { error })?;
+        Ok(File::new(self.clone(), path.to_path_buf(), opened, depth))
+    }
+}
+
+impl File {
+    /// Opens the same file again, to see what its writer has changed since.
+    pub fn reopen(&self) -> Result<File> {
+        self.session().open_at_depth(self.path(), self.depth(), |path| LocalFile::open(path))
+    }
+}
+
+/// Whether another program, or another handle in this process, has locked the file for writing, as the HDF5 library does.
+fn is_locked(path: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
+}
+
+/// The error for a file that is inconsistent because it is being written, not damaged.
+fn unfinished(error: &Error) -> Error {
+    let message = format!("the file is open for writing elsewhere, and not complete on the disk: close or flush it there first ({})", error.message());
+    let named = Error::new(ErrorKind::Conflict, message);
+    match error.file() {
+        Some(file) => named.in_file(file),
+        None => named,
+    }
+}
+
+/// Whether some object is unreadable because of damage.
+fn has_damage(tree: &Tree) -> bool {
+    let corrupt = |error: &Error| error.kind() == ErrorKind::Corrupt;
+    tree.objects.iter().any(|object| {
+        matches!(&object.content, Content::Unreadable(error) if corrupt(error))
+            || object.attributes_error.as_ref().is_some_and(corrupt)
+    })
+}

@@ -1,0 +1,116 @@
+//! Linked files: the other files that a file names, in external links, virtual datasets and external raw data.
+//! A file may name any path of the machine, so a policy says which of them may be opened.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::ExternalFile;
+use hyperslab_storage::{LocalFile, Piece, Pieces, Storage};
+
+use crate::{File, PathPolicy};
+
+impl File {
+    /// Opens the file that this file refers to as `name`.
+    pub fn linked_file(&self, name: &str) -> Result<File> {
+        self.open_linked(name, |path| LocalFile::open(path), true)
+    }
+
+    /// Like [`File::linked_file`], for one of many files that hold parts of a virtual dataset, from which `bytes` will be read.
+    pub(crate) fn source(&self, name: &str, bytes: usize) -> Result<File> {
+        /// From this many bytes on, opening the file again for each read costs little compared with reading, and its
+        /// memory is free for others at once.
+        const MIN_REOPENED_BYTES: usize = 256 << 10;
+        self.open_linked(name, |path| LocalFile::open_source(path), bytes < MIN_REOPENED_BYTES)
+    }
+
+    fn open_linked(&self, name: &str, open: fn(&Path) -> Result<LocalFile>, keep: bool) -> Result<File> {
+        self.step_to(name, |depth| {
+            if name == "." {
+                return Ok(self.clone());
+            }
+            let path = self.linked_path(name)?;
+            let files = || self.linked_files().files.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(file) = files().get(&path) {
+                return Ok(file.clone());
+            }
+            let file = self.session().open_at_depth(&path, depth, open)?;
+            if keep {
+                let mut files = files();
+                if files.len() < max_kept_open() {
+                    files.insert(path, file.clone());
+                }
+            }
+            Ok(file)
+        })
+    }
+
+    /// Path of the file that this file refers to as `name`; `Unsupported` if the policy forbids it.
+    pub fn linked_path(&self, name: &str) -> Result<PathBuf> {
+        let target = Path::new(name);
+        let folder = self.path().parent().unwrap_or(Path::new(""));
+        let real = self.real_folder();
+        let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let below = |folder: &Path| target.is_absolute() && target.strip_prefix(folder).is_ok_and(inside);
+        // As the HDF5 library does: look in the folder of the path that was opened, then in that of the file itself.
+        let beside = |name: &Path| {
+            let first = folder.join(name);
+            real.map(|real| real.join(name)).filter(|second| !first.exists() && second.exists()).unwrap_or(first)
+        };
+        match self.session().path_policy() {
+            PathPolicy::SameFolder if inside(target) || below(folder) || real.is_some_and(below) => Ok(beside(target)),
+            PathPolicy::SameFolder => Err(Error::unsupported(format!(
+                "{name:?} leaves the folder of the file that names it; only files in the same folder and below are opened (set paths=\"anywhere\" to widen it)"
+            ))),
+            // As the HDF5 library does: try the path as it is, then the file name next to this file.
+            PathPolicy::Anywhere if target.is_absolute() && !target.exists() => {
+                Ok(beside(Path::new(target.file_name().unwrap_or(target.as_os_str()))))
+            }
+            PathPolicy::Anywhere => Ok(beside(target)),
+        }
+    }
+
+    /// The folder of the file itself, if it was opened through a symbolic link.
+    fn real_folder(&self) -> Option<&Path> {
+        let find = || {
+            let is_link = self.path().symlink_metadata().is_ok_and(|found| found.is_symlink());
+            let real = is_link.then(|| self.path().canonicalize().ok()).flatten()?;
+            real.parent().map(Path::to_path_buf)
+        };
+        self.linked_files().real_folder.get_or_init(find).as_deref()
+    }
+
+    /// The raw data of a dataset with external storage as one run of bytes (specification IV.A.2.h). Bytes past the end of
+    /// an external file were never written and read as zero.
+    pub(crate) fn external_storage(&self, dataset: usize, files: &[ExternalFile]) -> Result<Arc<dyn Storage>> {
+        let known = || self.linked_files().external.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(storage) = known().get(&dataset) {
+            return Ok(storage.clone());
+        }
+        let mut start = 0u64;
+        let mut pieces = Vec::with_capacity(files.len());
+        for file in files {
+            let path = self.linked_path(&file.file)?;
+            let storage: Arc<dyn Storage> = Arc::new(LocalFile::open_growing(&path)?);
+            let length = file.length.unwrap_or(u64::MAX - start);
+            pieces.push(Piece { start, length, storage, offset: file.offset, zero_filled: true });
+            start = start.checked_add(length).ok_or_else(|| Error::corrupt("external files beyond 64 bits"))?;
+        }
+        let storage: Arc<dyn Storage> = Arc::new(Pieces::new(self.name(), pieces)?);
+        known().insert(dataset, storage.clone());
+        Ok(storage)
+    }
+}
+
+/// How many linked files of one file stay open. Each may hold a descriptor, and the process needs some for other uses.
+/// Further ones are opened again for each use.
+fn max_kept_open() -> usize {
+    const MIN: usize = 64;
+    static MAX: OnceLock<usize> = OnceLock::new();
+    *MAX.get_or_init(|| (hyperslab_storage::max_open_files() / 4).max(MIN))
+}
+
+/// Whether an error says that a file or object does not exist.
+pub(crate) fn is_missing(error: &Error) -> bool {
+    error.kind() == ErrorKind::NotFound
+}

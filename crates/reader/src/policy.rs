@@ -1,0 +1,21 @@
+//! Policies of a session for the other files that a file names.
+
+/// Which files a file may cause to be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PathPolicy {
+    /// Files in its own folder and below.
+    #[default]
+    SameFolder,
+    /// Any file that this process may read.
+    Anywhere,
+}
+
+/// What to do if a source of a virtual dataset is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissingSources {
+    /// `NotFound`, with the source's name.
+    #[default]
+    Error,
+    /// Show the fill value instead, as the HDF5 library does.
+    Fill,
+}

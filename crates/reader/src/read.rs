@@ -1,0 +1,173 @@
+//! Reading hyperslabs of datasets, plain and virtual ones: validates the selection, fills the output from what is stored
+//! or from the sources of a virtual dataset, and fetches the heap objects that the elements point at.
+
+use hyperslab_array::{Axis, Cancellation, Datatype, Elements, Error, HeapObjects, Result, Selection, scatter};
+use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout, poison};
+
+use crate::buffer_pool::{PooledBuffer, zeros};
+use crate::stored::fill_value;
+use crate::{File, stored, virtual_dataset};
+
+impl File {
+    /// Reads `selection` of a dataset: its elements in row-major order, in the file's layout, with
+    /// the heap objects they point at.
+    pub fn read(&self, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Elements> {
+        let read = || {
+            let datatype = self.dataset(dataset)?.datatype.clone();
+            let bytes = self.read_bytes(dataset, selection, cancellation)?;
+            let heap = heap(self, dataset, &datatype, &bytes)?;
+            Ok(Elements { datatype, bytes, heap })
+        };
+        read().map_err(|error| self.place(dataset, error))
+    }
+    /// Like [`File::read`], into `out` of exactly `selection.element_count() * datatype.size()` bytes.
+    pub fn read_into(
+        &self,
+        dataset: ObjectId,
+        selection: &Selection,
+        out: &mut [u8],
+        cancellation: &Cancellation,
+    ) -> Result<HeapObjects> {
+        let mut read = || {
+            self.read_bytes_into(dataset, selection, out, cancellation)?;
+            heap(self, dataset, &self.dataset(dataset)?.datatype, out)
+        };
+        read().map_err(|error| self.place(dataset, error))
+    }
+    /// The bytes of the selected elements, without the heap objects they point at. Errors do not name the dataset.
+    pub(crate) fn read_bytes(&self, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<Vec<u8>> {
+        let mut bytes = zeros(selected_bytes(self.dataset(dataset)?, selection)?)?;
+        fill(self, dataset, selection, &mut bytes, cancellation)?;
+        Ok(bytes)
+    }
+    /// Like [`File::read_bytes`], into `out` of exactly as many bytes.
+    pub(crate) fn read_bytes_into(&self, dataset: ObjectId, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
+        let wanted = selected_bytes(self.dataset(dataset)?, selection)?;
+        if out.len() != wanted {
+            return Err(Error::invalid_input(format!("the buffer has {} bytes, the selection {wanted}", out.len())));
+        }
+        fill(self, dataset, selection, out, cancellation)
+    }
+    /// Bytes that the dataset's values occupy in the file, after filters.
+    pub fn stored_bytes(&self, dataset: ObjectId) -> Result<u64> {
+        let sum = || {
+            let description = self.dataset(dataset)?;
+            if let Some(bytes) = description.stored_bytes {
+                return Ok(bytes);
+            }
+            let selection = Selection::all(description.dataspace.shape());
+            let located = self.array_file().locate(dataset, &selection)?;
+            let lengths = located.chunks.iter().map(|chunk| match &chunk.source {
+                ChunkSource::Stored { length, .. } => *length,
+                ChunkSource::Inline(bytes) => bytes.len() as u64,
+                ChunkSource::Fill => 0,
+            });
+            Ok(lengths.sum())
+        };
+        sum().map_err(|error| self.place(dataset, error))
+    }
+}
+
+/// The heap objects that `bytes`, elements of (a projection of) the dataset's datatype, point at.
+pub fn heap(file: &File, dataset: ObjectId, datatype: &Datatype, bytes: &[u8]) -> Result<HeapObjects> {
+    let mut heap = HeapObjects::limited(file.session().limits().heap_budget(file.array_file().storage().len()));
+    let description = file.dataset(dataset)?;
+    if description.virtual_mappings.is_empty() {
+        file.array_file().resolve_heap(datatype, bytes, &mut heap)?;
+    } else if datatype.uses_heap() {
+        virtual_dataset::resolve_heap(file, datatype, bytes, &mut heap)?;
+    }
+    Ok(heap)
+}
+
+/// The bytes of the selected elements, in memory from the session's buffer pool.
+pub fn read_values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<PooledBuffer> {
+    let mut values = file.session().values().take(selected_bytes(file.dataset(dataset)?, selection)?)?;
+    fill(file, dataset, selection, &mut values, cancellation)?;
+    Ok(values)
+}
+
+fn selected_bytes(dataset: &Dataset, selection: &Selection) -> Result<usize> {
+    let count = match &dataset.dataspace {
+        hyperslab_array::Dataspace::Null => 0,
+        _ => selection.element_count()?,
+    };
+    count
+        .checked_mul(dataset.datatype.size())
+        .and_then(|n| usize::try_from(n).ok())
+        .filter(|n| isize::try_from(*n).is_ok())
+        .ok_or_else(|| Error::limit_exceeded("the selection exceeds the memory of this machine: read it in parts"))
+}
+
+fn fill(
+    file: &File,
+    dataset: ObjectId,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
+    let description = file.dataset(dataset)?;
+    if let Some(refusal) = &description.refusal {
+        return Err(refusal.clone());
+    }
+    // Checks the selection against the dataset's shape.
+    let selection = Selection::new(selection.axes().to_vec(), description.dataspace.shape())?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    poison(out);
+    if let Some(written) = &description.written_shape {
+        return fill_beyond(file, dataset, description, written, &selection, out, cancellation);
+    }
+    fill_written(file, dataset, description, &selection, out, cancellation)
+}
+
+/// Fills `out` from what was written: of this dataset, or of the sources of a virtual one.
+fn fill_written(
+    file: &File,
+    dataset: ObjectId,
+    description: &Dataset,
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
+    match description.storage {
+        StorageLayout::Virtual => virtual_dataset::fill(file, description, selection, out, cancellation),
+        _ => stored::fill(file, dataset, description, selection, out, cancellation),
+    }
+}
+
+/// Like [`fill_written`], for a dataset whose extent exceeds `written`: the rest is the fill value.
+fn fill_beyond(
+    file: &File,
+    dataset: ObjectId,
+    description: &Dataset,
+    written: &[u64],
+    selection: &Selection,
+    out: &mut [u8],
+    cancellation: &Cancellation,
+) -> Result<()> {
+    let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+    let axes: Vec<Axis> = selection.axes().iter().zip(written).map(|(axis, &extent)| axis.clip(0, extent)).collect();
+    let inside = Selection::new(axes, written)?;
+    if inside.is_empty() {
+        fill_value(description.fill_value.as_deref(), size, out);
+        return Ok(());
+    }
+    let (part, whole) = (inside.shape(), selection.shape());
+    // The written part comes first along every dimension: one run at the start if only the slowest dimension is cut.
+    if part.iter().skip(1).eq(whole.iter().skip(1)) {
+        let (stored, beyond) = out
+            .split_at_mut_checked(selected_bytes(description, &inside)?)
+            .ok_or_else(|| Error::internal("a part that exceeds the whole"))?;
+        fill_value(description.fill_value.as_deref(), size, beyond);
+        return fill_written(file, dataset, description, &inside, stored, cancellation);
+    }
+    let mut stored = zeros(selected_bytes(description, &inside)?)?;
+    poison(&mut stored);
+    fill_written(file, dataset, description, &inside, &mut stored, cancellation)?;
+    fill_value(description.fill_value.as_deref(), size, out);
+    let positions = whole.iter().map(|&extent| Axis::all(extent)).collect();
+    let origin = vec![0; part.len()];
+    scatter(stored.as_slice().into(), &part, &origin, &Selection::new(positions, &whole)?, out, &origin, &whole, size)
+}
