@@ -3,8 +3,8 @@
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
-use super::even::{AT_ONCE, Even, Float};
-use super::histogram::for_numbers;
+use super::uniform_bins::{AT_ONCE, Even, Float};
+use super::number_types::for_numbers;
 
 /// The bins of one axis of a histogram: `edges[i] <= value < edges[i + 1]`, the last one with its upper edge.
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ impl<const N: usize, T: Float, Of: Fn([u8; N]) -> T, Take: FnMut(&[u32])> pulp::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::Counts;
+    use crate::bin_counter::Counts;
     use proptest::prelude::*;
 
     /// Of values, edges and their neighbours, `slots` says what `bin` says.

@@ -7,8 +7,9 @@ use hyperslab_scan::{ColumnByIndex, Plan};
 use hyperslab_scan::pruner::CountBounds;
 
 use super::{Bins, Query};
-use super::counts::Counts;
-use super::histogram::{FEW_CELLS, Grid, Totals, is_countable};
+use super::bin_counter::Counts;
+use super::histogram::{FEW_CELLS, Grid, Totals};
+use super::number_types::is_countable;
 
 /// Rows of a block of an index, about.
 const BLOCK_ROWS: u64 = 1 << 16;

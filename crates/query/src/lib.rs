@@ -6,19 +6,20 @@
 //! dimensions, windows that follow the chunks, values read only where rows passed, indexes), a query does.
 #![forbid(unsafe_code)]
 
+mod bin_counter;
 mod bins;
 mod conditional;
-mod counts;
-mod even;
 mod histogram;
+mod matched_group;
+mod number_types;
 mod quantile;
+mod query;
 mod request;
-mod run;
-mod step;
 mod subarray;
+mod uniform_bins;
 mod variable;
 
 pub use bins::Bins;
 pub use quantile::OrderStatistics;
+pub use query::{Query, StepDescription};
 pub use request::{Origin, QueryRequest};
-pub use run::{Query, StepDescription};

@@ -13,7 +13,7 @@ use hyperslab_reader::{File, Found};
 use hyperslab_scan::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 use super::QueryRequest;
-use super::step::Step;
+use super::matched_group::Step;
 use super::subarray::{Subarray, parted};
 
 /// A name with the array that it stands for.

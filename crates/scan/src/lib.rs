@@ -11,14 +11,16 @@ mod access;
 mod plan;
 pub mod pruner;
 mod read;
+mod request;
 mod table;
+mod window;
 
 pub use access::column_by_index::ColumnByIndex;
-pub use plan::request::{Layout, ScanRequest};
 pub use plan::split::{Split, SplitPolicy};
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use read::aggregate::{Extremes, Number, Rule, Summary};
 pub use read::batches::Batches;
+pub use request::{Layout, ScanRequest};
 pub use table::members::Omitted;
 pub use table::resolver::{expand, expand_path, file_columns, is_literal, natural};
 pub use table::segment::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, capture_column, metadata_columns};

@@ -7,13 +7,10 @@ use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_predicate::{KeyType, ValueSet};
 
-use crate::Plan;
-use crate::plan::SegmentScan;
 use crate::pruner::{ColumnIndex, CountBounds, Edge, KeyRange, Level, after};
+use super::cost_model::LOOKUP_MAX_INTERVALS;
 use super::indexed_predicate::{index_of, placed};
-
-/// Intervals of a condition's values, at most, for which an index is asked one by one.
-const MOST_INTERVALS: usize = 16;
+use super::segment_scan::SegmentScan;
 
 /// The indexes of a column, one for each part of the plan, and the elements of their datasets that are rows.
 pub struct ColumnByIndex {
@@ -28,12 +25,11 @@ struct OnePart {
     intervals: Option<Vec<(u64, u64)>>,
 }
 
-impl Plan {
-    /// The column's indexes, where every part has one, and no row is left to test but by this column's own values.
-    pub fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
-        let mut parts = Vec::new();
-        let mut key_type = None;
-        for part in self.parts() {
+impl ColumnByIndex {
+    /// The indexes of a column in all of `parts`; `None` where a part has none, or rows are left to test by other columns.
+    pub(crate) fn of<'a>(parts: impl Iterator<Item = &'a SegmentScan> + Clone, column: &str) -> Result<Option<Self>> {
+        let (mut by_part, mut key_type) = (Vec::new(), None);
+        for part in parts.clone() {
             let Some(intervals) = part.intervals_of(column) else { return Ok(None) };
             let Some(source) = part.segment.column(column).map(|column| &column.source) else { return Ok(None) };
             let Some((index, place)) = index_of(&part.segment, source) else { return Ok(None) };
@@ -41,12 +37,13 @@ impl Plan {
                 return Ok(None);
             }
             key_type = index.key_type();
-            parts.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
+            by_part.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
         }
-        if key_type.is_some() {
-            self.parts().try_for_each(SegmentScan::count_blocks)?;
+        let Some(key_type) = key_type else { return Ok(None) };
+        for part in parts {
+            part.count_blocks()?;
         }
-        Ok(key_type.map(|key_type| ColumnByIndex { parts, key_type }))
+        Ok(Some(Self { parts: by_part, key_type }))
     }
 }
 
@@ -65,7 +62,7 @@ impl SegmentScan {
                 None => values.clone(),
             });
         }
-        set.map(|set| set.intervals().to_vec()).filter(|intervals| intervals.len() <= MOST_INTERVALS).map(Some)
+        set.map(|set| set.intervals().to_vec()).filter(|intervals| intervals.len() <= LOOKUP_MAX_INTERVALS).map(Some)
     }
 }
 

@@ -8,10 +8,7 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Axis, Error, Result};
 use hyperslab_predicate::BoundPredicate;
 
-/// Indexes tested at a time along a dimension without coordinate values.
-const BLOCK: u64 = 1 << 20;
-/// Most single indexes that an axis keeps; beyond, the bounding range is read and filtered.
-const MOST_INDICES: u64 = 4 << 20;
+use super::cost_model::{AXIS_MAX_INDICES, DIMENSION_TEST_INDICES};
 
 /// An axis narrowed by a predicate on its column.
 pub(crate) struct Narrowed {
@@ -31,7 +28,7 @@ pub(crate) fn narrow(
     let mut kept = Kept::default();
     let mut start = 0;
     while start < extent {
-        let end = (start + BLOCK).min(extent);
+        let end = (start + DIMENSION_TEST_INDICES).min(extent);
         let block: ArrayRef = match values {
             Some(values) => {
                 let offset = usize::try_from(start).map_err(|_| Error::internal("coordinate index"))?;
@@ -105,7 +102,7 @@ impl Kept {
         self.first.get_or_insert(start);
         self.last = end - 1;
         self.count += end - start;
-        if (self.indices.len() as u64).saturating_add(end - start) > MOST_INDICES {
+        if (self.indices.len() as u64).saturating_add(end - start) > AXIS_MAX_INDICES {
             self.overflow = true;
         }
         if !self.overflow {

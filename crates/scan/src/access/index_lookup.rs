@@ -7,15 +7,11 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::plan::SegmentScan;
 use crate::pruner::{Level, Piece, RowSelection};
+use super::cost_model::{CANDIDATE_MAX_ROW_FRACTION, LOOKUP_ROWS_PER_CANDIDATE};
 use super::indexed_predicate::IndexedPredicate;
 use super::row_gather::GatherColumn;
-
-/// Rows that are looked up in an index in the time in which one row's values are read and tested, values in the page cache.
-const ROWS_OF_A_TEST: u64 = 1024;
-/// One in so many rows: where more are left to be tested, reading all of them costs no more.
-const FEW: u64 = 16;
+use super::segment_scan::SegmentScan;
 
 impl SegmentScan {
     /// Whether indexes may tell what passes in a whole segment, with less work than reading columns.
@@ -39,7 +35,7 @@ impl SegmentScan {
         asked.sort_by_key(|(most, _)| *most);
         let Some((least, _)) = asked.first() else { return Ok(None) };
         let mut is_tested = !self.all_pruned || asked.len() < self.indexed_predicates.len();
-        if is_tested && *least > all / FEW {
+        if is_tested && *least > CANDIDATE_MAX_ROW_FRACTION.of(all) {
             return Ok(None);
         }
         let tested = if is_tested || asked.len() > 1 { self.tested()? } else { None };
@@ -52,7 +48,7 @@ impl SegmentScan {
                 if rows.is_empty() {
                     return Ok(left);
                 }
-                if tested.is_some() && rows.len() <= most.min(all.saturating_sub(most)) / ROWS_OF_A_TEST {
+                if tested.is_some() && rows.len() <= most.min(all.saturating_sub(most)) / LOOKUP_ROWS_PER_CANDIDATE {
                     is_tested = true;
                     continue;
                 }
@@ -74,7 +70,7 @@ impl SegmentScan {
         if open.is_empty() {
             return Ok(Some(left));
         }
-        let Some(tested) = (if tested.is_some() { tested } else { self.tested()? }).filter(|_| open.len() <= all / FEW) else { return Ok(None) };
+        let Some(tested) = (if tested.is_some() { tested } else { self.tested()? }).filter(|_| open.len() <= CANDIDATE_MAX_ROW_FRACTION.of(all)) else { return Ok(None) };
         let passed = self.passed(&open, &tested, cancellation)?;
         Ok(Some(left.and_not(&open).or(&passed)))
     }

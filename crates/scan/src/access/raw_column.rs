@@ -8,13 +8,7 @@ use hyperslab_reader::{File, PooledBuffer, Session};
 
 use crate::pruner::{Piece, PieceRows, ROWS};
 use crate::table::segment::{Segment, Source};
-
-/// Bytes between two wanted values up to which these are read, too: that costs less than one more read.
-const NEAR_BYTES: usize = 3 << 10;
-/// Words of marks that are read together, or left out.
-const WORDS_AT_ONCE: usize = 64;
-/// Chunks of a dataset, at most, that are located for this.
-const MOST_CHUNKS: u64 = 1 << 16;
+use super::cost_model::{LOCATE_MAX_CHUNKS, READ_GROUP_WORDS, READ_MAX_GAP_BYTES};
 
 /// Values of a dataset that lie in the file as they are shown.
 pub(crate) struct RawColumnReader {
@@ -52,7 +46,7 @@ impl RawColumnReader {
             return Ok(None);
         }
         let chunks = shape.iter().zip(dataset.chunk_grid.chunk_shape()).fold(1u64, |n, (extent, chunk)| n.saturating_mul(extent.div_ceil((*chunk).max(1))));
-        if chunks > MOST_CHUNKS {
+        if chunks > LOCATE_MAX_CHUNKS {
             return Ok(None);
         }
         // What is damaged, or being changed, is read the usual way, which says so or waits.
@@ -124,7 +118,7 @@ impl RawColumnReader {
         match piece.rows {
             PieceRows::All => self.read(piece.first, out.as_flattened_mut()),
             PieceRows::Few(rows) => {
-                for near in rows.chunk_by(|a, b| usize::from(b - a) * N <= NEAR_BYTES) {
+                for near in rows.chunk_by(|a, b| usize::from(b - a) * N <= READ_MAX_GAP_BYTES) {
                     let (Some(first), Some(last)) = (near.first().copied(), near.last().copied()) else { continue };
                     let (mine, others) = std::mem::take(&mut out).split_at_mut_checked(near.len()).ok_or_else(beyond)?;
                     out = others;
@@ -140,10 +134,10 @@ impl RawColumnReader {
                 Ok(())
             }
             PieceRows::Bits(words) => {
-                let groups: Vec<usize> = words.chunks(WORDS_AT_ONCE).enumerate().filter(|(_, words)| words.iter().any(|word| *word != 0)).map(|(number, _)| number).collect();
+                let groups: Vec<usize> = words.chunks(READ_GROUP_WORDS).enumerate().filter(|(_, words)| words.iter().any(|word| *word != 0)).map(|(number, _)| number).collect();
                 for near in groups.chunk_by(|a, b| a + 1 == *b) {
                     let (Some(first), Some(last)) = (near.first(), near.last()) else { continue };
-                    let (first, end) = (first * WORDS_AT_ONCE, (last + 1) * WORDS_AT_ONCE);
+                    let (first, end) = (first * READ_GROUP_WORDS, (last + 1) * READ_GROUP_WORDS);
                     let values = self.around(piece, first * 64..end * 64, scratch)?;
                     let taken = compress(words.get(first..end).unwrap_or_default(), values, out);
                     out = std::mem::take(&mut out).split_at_mut_checked(taken).ok_or_else(beyond)?.1;

@@ -8,15 +8,10 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::{PooledBuffer, Session};
 use rayon::prelude::*;
 
-use crate::plan::SegmentScan;
 use crate::pruner::{Passing, Piece};
+use super::cost_model::{INDEX_VALUES_MAX_ROW_FRACTION, TASK_PIECES};
 use super::raw_column::{RawColumnReader, beyond};
-
-/// Pieces of rows that one thread takes at a time.
-const PIECES_OF_A_TASK: usize = 8;
-/// One in so many rows of blocks that have any: where more pass, values that lie in the file are read from there rather than
-/// from an index.
-const DENSE: u64 = 6;
+use super::segment_scan::SegmentScan;
 
 /// A column whose values can be had one by one.
 pub(crate) struct GatherColumn {
@@ -55,7 +50,7 @@ impl SegmentScan {
     /// Values from the column's own index, or the word that they are to be read; `None` where they can be neither.
     pub(crate) fn found(&self, name: &str, column: &GatherColumn, cancellation: &Cancellation) -> Result<Option<Found>> {
         if column.own
-            && let Some(passing) = self.passing_values(name, column.stored.is_some().then_some(DENSE), cancellation)?
+            && let Some(passing) = self.passing_values(name, column.stored.is_some().then_some(INDEX_VALUES_MAX_ROW_FRACTION.denominator()), cancellation)?
         {
             return Ok(Some(Found::Passing(passing)));
         }
@@ -95,7 +90,7 @@ impl GatherColumn {
             slots.push((piece, mine));
         }
         session.compute(|| {
-            slots.par_chunks_mut(PIECES_OF_A_TASK).try_for_each(|slots| {
+            slots.par_chunks_mut(TASK_PIECES).try_for_each(|slots| {
                 let mut scratch = stored.scratch(session)?;
                 slots.iter_mut().try_for_each(|(piece, out)| {
                     cancellation.check()?;

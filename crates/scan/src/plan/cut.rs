@@ -2,9 +2,9 @@
 
 use hyperslab_array::{Error, Result};
 
-use crate::{Split, SplitPolicy};
+use crate::window::{Rows, WINDOW_BYTES};
 use super::{MOST_WINDOWS, Plan};
-use super::window::{Rows, WINDOW_BYTES};
+use super::split::{Split, SplitPolicy};
 
 impl Plan {
     /// Cuts the scan into units of reading that begin and end at chunk borders where the shape

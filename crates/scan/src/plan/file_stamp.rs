@@ -9,8 +9,8 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, virtual_dataset};
 use serde::{Deserialize, Serialize};
 
+use crate::access::segment_scan::SegmentScan;
 use crate::table::segment::{Segment, Source};
-use super::SegmentScan;
 
 /// A file as it was when a split was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

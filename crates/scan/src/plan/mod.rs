@@ -1,33 +1,27 @@
 //! Plan: what a scan will read, from metadata (and coordinate values) only.
 
-pub(crate) mod chunk_count;
-mod columns;
 mod cut;
-pub(crate) mod file_stamp;
-mod gathering;
-mod passing;
-pub(crate) mod request;
-mod segment_scan;
+mod file_stamp;
 pub(crate) mod split;
-pub(crate) mod window;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use hyperslab_array::{Error, ErrorKind, Result};
-
-pub(super) use self::segment_scan::SegmentScan;
-use crate::read::pipeline::{Pipeline, Work};
-use crate::pruner::pruner_of;
+use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::Predicate;
-use crate::table::segment::Segment;
-use crate::access::coordinate_columns::CoordinateCache;
-use crate::table::resolver::segments;
-use crate::plan::window::Rows;
-use crate::{Batches, Omitted, ScanRequest};
-use hyperslab_array::Cancellation;
 use hyperslab_reader::{File, Session};
+
+use crate::access::column_by_index::ColumnByIndex;
+use crate::access::coordinate_columns::CoordinateCache;
+use crate::access::segment_scan::SegmentScan;
+use crate::pruner::pruner_of;
+use crate::request::ScanRequest;
+use crate::table::{chunk_count, columns};
+use crate::table::members::Omitted;
+use crate::table::resolver::segments;
+use crate::table::segment::Segment;
+use crate::window::Rows;
 
 /// Windows that one plan is cut into at most: 32 TiB of rows.
 const MOST_WINDOWS: usize = 1 << 22;
@@ -35,11 +29,11 @@ const MOST_WINDOWS: usize = 1 << 22;
 /// A planned scan. Made once; cheap to clone.
 #[derive(Clone)]
 pub struct Plan {
-    schema: SchemaRef,
-    request: Arc<ScanRequest>,
-    parts: Arc<Vec<Arc<SegmentScan>>>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) request: Arc<ScanRequest>,
+    pub(crate) parts: Arc<Vec<Arc<SegmentScan>>>,
     omitted: Arc<Vec<Omitted>>,
-    session: Session,
+    pub(crate) session: Session,
 }
 
 /// How much a plan will read, before any limit.
@@ -114,7 +108,7 @@ impl Plan {
     }
 
     /// The plan with columns that can be null because they can elsewhere in their table.
-    pub(super) fn with_nullable(self, names: &[String]) -> Self {
+    pub(crate) fn with_nullable(self, names: &[String]) -> Self {
         let field = |field: &Arc<Field>| field.as_ref().clone().with_nullable(field.is_nullable() || names.contains(field.name()));
         let fields: Vec<Field> = self.schema.fields().iter().map(field).collect();
         Self { schema: Arc::new(Schema::new(fields)), ..self }
@@ -160,17 +154,8 @@ impl Plan {
         self.parts.iter().try_fold(0u64, |rows, part| Ok(rows.saturating_add(part.selection.element_count()?)))
     }
 
-    /// The most rows that were asked for.
-    pub(super) fn limit(&self) -> Option<u64> {
-        self.request.limit
-    }
-
-    pub(super) fn session(&self) -> &Session {
-        &self.session
-    }
-
     /// All windows in row order; `LimitExceeded` for more of them than a plan may have.
-    pub(super) fn all_windows(&self) -> Result<Vec<(Arc<SegmentScan>, Rows)>> {
+    pub(crate) fn all_windows(&self) -> Result<Vec<(Arc<SegmentScan>, Rows)>> {
         let mut all = Vec::new();
         for part in self.parts.iter() {
             for rows in part.windows(&part.columns_read())? {
@@ -191,7 +176,7 @@ impl Plan {
         std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = &SegmentScan> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &SegmentScan> + Clone {
         self.parts.iter().map(Arc::as_ref)
     }
 
@@ -225,36 +210,8 @@ impl Plan {
         lines.join("\n")
     }
 
-    /// Reads everything here, in row order, decoding in parallel.
-    pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
-        let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        let work = parts.into_iter().flat_map(|(part, windows)| part.work(windows));
-        Ok(self.read(work, cancellation))
-    }
-
-    /// Reads the given rows of the only part: what a split does.
-    pub(super) fn read_rows(&self, rows: Rows, cancellation: &Cancellation) -> Result<Batches> {
-        let [part] = self.parts.as_slice() else {
-            return Err(Error::internal("a split is of one object"));
-        };
-        if rows.start > rows.end || rows.end > part.selection.element_count()? {
-            let message = "there are fewer rows than when this split was planned: plan again";
-            return Err(Error::new(ErrorKind::Conflict, message).at_object(&part.segment.path).in_file(part.segment.opened.name()));
-        }
-        let windows = part.windows(&part.columns_read())?;
-        // The windows of a whole scan, clipped; what is left of one need not be a box, the pipeline sees to that.
-        let mine = windows
-            .skip_while(move |window| window.end <= rows.start)
-            .take_while(move |window| window.start < rows.end)
-            .map(move |window| Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) });
-        Ok(self.read(part.clone().work(mine), cancellation))
-    }
-
-    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, cancellation: &Cancellation) -> Batches {
-        let limit = self.request.limit.unwrap_or(u64::MAX);
-        let (session, schema) = (self.session.clone(), self.schema.clone());
-        let pipeline = Pipeline::new(session, schema, work, limit, self.request.batch_rows, cancellation.clone());
-        Batches::new(self.schema.clone(), pipeline)
+    /// The column's indexes, where every part has one, and no row is left to test but by this column's own values.
+    pub fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
+        ColumnByIndex::of(self.parts(), column)
     }
 }

@@ -9,12 +9,13 @@ use hyperslab_predicate::Predicate;
 use hyperslab_reader::Session;
 use serde::{Deserialize, Serialize};
 
-use crate::{Batches, Layout, Plan, ScanRequest};
+use crate::access::segment_scan::SegmentScan;
+use crate::request::{Layout, ScanRequest};
 use crate::table::array_sources::ArraySources;
 use crate::table::segment::Segment;
-use super::SegmentScan;
+use crate::window::Rows;
+use super::Plan;
 use super::file_stamp::{Stamp, files_of, stamps_of};
-use super::window::Rows;
 
 /// How finely to cut.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +44,7 @@ pub struct Split {
     /// What wildcards matched, by column.
     captures: Vec<(String, Capture)>,
     predicate: Option<Predicate>,
-    rows: Rows,
+    pub(crate) rows: Rows,
     limit: Option<u64>,
     batch_rows: usize,
 }
@@ -124,8 +125,8 @@ impl Split {
         self.rows.start..self.rows.end
     }
 
-    /// Reads the split's batches. `Conflict` when a file is not the one that was planned.
-    pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
+    /// The plan of the split's object as it is now. `Conflict` when a file is not the one that was planned.
+    pub(crate) fn plan(&self, session: &Session, cancellation: &Cancellation) -> Result<Plan> {
         if self.batch_rows == 0 {
             return Err(Error::invalid_input("these bytes are no split: batches without rows"));
         }
@@ -157,7 +158,7 @@ impl Split {
             let differs = self.files.iter().find(|planned| !now.contains(planned)).or(self.files.first());
             return Err(Error::new(ErrorKind::Conflict, message).in_file(differs.map_or("", |stamp| stamp.path.as_str())));
         }
-        plan.with_nullable(&self.nullable).read_rows(self.rows, cancellation)
+        Ok(plan.with_nullable(&self.nullable))
     }
 }
 

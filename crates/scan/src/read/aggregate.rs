@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::Plan;
+use crate::plan::Plan;
 
 macro_rules! for_number {
     ($array:expr, $integer:ident, $float:ident $(, $argument:expr)*) => {
@@ -184,12 +184,12 @@ impl Plan {
             let array = batch.column_by_name(column);
             work(array.ok_or_else(|| Error::not_found(format!("the plan has no column {column:?}")))?)
         };
-        if self.limit().is_some() {
+        if self.request.limit.is_some() {
             let mut batches = self.batches(cancellation)?;
             return std::iter::from_fn(|| batches.next_batch()).map(|batch| of(&batch?)).collect();
         }
         let windows = self.all_windows()?;
-        self.session().compute(|| {
+        self.session.compute(|| {
             windows.par_iter().map(|(part, rows)| of(&part.read(*rows, self.schema(), cancellation)?)).collect()
         })
     }

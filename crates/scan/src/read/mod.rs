@@ -2,5 +2,7 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod batches;
-pub(crate) mod pipeline;
-pub(crate) mod window_reader;
+mod execution;
+mod matching_rows;
+mod pipeline;
+mod row_columns;

@@ -12,8 +12,8 @@ use arrow_schema::SchemaRef;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::Session;
 
-use crate::plan::SegmentScan;
-use crate::plan::window::{Rows, WINDOW_BYTES, boxes};
+use crate::access::segment_scan::SegmentScan;
+use crate::window::{Rows, WINDOW_BYTES, boxes};
 use super::batches::Source;
 
 /// How often whoever waits for a batch looks whether the scan was cancelled.

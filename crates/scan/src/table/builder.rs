@@ -3,16 +3,64 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{CharacterSet, Dataspace, Datatype, Error, Result, StringPadding};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Content, Dataset, Format, LinkTarget, Object};
+use hyperslab_formats::{Content, Dataset, Object};
 use hyperslab_reader::{File, Found};
 
-use crate::Layout;
+use crate::request::Layout;
 use super::boundary;
-use super::members::{self, Member, Omitted};
-use super::segment::{SegmentColumn, Source, decoding, free_name};
+use super::members::{self, Member, Omitted, row_ndim};
+use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns};
+
+impl Segment {
+    /// `path` of `file` as a table. `captures` are columns of what wildcards matched.
+    pub fn new(
+        file: &File,
+        path: &str,
+        layout: Option<Layout>,
+        decode: bool,
+        captures: &[(String, ArrayRef)],
+    ) -> Result<Self> {
+        let found = file.find(path)?;
+        let object = found.file.object(found.object)?;
+        let built = match &object.content {
+            Content::Group(_) => Builder { found: &found, decode }.group(layout),
+            _ => {
+                let dataset = found.dataset()?;
+                Builder { found: &found, decode }.dataset(object, dataset, layout)
+            }
+        };
+        let built = built.map_err(|error| error.at_object(path).in_file(file.name()))?;
+        let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
+        let mut columns = Vec::with_capacity(captures.len() + built.columns.len() + 2);
+        for (name, value) in captures {
+            // Files are often called after what is in them: t2m_2020.h5 has a t2m.
+            let name = free_name(name, "part", &taken);
+            taken.insert(name.clone());
+            columns.push(SegmentColumn {
+                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
+                source: Source::Constant(value.clone()),
+            });
+        }
+        columns.extend(built.columns);
+        // A column of the file comes before ours of the same name.
+        columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
+        Ok(Self {
+            file: found.file,
+            opened: file.clone(),
+            path: path.to_owned(),
+            shape: built.shape,
+            chunk_shape: built.chunk_shape,
+            columns,
+            coordinate_parts: Vec::new(),
+            named: false,
+            omitted: built.omitted,
+        })
+    }
+}
 
 /// Rows and columns without what wildcards add.
 pub(crate) struct Built {
@@ -196,28 +244,4 @@ fn last_part(path: &str) -> &str {
         Some(name) if !name.is_empty() => name,
         _ => "value",
     }
-}
-
-/// How many dimensions of a dataset make rows. The last dimension of a netCDF array of characters is the length of a
-/// text (CF 2.2), unless other variables have it too.
-pub(crate) fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
-    let ndim = dataset.dataspace.ndim();
-    let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
-    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format() != Format::Hdf5 && is_text(dataset)) else { return ndim };
-    let (Some(dimension), Some(1..)) = (dataset.dimensions.get(last), dataset.dataspace.shape().get(last)) else { return ndim };
-    if dimension.scale.is_some() || dimension.name.is_none() {
-        return ndim;
-    }
-    let tree = file.tree();
-    let parent = object.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let group = tree.objects.iter().find(|other| other.path.trim_end_matches('/') == parent);
-    let siblings = match group.map(|group| &group.content) {
-        Some(Content::Group(group)) => group.links.as_slice(),
-        _ => &[],
-    };
-    let shared = siblings.iter().any(|link| match link.target {
-        LinkTarget::Hard(id) => tree.dataset(id).is_some_and(|other| !is_text(other) && other.dimensions.iter().any(|d| d.name == dimension.name)),
-        _ => false,
-    });
-    if shared { ndim } else { last }
 }

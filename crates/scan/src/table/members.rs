@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_columns::attribute_text;
-use hyperslab_formats::{Content, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
+use hyperslab_formats::{Content, Dataset, DimensionScale, Format, Link, LinkTarget, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
-use crate::Layout;
+use crate::request::Layout;
 
 /// A member of a group that is not a column of the group's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,7 +214,31 @@ fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Mem
     }
     let dataset = file.dataset(id).map_err(Unusable::Dataset)?;
     check(object, dataset, decode).map_err(Unusable::Dataset)?;
-    Ok(Some(Member { name: &link.name, id, object, dataset, ndim: crate::table::builder::row_ndim(file, object, dataset, decode) }))
+    Ok(Some(Member { name: &link.name, id, object, dataset, ndim: row_ndim(file, object, dataset, decode) }))
+}
+
+/// How many dimensions of a dataset make rows. The last dimension of a netCDF array of characters is the length of a
+/// text (CF 2.2), unless other variables have it too.
+pub(super) fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
+    let ndim = dataset.dataspace.ndim();
+    let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
+    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format() != Format::Hdf5 && is_text(dataset)) else { return ndim };
+    let (Some(dimension), Some(1..)) = (dataset.dimensions.get(last), dataset.dataspace.shape().get(last)) else { return ndim };
+    if dimension.scale.is_some() || dimension.name.is_none() {
+        return ndim;
+    }
+    let tree = file.tree();
+    let parent = object.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let group = tree.objects.iter().find(|other| other.path.trim_end_matches('/') == parent);
+    let siblings = match group.map(|group| &group.content) {
+        Some(Content::Group(group)) => group.links.as_slice(),
+        _ => &[],
+    };
+    let shared = siblings.iter().any(|link| match link.target {
+        LinkTarget::Hard(id) => tree.dataset(id).is_some_and(|other| !is_text(other) && other.dimensions.iter().any(|d| d.name == dimension.name)),
+        _ => false,
+    });
+    if shared { ndim } else { last }
 }
 
 /// Whether a dataset has values that can be columns.

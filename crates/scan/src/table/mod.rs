@@ -3,6 +3,8 @@
 pub(crate) mod array_sources;
 pub(crate) mod boundary;
 pub(crate) mod builder;
+pub(crate) mod chunk_count;
+pub(crate) mod columns;
 pub(crate) mod members;
 pub(crate) mod resolver;
 pub(crate) mod segment;

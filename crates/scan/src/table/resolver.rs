@@ -5,7 +5,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 
-use crate::ScanRequest;
+use crate::request::ScanRequest;
 use super::segment::{Segment, capture_column};
 use super::wildcard;
 

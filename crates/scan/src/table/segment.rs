@@ -7,11 +7,9 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
+use hyperslab_formats::{Dataset, Format, Object, ObjectId};
 use hyperslab_reader::File;
 
-use crate::Layout;
-use super::builder::Builder;
 use super::members::Omitted;
 
 /// Where a table column's values come from.
@@ -164,51 +162,6 @@ pub const ROW: &str = "_row";
 pub const FILE: &str = "_file";
 
 impl Segment {
-    /// `path` of `file` as a table. `captures` are columns of what wildcards matched.
-    pub fn new(
-        file: &File,
-        path: &str,
-        layout: Option<Layout>,
-        decode: bool,
-        captures: &[(String, ArrayRef)],
-    ) -> Result<Self> {
-        let found = file.find(path)?;
-        let object = found.file.object(found.object)?;
-        let built = match &object.content {
-            Content::Group(_) => Builder { found: &found, decode }.group(layout),
-            _ => {
-                let dataset = found.dataset()?;
-                Builder { found: &found, decode }.dataset(object, dataset, layout)
-            }
-        };
-        let built = built.map_err(|error| error.at_object(path).in_file(file.name()))?;
-        let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
-        let mut columns = Vec::with_capacity(captures.len() + built.columns.len() + 2);
-        for (name, value) in captures {
-            // Files are often called after what is in them: t2m_2020.h5 has a t2m.
-            let name = free_name(name, "part", &taken);
-            taken.insert(name.clone());
-            columns.push(SegmentColumn {
-                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
-                source: Source::Constant(value.clone()),
-            });
-        }
-        columns.extend(built.columns);
-        // A column of the file comes before ours of the same name.
-        columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
-        Ok(Self {
-            file: found.file,
-            opened: file.clone(),
-            path: path.to_owned(),
-            shape: built.shape,
-            chunk_shape: built.chunk_shape,
-            columns,
-            coordinate_parts: Vec::new(),
-            named: false,
-            omitted: built.omitted,
-        })
-    }
-
     /// The column called `name`.
     pub fn column(&self, name: &str) -> Option<&SegmentColumn> {
         self.columns.iter().find(|c| c.field.name() == name)

@@ -12,7 +12,7 @@ use hyperslab_scan::pruner::CountBounds;
 
 use super::{OrderStatistics, QueryRequest};
 use super::quantile::{key_type, keys, select_values};
-use super::step::{Step, steps};
+use super::matched_group::{Step, steps};
 use super::variable::{Names, segment};
 
 /// A question asked of arrays. Made from metadata alone; cheap to clone.

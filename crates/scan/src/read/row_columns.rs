@@ -8,12 +8,11 @@ use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
+use crate::access::cost_model::TASK_MIN_BYTES;
 use crate::access::row_gather::{ColumnGroup, Found, GatherColumn};
+use crate::access::segment_scan::SegmentScan;
+use crate::plan::Plan;
 use crate::pruner::{Piece, RowSelection};
-use super::{Plan, SegmentScan};
-
-/// Bytes of values that one thread works on, at least.
-const LEAST_BYTES: usize = 256 << 10;
 
 /// A part, and its wanted columns.
 type Gathering<'a> = (&'a SegmentScan, Vec<GatherColumn>);
@@ -104,7 +103,7 @@ impl Plan {
             let Some(column) = columns.first() else { return Ok(None) };
             match part.found(field.name(), column, cancellation)? {
                 Some(Found::Passing(values)) => {
-                    let share = values.bytes.len().div_ceil(self.session.thread_count()?.max(1)).next_multiple_of(8).max(LEAST_BYTES);
+                    let share = values.bytes.len().div_ceil(self.session.thread_count()?.max(1)).next_multiple_of(8).max(TASK_MIN_BYTES);
                     let of_share = |bytes: &[u8]| {
                         let mut sum = new();
                         work(&mut sum, &column.data_type, bytes)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hyperslab_array::{Axis, ChunkGrid, Result, Selection};
 use hyperslab_formats::StorageLayout;
 
-use crate::table::segment::{Segment, Source};
+use super::segment::{Segment, Source};
 
 /// Chunks of the datasets behind `columns`: of all of them, and of those that the rows of `selection` touch.
 pub(crate) fn touched<'a>(segment: &Segment, columns: impl Iterator<Item = &'a String>, selection: &Selection) -> Result<(u64, u64)> {

@@ -10,14 +10,12 @@ use hyperslab_array::{Axis, Cancellation, Result, Selection};
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{BoundPredicate, Predicate};
 
-use crate::access::coordinate_columns::CoordinateCache;
-use crate::access::dimension_ranges;
-use crate::access::indexed_predicate::{IndexedPredicate, indexed_predicates};
-use crate::read::pipeline::Work;
+use crate::table::columns::top_level;
 use crate::table::segment::{Segment, Source};
-use super::columns::top_level;
-use super::window::{Rows, WINDOW_BYTES, Windows};
-use super::window;
+use crate::window::{self, WINDOW_BYTES, Windows};
+use super::coordinate_columns::CoordinateCache;
+use super::dimension_ranges;
+use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
 
 /// A segment with the rows that a predicate on its dimensions leaves.
 pub(crate) struct SegmentScan {
@@ -40,7 +38,7 @@ pub(crate) struct SegmentScan {
 }
 
 impl SegmentScan {
-    pub(super) fn new(
+    pub(crate) fn new(
         segment: Segment,
         table: &Schema,
         wanted: &[String],
@@ -111,23 +109,17 @@ impl SegmentScan {
         names
     }
 
-    pub(super) fn windows(&self, columns: &[String]) -> Result<Windows> {
+    pub(crate) fn windows(&self, columns: &[String]) -> Result<Windows> {
         self.windows_of(columns, WINDOW_BYTES)
     }
 
     /// Windows for splits of about `split_bytes`.
-    pub(super) fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
+    pub(crate) fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
         window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES, split_bytes)
     }
 
-    /// Windows as work of a pipeline.
-    pub(super) fn work(self: Arc<Self>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
-        let row_bytes = self.row_bytes(&self.columns_read());
-        windows.map(move |rows| Work { part: self.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })
-    }
-
     /// Bytes of a row, roughly: what a window costs.
-    pub(super) fn row_bytes(&self, columns: &[String]) -> u64 {
+    pub(crate) fn row_bytes(&self, columns: &[String]) -> u64 {
         let mut datasets = BTreeSet::new();
         let mut bytes = 0u64;
         for column in columns.iter().filter_map(|name| self.segment.column(name)) {

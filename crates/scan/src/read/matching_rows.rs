@@ -4,9 +4,10 @@ use arrow_array::RecordBatch;
 use hyperslab_array::{Cancellation, Result};
 use rayon::prelude::*;
 
+use crate::access::segment_scan::SegmentScan;
+use crate::plan::Plan;
 use crate::pruner::CountBounds;
-use super::{Plan, SegmentScan};
-use super::window::Rows;
+use crate::window::Rows;
 
 impl Plan {
     /// Number of rows; from shapes alone where no predicate is left to test row by row.

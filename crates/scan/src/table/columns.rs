@@ -8,11 +8,12 @@ use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
 use hyperslab_predicate::Predicate;
 
-use crate::{Omitted, ScanRequest};
-use crate::table::segment::{Segment, SegmentColumn};
+use crate::request::ScanRequest;
+use super::members::Omitted;
+use super::segment::{Segment, SegmentColumn};
 
 /// The column of the table that a (perhaps dotted) name lies in.
-pub(super) fn top_level(name: &str, table: &Schema) -> String {
+pub(crate) fn top_level(name: &str, table: &Schema) -> String {
     if table.field_with_name(name).is_ok() {
         return name.to_owned();
     }
@@ -27,13 +28,13 @@ pub(super) fn top_level(name: &str, table: &Schema) -> String {
 }
 
 /// What the segments leave out, each name once.
-pub(super) fn omitted(segments: &[Segment]) -> Vec<Omitted> {
+pub(crate) fn omitted(segments: &[Segment]) -> Vec<Omitted> {
     let mut names = BTreeSet::new();
     segments.iter().flat_map(|segment| &segment.omitted).filter(|omitted| names.insert(&omitted.name)).cloned().collect()
 }
 
 /// The names that a request asks for, in its order: all but row number and file where it names none.
-pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
+pub(crate) fn wanted_columns(table: &Schema, segments: &[Segment], request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
     let tested = request.predicate.iter().flat_map(Predicate::columns);
     for name in request.columns.iter().flatten().cloned().chain(tested) {
         if let Some(omitted) = omitted.iter().find(|omitted| omitted.name == name).filter(|_| table.field_with_name(&top_level(&name, table)).is_err()) {
@@ -56,7 +57,7 @@ pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &Sca
 
 /// The schema of all segments, which must agree in names and types. A column that can be null in
 /// one can be null in all.
-pub(super) fn union_schema(segments: &[Segment]) -> Result<Schema> {
+pub(crate) fn union_schema(segments: &[Segment]) -> Result<Schema> {
     let Some(first) = segments.first() else {
         return Err(Error::not_found("no object matches"));
     };
