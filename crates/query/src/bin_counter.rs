@@ -7,12 +7,12 @@ use super::Bins;
 /// Counts of a bin that take turns.
 const LANES: usize = 8;
 /// Bins up to which they do.
-const FEW_BINS: usize = 1 << 10;
+const MAX_LANE_BINS: usize = 1 << 10;
 /// Numbers, at most, that small counts hold.
-const MOST_ADDED: u64 = 1 << 31;
+const MAX_ADDED: u64 = 1 << 31;
 
 /// Numbers counted so far.
-pub(super) struct Counts<'a> {
+pub(super) struct BinCounter<'a> {
     bins: &'a Bins,
     /// Of each slot, what came since `added` was 0.
     small: Vec<u32>,
@@ -20,10 +20,10 @@ pub(super) struct Counts<'a> {
     totals: Vec<u64>,
 }
 
-impl<'a> Counts<'a> {
+impl<'a> BinCounter<'a> {
     pub fn new(bins: &'a Bins) -> Self {
         let slots = bins.count() + 2;
-        let lanes = if bins.count() > FEW_BINS { 1 } else { LANES };
+        let lanes = if bins.count() > MAX_LANE_BINS { 1 } else { LANES };
         Self { bins, small: vec![0; slots * lanes], added: 0, totals: vec![0; slots] }
     }
 
@@ -31,12 +31,12 @@ impl<'a> Counts<'a> {
     pub fn add(&mut self, data_type: &DataType, bytes: &[u8]) -> bool {
         // A number is a byte at least.
         for bytes in bytes.chunks(1 << 30) {
-            if self.added + bytes.len() as u64 > MOST_ADDED {
+            if self.added + bytes.len() as u64 > MAX_ADDED {
                 self.settle();
             }
             self.added += bytes.len() as u64;
             let small = &mut self.small;
-            let known = if self.bins.count() > FEW_BINS {
+            let known = if self.bins.count() > MAX_LANE_BINS {
                 self.bins.slots(data_type, bytes, &mut |slots| count::<1>(slots, small))
             } else {
                 self.bins.slots(data_type, bytes, &mut |slots| count::<LANES>(slots, small))

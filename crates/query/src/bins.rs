@@ -3,7 +3,7 @@
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
-use super::uniform_bins::{AT_ONCE, Even, Float};
+use super::uniform_bins::{BLOCK_NUMBERS, Float, UniformBins};
 use super::number_types::for_numbers;
 
 /// The bins of one axis of a histogram: `edges[i] <= value < edges[i + 1]`, the last one with its upper edge.
@@ -15,14 +15,14 @@ pub struct Bins {
     /// Bins per unit, were all of one width: where to look first.
     scale: f64,
     /// Of bins of one width the first value of each and of what is behind it; else empty.
-    even: Vec<[f64; 2]>,
+    uniform: Vec<[f64; 2]>,
     /// The same for many numbers at once, computed in floats and in doubles.
-    floats: Option<Even<f32>>,
-    doubles: Option<Even<f64>>,
+    floats: Option<UniformBins<f32>>,
+    doubles: Option<UniformBins<f64>>,
 }
 
 /// Added to a double from 0 to 2^51 it leaves the nearest whole number in the lowest bits.
-const WHOLE: f64 = 4_503_599_627_370_496.0;
+const ROUNDING_OFFSET: f64 = 4_503_599_627_370_496.0;
 
 impl Bins {
     /// Bins between edges. `InvalidInput` for edges that do not increase or are not finite.
@@ -33,13 +33,13 @@ impl Bins {
                 let scale = (edges.len() - 1) as f64 / (high - low);
                 // Where edges are this near to where they would be, a value is no more than one bin from its guess: the
                 // guess rises with the value.
-                let is_even = edges.iter().enumerate().all(|(number, edge)| ((edge - low) * scale - number as f64).abs() < 0.25);
-                let ends = |(number, pair): (usize, &[f64])| match pair {
-                    [first, end] => [*first, if number + 2 == edges.len() { end.next_up() } else { *end }],
+                let is_even = edges.iter().enumerate().all(|(index, edge)| ((edge - low) * scale - index as f64).abs() < 0.25);
+                let ends = |(index, pair): (usize, &[f64])| match pair {
+                    [first, end] => [*first, if index + 2 == edges.len() { end.next_up() } else { *end }],
                     _ => [low, high],
                 };
-                let even = if is_even { edges.windows(2).enumerate().map(ends).collect() } else { Vec::new() };
-                Ok(Self { floats: Even::new(&edges), doubles: Even::new(&edges), edges, low, high, scale, even })
+                let uniform = if is_even { edges.windows(2).enumerate().map(ends).collect() } else { Vec::new() };
+                Ok(Self { floats: UniformBins::new(&edges), doubles: UniformBins::new(&edges), edges, low, high, scale, uniform })
             }
             _ => Err(Error::invalid_input("the edges of a histogram are two or more finite numbers that increase")),
         }
@@ -75,16 +75,16 @@ impl Bins {
     /// The slot of a value: 0 before the first bin and for NaN, then one a bin, then one for what is behind the last (that
     /// is 0, too, where bins are not of one width).
     pub fn slot(&self, value: f64) -> usize {
-        if self.even.is_empty() {
+        if self.uniform.is_empty() {
             return self.bin(value).map_or(0, |bin| bin + 1);
         }
         let guess = (value - self.low) * self.scale - 0.5;
         // NaN is less than nothing.
         let guess = if guess > 0.0 { guess } else { 0.0 };
-        let last = (self.even.len() - 1) as f64;
+        let last = (self.uniform.len() - 1) as f64;
         let guess = if guess < last { guess } else { last };
-        let near = (guess + WHOLE).to_bits() as u32 as usize;
-        let Some([first, end]) = self.even.get(near) else { return 0 };
+        let near = (guess + ROUNDING_OFFSET).to_bits() as u32 as usize;
+        let Some([first, end]) = self.uniform.get(near) else { return 0 };
         near + usize::from(value >= *first) + usize::from(value >= *end)
     }
 
@@ -103,16 +103,16 @@ impl Bins {
         true
     }
 
-    fn slots_of<const N: usize, T: Float>(&self, even: Option<&Even<T>>, bytes: &[u8], of: impl Fn([u8; N]) -> T, take: &mut impl FnMut(&[u32])) {
+    fn slots_of<const N: usize, T: Float>(&self, uniform: Option<&UniformBins<T>>, bytes: &[u8], of: impl Fn([u8; N]) -> T, take: &mut impl FnMut(&[u32])) {
         // With the widest instructions that the processor has, not only those that all have.
-        pulp::Arch::new().dispatch(Slots { bins: self, even, bytes: bytes.as_chunks::<N>().0, of, take });
+        pulp::Arch::new().dispatch(Slots { bins: self, uniform, bytes: bytes.as_chunks::<N>().0, of, take });
     }
 }
 
 /// The slots of numbers, compiled once for each kind of processor.
 struct Slots<'a, const N: usize, T, Of, Take> {
     bins: &'a Bins,
-    even: Option<&'a Even<T>>,
+    uniform: Option<&'a UniformBins<T>>,
     bytes: &'a [[u8; N]],
     of: Of,
     take: &'a mut Take,
@@ -122,13 +122,13 @@ impl<const N: usize, T: Float, Of: Fn([u8; N]) -> T, Take: FnMut(&[u32])> pulp::
     type Output = ();
     #[inline(always)]
     fn call(self) {
-        let Self { bins, even, bytes, of, take } = self;
-        let (blocks, rest) = bytes.as_chunks::<AT_ONCE>();
-        let (mut numbers, mut slots) = ([T::ZERO; AT_ONCE], [0; AT_ONCE]);
+        let Self { bins, uniform, bytes, of, take } = self;
+        let (blocks, rest) = bytes.as_chunks::<BLOCK_NUMBERS>();
+        let (mut numbers, mut slots) = ([T::ZERO; BLOCK_NUMBERS], [0; BLOCK_NUMBERS]);
         let exact = |slots: &mut [u32], numbers: &[T]| slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = bins.slot(number.double()) as u32);
         for block in blocks {
             numbers.iter_mut().zip(block).for_each(|(number, bytes)| *number = of(*bytes));
-            if !even.is_some_and(|even| even.slots(&numbers, &mut slots)) {
+            if !uniform.is_some_and(|uniform| uniform.slots(&numbers, &mut slots)) {
                 exact(&mut slots, &numbers);
             }
             take(&slots);
@@ -144,7 +144,7 @@ impl<const N: usize, T: Float, Of: Fn([u8; N]) -> T, Take: FnMut(&[u32])> pulp::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bin_counter::Counts;
+    use crate::bin_counter::BinCounter;
     use proptest::prelude::*;
 
     /// Of values, edges and their neighbours, `slots` says what `bin` says.
@@ -164,7 +164,7 @@ mod tests {
                     prop_assert!(bins.slots(&$data_type, &bytes, &mut |some| slots.extend_from_slice(some)));
                     let found: Vec<Option<usize>> = slots.iter().map(|slot| (*slot as usize).checked_sub(1).filter(|bin| *bin < bins.count())).collect();
                     prop_assert_eq!(found, wanted, "{:?}", $data_type);
-                    let mut counts = Counts::new(bins);
+                    let mut counts = BinCounter::new(bins);
                     prop_assert!(counts.add(&$data_type, &bytes) && counts.add(&$data_type, &bytes[..bytes.len() / 2 / size_of::<$type>() * size_of::<$type>()]));
                     let mut wanted = vec![0; bins.count()];
                     typed.iter().chain(&typed[..typed.len() / 2]).filter_map(|value| bins.bin(*value as f64)).for_each(|bin| wanted[bin] += 1);
@@ -186,11 +186,11 @@ mod tests {
     }
 
     /// Numbers near an edge are in their slots, or are said to be near.
-    fn told<T: Float>(bins: &Bins, even: Option<&Even<T>>, next: impl Fn(f64, i32) -> T) -> std::result::Result<(), TestCaseError> {
+    fn agrees<T: Float>(bins: &Bins, uniform: Option<&UniformBins<T>>, next: impl Fn(f64, i32) -> T) -> std::result::Result<(), TestCaseError> {
         for (edge, steps) in bins.edges().iter().flat_map(|edge| [0, 1, -1, 2, -2, 3, -5, 8, -13, 30, -30, 100, -200, 1000, -3000].map(|steps| (*edge, steps))) {
-            let (value, mut slots) = (next(edge, steps), [0; AT_ONCE]);
-            if even.is_some_and(|even| even.slots(&[value; AT_ONCE], &mut slots)) {
-                prop_assert_eq!(slots, [bins.slot(value.double()) as u32; AT_ONCE], "{} steps from {}", steps, edge);
+            let (value, mut slots) = (next(edge, steps), [0; BLOCK_NUMBERS]);
+            if uniform.is_some_and(|uniform| uniform.slots(&[value; BLOCK_NUMBERS], &mut slots)) {
+                prop_assert_eq!(slots, [bins.slot(value.double()) as u32; BLOCK_NUMBERS], "{} steps from {}", steps, edge);
             }
         }
         Ok(())
@@ -200,7 +200,7 @@ mod tests {
     fn bins_of_one_width_are_known_as_such() {
         let edges = |count: u32, low: f64, high: f64| (0..=count).map(|n| low + f64::from(n) * ((high - low) / f64::from(count))).collect::<Vec<f64>>();
         for edges in [edges(64, 0.0, 6.0), edges(1, -1.0, 1.0), edges(1000, 0.1, 0.7)] {
-            assert!(Bins::new(edges).is_ok_and(|bins| bins.even.len() == bins.count() && bins.floats.is_some() && bins.doubles.is_some()));
+            assert!(Bins::new(edges).is_ok_and(|bins| bins.uniform.len() == bins.count() && bins.floats.is_some() && bins.doubles.is_some()));
         }
         for edges in [vec![0.0, 1.0, 3.0], vec![f64::MIN, 0.0, f64::MAX], vec![0.0, 5e-324, 1e-323]] {
             assert!(Bins::new(edges.clone()).is_ok_and(|bins| found(&bins, &edges).is_ok()));
@@ -236,9 +236,9 @@ mod tests {
             let values: Vec<f64> = values.iter().map(|share| low + share * width).collect();
             found(&bins, &values)?;
             let moved = |edge: f32, steps: i32| if edge == 0.0 { 0.0 } else { f32::from_bits(edge.to_bits().wrapping_add_signed(steps)) };
-            told(&bins, bins.floats.as_ref(), |edge, steps| moved(edge as f32, steps))?;
+            agrees(&bins, bins.floats.as_ref(), |edge, steps| moved(edge as f32, steps))?;
             let moved = |edge: f64, steps: i64| if edge == 0.0 { 0.0 } else { f64::from_bits(edge.to_bits().wrapping_add_signed(steps)) };
-            told(&bins, bins.doubles.as_ref(), |edge, steps| moved(edge, steps.into()))?;
+            agrees(&bins, bins.doubles.as_ref(), |edge, steps| moved(edge, steps.into()))?;
         }
     }
 }

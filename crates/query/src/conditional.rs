@@ -7,20 +7,20 @@ use hyperslab_scan::{ColumnByIndex, Plan};
 use hyperslab_scan::pruner::CountBounds;
 
 use super::{Bins, Query};
-use super::bin_counter::Counts;
-use super::histogram::{FEW_CELLS, Grid, Totals};
+use super::bin_counter::BinCounter;
+use super::histogram::{MAX_DENSE_CELLS, Grid, Totals};
 use super::number_types::is_countable;
 
 /// Rows of a block of an index, about.
-const BLOCK_ROWS: u64 = 1 << 16;
+const INDEX_BLOCK_ROWS: u64 = 1 << 16;
 /// So many values are put into bins in the time of one look-up in a block.
-const VALUES_OF_A_LOOK_UP: u64 = 16;
+const VALUES_PER_LOOKUP: u64 = 16;
 
 impl Query {
     /// How many of the rows that satisfy the condition lie in each bin, row-major over `axes` (a variable and its
     /// bins each). Rows where one of the variables is null or NaN are in no bin.
     pub fn histogram(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Vec<u64>> {
-        if let Some(counts) = self.counts_of_gathered(axes, cancellation)? {
+        if let Some(counts) = self.count_single_values(axes, cancellation)? {
             return Ok(counts);
         }
         if let Some(counts) = self.counts_by_index(axes, cancellation)? {
@@ -43,26 +43,26 @@ impl Query {
     /// As [`Query::histogram`] of one variable, from its index alone: at least and at most so many in each bin. `None`
     /// where there is no index, or where the condition is about other variables.
     pub fn histogram_bounds(&self, variable: &str, bins: &Bins, cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
-        let Some(index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
-        if matches!(index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
+        let Some(by_index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
+        if matches!(by_index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
             // Such integers are rounded to doubles before they are put into bins.
             return Ok(None);
         }
         let edges = bins.edges();
         let last = edges.len().saturating_sub(1);
-        let keys = edges.iter().enumerate().map(|(number, edge)| if number == last { index.key_type().above(*edge) } else { index.key_type().at_least(*edge) });
-        let Some(below) = index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
+        let keys = edges.iter().enumerate().map(|(index, edge)| if index == last { by_index.key_type().above(*edge) } else { by_index.key_type().at_least(*edge) });
+        let Some(below) = by_index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
         let between = |pair: &[CountBounds]| match pair {
-            [low, high] => CountBounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) },
+            [low, high] => CountBounds { lower: high.lower.saturating_sub(low.upper), upper: high.upper.saturating_sub(low.lower) },
             _ => CountBounds::default(),
         };
         Ok(Some(below.windows(2).map(between).collect()))
     }
 
     /// Counts in bins of one variable whose values can be had one by one, unless its index tells them with less work.
-    fn counts_of_gathered(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
+    fn count_single_values(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
         let [(variable, bins)] = axes else { return Ok(None) };
-        if bins.count() > FEW_CELLS {
+        if bins.count() > MAX_DENSE_CELLS {
             return Ok(None);
         }
         let plan = self.plan(&[variable.to_owned()])?;
@@ -71,14 +71,14 @@ impl Query {
         }
         if let Some(index) = plan.by_index(variable)?.filter(ColumnByIndex::is_exact) {
             // Each edge is looked up in each block.
-            let look_ups = plan.row_count()?.div_ceil(BLOCK_ROWS).saturating_mul(bins.edges().len() as u64);
-            if index.numbers(cancellation)?.is_none_or(|numbers| numbers.most > look_ups.saturating_mul(VALUES_OF_A_LOOK_UP)) {
+            let lookups = plan.row_count()?.div_ceil(INDEX_BLOCK_ROWS).saturating_mul(bins.edges().len() as u64);
+            if index.numbers(cancellation)?.is_none_or(|numbers| numbers.upper > lookups.saturating_mul(VALUES_PER_LOOKUP)) {
                 return Ok(None);
             }
         }
-        let counts = plan.fold_gathered(
+        let counts = plan.fold_matching_values(
             cancellation,
-            || Counts::new(bins),
+            || BinCounter::new(bins),
             |counts, data_type, bytes| if counts.add(data_type, bytes) { Ok(()) } else { Err(Error::internal("values that have no bins")) },
         )?;
         let Some(counts) = counts else { return Ok(None) };
@@ -102,7 +102,7 @@ impl Query {
         let names: Vec<String> = axes.iter().map(|(name, _)| name.clone()).chain(weights.map(str::to_owned)).collect();
         let plan = self.each_once(&names)?;
         let mut totals = grid.empty();
-        if self.add_gathered(&plan, &grid, &names, &mut totals, cancellation)? {
+        if self.add_single_values(&plan, &grid, &names, &mut totals, cancellation)? {
             return Ok(totals);
         }
         plan.for_batches(
@@ -121,13 +121,13 @@ impl Query {
     }
 
     /// Adds what the windows have, without batches, where the values of all columns can be had one by one; whether they can.
-    fn add_gathered(&self, plan: &Plan, grid: &Grid<'_>, names: &[String], totals: &mut Totals, cancellation: &Cancellation) -> Result<bool> {
+    fn add_single_values(&self, plan: &Plan, grid: &Grid<'_>, names: &[String], totals: &mut Totals, cancellation: &Cancellation) -> Result<bool> {
         let schema = plan.schema();
         if schema.fields().iter().any(|field| !is_countable(field.data_type())) {
             return Ok(false);
         }
         let places = names.iter().map(|name| schema.index_of(name).map_err(|e| Error::internal(e.to_string()))).collect::<Result<Vec<usize>>>()?;
-        plan.for_gathered(
+        plan.for_matching_pieces(
             cancellation,
             || grid.part(),
             |part, rows, columns| {

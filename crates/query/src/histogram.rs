@@ -9,13 +9,13 @@ use super::Bins;
 use super::number_types::{for_numbers, is_countable};
 
 /// Cells of a histogram at most (1 GiB of counts).
-const MOST_CELLS: usize = 1 << 27;
+const MAX_CELLS: usize = 1 << 27;
 /// Cells up to which each window has a histogram of its own; beyond, it lists the cells of its rows.
-pub(super) const FEW_CELLS: usize = 1 << 15;
+pub(super) const MAX_DENSE_CELLS: usize = 1 << 15;
 /// Rows whose cells are computed together.
-const ROWS_AT_ONCE: usize = 4096;
+const BLOCK_ROWS: usize = 4096;
 /// The cell of a row that is in none.
-const NONE: u32 = u32::MAX;
+const NO_CELL: u32 = u32::MAX;
 
 /// The bins of all axes.
 pub(super) struct Grid<'a> {
@@ -25,7 +25,7 @@ pub(super) struct Grid<'a> {
 }
 
 /// What a window adds. Counts and sums have one cell more, for rows that are in none.
-pub(super) enum Part {
+pub(super) enum WindowTotals {
     Counts(Vec<u64>),
     Sums(Vec<f64>),
     Cells(Vec<u32>),
@@ -43,10 +43,10 @@ impl<'a> Grid<'a> {
     /// `LimitExceeded` for more cells than a histogram may have.
     pub fn new(bins: &'a [Bins], weighted: bool) -> Result<Self> {
         let cells = bins.iter().try_fold(1usize, |cells, bins| cells.checked_mul(bins.count()));
-        match cells.filter(|cells| *cells <= MOST_CELLS) {
+        match cells.filter(|cells| *cells <= MAX_CELLS) {
             Some(cells) if !bins.is_empty() => Ok(Self { bins, cells, weighted }),
             Some(_) => Err(Error::invalid_input("a histogram has at least one axis")),
-            None => Err(Error::limit_exceeded(format!("a histogram of more than {MOST_CELLS} cells: give fewer bins"))),
+            None => Err(Error::limit_exceeded(format!("a histogram of more than {MAX_CELLS} cells: give fewer bins"))),
         }
     }
 
@@ -55,41 +55,41 @@ impl<'a> Grid<'a> {
     }
 
     /// A window without rows.
-    pub fn part(&self) -> Part {
-        match (self.cells <= FEW_CELLS, self.weighted) {
-            (true, false) => Part::Counts(vec![0; self.cells + 1]),
-            (true, true) => Part::Sums(vec![0.0; self.cells + 1]),
-            (false, false) => Part::Cells(Vec::new()),
-            (false, true) => Part::Weights(Vec::new()),
+    pub fn part(&self) -> WindowTotals {
+        match (self.cells <= MAX_DENSE_CELLS, self.weighted) {
+            (true, false) => WindowTotals::Counts(vec![0; self.cells + 1]),
+            (true, true) => WindowTotals::Sums(vec![0.0; self.cells + 1]),
+            (false, false) => WindowTotals::Cells(Vec::new()),
+            (false, true) => WindowTotals::Weights(Vec::new()),
         }
     }
 
     /// Adds the rows of a batch: its first columns are the axes, one more is the weight. Rows with a null are in no bin.
-    pub fn add_batch(&self, part: &mut Part, batch: &RecordBatch) -> Result<()> {
+    pub fn add_batch(&self, part: &mut WindowTotals, batch: &RecordBatch) -> Result<()> {
         let columns = batch.columns().iter().map(plain).collect::<Result<Vec<ArrayData>>>()?;
         let bytes = columns.iter().map(|column| Ok((column.data_type(), bytes_of(column)?))).collect::<Result<Vec<_>>>()?;
         let nulls = columns.iter().filter_map(ArrayData::nulls).filter(|nulls| nulls.null_count() > 0).collect::<Vec<_>>();
         self.add(part, batch.num_rows(), &bytes, |first, cells| {
             for nulls in &nulls {
                 let valid = nulls.iter().skip(first);
-                cells.iter_mut().zip(valid).filter(|(_, valid)| !valid).for_each(|(cell, _)| *cell = NONE);
+                cells.iter_mut().zip(valid).filter(|(_, valid)| !valid).for_each(|(cell, _)| *cell = NO_CELL);
             }
         })
     }
 
     /// Adds rows, given the bytes of their columns, which are [countable](is_countable): the axes, and perhaps the weight.
-    pub fn add_rows(&self, part: &mut Part, rows: usize, columns: &[(&DataType, &[u8])]) -> Result<()> {
+    pub fn add_rows(&self, part: &mut WindowTotals, rows: usize, columns: &[(&DataType, &[u8])]) -> Result<()> {
         self.add(part, rows, columns, |_, _| {})
     }
 
     /// Adds rows, some at a time; `strike` has the number of the first of them, and their cells.
-    fn add(&self, part: &mut Part, rows: usize, columns: &[(&DataType, &[u8])], strike: impl Fn(usize, &mut [u32])) -> Result<()> {
+    fn add(&self, part: &mut WindowTotals, rows: usize, columns: &[(&DataType, &[u8])], strike: impl Fn(usize, &mut [u32])) -> Result<()> {
         let (axes, weight) = columns.split_at_checked(self.bins.len()).ok_or_else(|| Error::internal("an axis without values"))?;
         let weight = weight.first().filter(|_| self.weighted);
-        let (mut cells, mut weights) = (vec![0; ROWS_AT_ONCE.min(rows)], Vec::new());
+        let (mut cells, mut weights) = (vec![0; BLOCK_ROWS.min(rows)], Vec::new());
         let mut first = 0;
         while first < rows {
-            let count = ROWS_AT_ONCE.min(rows - first);
+            let count = BLOCK_ROWS.min(rows - first);
             let cells = cells.get_mut(..count).unwrap_or_default();
             cells.fill(0);
             for (bins, column) in self.bins.iter().zip(axes) {
@@ -99,7 +99,7 @@ impl<'a> Grid<'a> {
                     let (mine, others) = std::mem::take(&mut rest).split_at_mut(some);
                     for (cell, slot) in mine.iter_mut().zip(slots) {
                         let bin = slot.wrapping_sub(1);
-                        *cell = if bin < all && *cell != NONE { cell.wrapping_mul(all).wrapping_add(bin) } else { NONE };
+                        *cell = if bin < all && *cell != NO_CELL { cell.wrapping_mul(all).wrapping_add(bin) } else { NO_CELL };
                     }
                     rest = others;
                 });
@@ -121,31 +121,31 @@ impl<'a> Grid<'a> {
     }
 
     /// Adds rows to their cells.
-    fn take(&self, part: &mut Part, cells: &[u32], weights: &[f64]) {
+    fn take(&self, part: &mut WindowTotals, cells: &[u32], weights: &[f64]) {
         let place = |cell: u32| (cell as usize).min(self.cells);
         match part {
-            Part::Counts(counts) => cells.iter().for_each(|cell| counts.get_mut(place(*cell)).into_iter().for_each(|count| *count += 1)),
-            Part::Sums(sums) => {
+            WindowTotals::Counts(counts) => cells.iter().for_each(|cell| counts.get_mut(place(*cell)).into_iter().for_each(|count| *count += 1)),
+            WindowTotals::Sums(sums) => {
                 for (cell, weight) in cells.iter().zip(weights) {
                     sums.get_mut(place(*cell)).into_iter().for_each(|sum| *sum += weight);
                 }
             }
-            Part::Cells(all) => all.extend(cells.iter().filter(|cell| **cell != NONE)),
-            Part::Weights(all) => all.extend(cells.iter().copied().zip(weights.iter().copied()).filter(|(cell, _)| *cell != NONE)),
+            WindowTotals::Cells(all) => all.extend(cells.iter().filter(|cell| **cell != NO_CELL)),
+            WindowTotals::Weights(all) => all.extend(cells.iter().copied().zip(weights.iter().copied()).filter(|(cell, _)| *cell != NO_CELL)),
         }
     }
 }
 
 impl Totals {
     /// Adds what a window has. Windows come in row order, so that sums do not depend on threads.
-    pub fn add(&mut self, part: Part) {
+    pub fn add(&mut self, part: WindowTotals) {
         match (self, part) {
-            (Self::Counts(totals), Part::Counts(counts)) => totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count),
-            (Self::Sums(totals), Part::Sums(sums)) => totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum),
-            (Self::Counts(totals), Part::Cells(cells)) => {
+            (Self::Counts(totals), WindowTotals::Counts(counts)) => totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count),
+            (Self::Sums(totals), WindowTotals::Sums(sums)) => totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum),
+            (Self::Counts(totals), WindowTotals::Cells(cells)) => {
                 cells.iter().for_each(|cell| totals.get_mut(*cell as usize).into_iter().for_each(|total| *total += 1));
             }
-            (Self::Sums(totals), Part::Weights(rows)) => {
+            (Self::Sums(totals), WindowTotals::Weights(rows)) => {
                 rows.iter().for_each(|(cell, weight)| totals.get_mut(*cell as usize).into_iter().for_each(|total| *total += weight));
             }
             _ => {}
@@ -236,9 +236,9 @@ mod tests {
         }
         // A window is added up before it is added, or row by row where cells are many.
         for rows in [&rows[..cut], &rows[cut..]] {
-            let mut here = if cells <= FEW_CELLS { vec![(0, 0.0); cells] } else { std::mem::take(&mut wanted) };
+            let mut here = if cells <= MAX_DENSE_CELLS { vec![(0, 0.0); cells] } else { std::mem::take(&mut wanted) };
             naive(bins, rows, &mut here);
-            if cells <= FEW_CELLS {
+            if cells <= MAX_DENSE_CELLS {
                 wanted.iter_mut().zip(here).for_each(|(all, here)| *all = (all.0 + here.0, all.1 + here.1));
             } else {
                 wanted = here;

@@ -13,7 +13,7 @@ use super::QueryRequest;
 
 /// A group (or a dataset of compounds) of a file, and what was matched.
 #[derive(Clone)]
-pub(super) struct Step {
+pub(super) struct MatchedGroup {
     pub file: File,
     pub path: String,
     pub captures: Vec<(String, ArrayRef)>,
@@ -25,8 +25,8 @@ struct Places<'a> {
     places: Vec<(&'a File, String, Vec<String>)>,
 }
 
-/// The steps of a request: files in the given order, paths in natural order (`Step#2` before `Step#10`).
-pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>> {
+/// The steps of a request: files in the given order, paths in natural order (`MatchedGroup#2` before `MatchedGroup#10`).
+pub(super) fn matched_groups(files: &[File], request: &QueryRequest) -> Result<Vec<MatchedGroup>> {
     let pattern = Pattern::new(files, &request.group)?;
     let mut found = Places { names: request.file_pattern.as_deref().map(file_column_names).unwrap_or_default(), places: Vec::new() };
     found.names.extend(request.file_captures.iter().map(|(name, _)| name.clone()));
@@ -34,13 +34,13 @@ pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>>
         let taken = found.names.contains(&name);
         found.names.push(if taken { format!("{name}_path") } else { name });
     }
-    for (number, file) in files.iter().enumerate() {
+    for (index, file) in files.iter().enumerate() {
         let mut captured = match request.file_pattern.as_deref() {
             Some(pattern) => matched_file(pattern, &file.name())
                 .ok_or_else(|| Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name())))?,
             None => Vec::new(),
         };
-        captured.extend(request.file_captures.iter().filter_map(|(_, values)| values.get(number).cloned()));
+        captured.extend(request.file_captures.iter().filter_map(|(_, values)| values.get(index).cloned()));
         let mut paths = pattern.paths(file)?;
         paths.sort_by(|a, b| natural(&a.0, &b.0));
         found.places.extend(paths.into_iter().map(|(path, matched)| (file, path, [captured.clone(), matched].concat())));
@@ -52,15 +52,15 @@ pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>>
 }
 
 impl Places<'_> {
-    fn typed(self) -> Vec<Step> {
+    fn typed(self) -> Vec<MatchedGroup> {
         let values = |column: usize| self.places.iter().map(|place| place.2.get(column).cloned().unwrap_or_default()).collect::<Vec<_>>();
         let columns: Vec<Vec<ArrayRef>> = (0..self.names.len()).map(|column| capture_column(&values(column), false)).collect();
-        let captures = |number: usize| {
+        let captures = |index: usize| {
             let named = self.names.iter().zip(&columns);
-            named.filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone()))).collect()
+            named.filter_map(|(name, values)| Some((name.clone(), values.get(index)?.clone()))).collect()
         };
         let steps = self.places.iter().enumerate();
-        steps.map(|(number, (file, path, _))| Step { file: (*file).clone(), path: path.clone(), captures: captures(number) }).collect()
+        steps.map(|(index, (file, path, _))| MatchedGroup { file: (*file).clone(), path: path.clone(), captures: captures(index) }).collect()
     }
 }
 

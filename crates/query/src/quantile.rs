@@ -12,9 +12,9 @@ use hyperslab_array::{Error, Result};
 use hyperslab_predicate::KeyType;
 
 /// Keys that are kept at once: 256 MiB.
-const MOST_KEPT: usize = 1 << 25;
+const MAX_KEPT_KEYS: usize = 1 << 25;
 /// Bits that one pass tells more.
-const DIGIT: u32 = 16;
+const DIGIT_BITS: u32 = 16;
 
 /// Values by their place in the order; nulls and NaN have none.
 pub struct OrderStatistics {
@@ -53,18 +53,18 @@ pub(super) struct Found {
 }
 
 /// The keys at `places(count)` of the sorted keys, of `width` bits, and how many keys there are.
-pub(super) fn select(width: u32, most_kept: usize, places: impl Fn(u64) -> Vec<u64>, pass: &mut Pass<'_>) -> Result<(u64, Vec<u64>)> {
+pub(super) fn select(width: u32, max_kept: usize, places: impl Fn(u64) -> Vec<u64>, pass: &mut Pass<'_>) -> Result<(u64, Vec<u64>)> {
     // First all is kept, until it is too much.
     let (mut kept, mut count) = (Vec::new(), 0u64);
     pass(&|keys| Found { all: keys.len() as u64, keys, ..Found::default() }, &mut |found| {
         count += found.all;
-        if count <= most_kept as u64 { kept.extend(found.keys) } else { kept = Vec::new() }
+        if count <= max_kept as u64 { kept.extend(found.keys) } else { kept = Vec::new() }
     })?;
     let places = places(count);
     if places.iter().any(|place| *place >= count) {
         return Ok((count, Vec::new()));
     }
-    if count <= most_kept as u64 {
+    if count <= max_kept as u64 {
         kept.sort_unstable();
         return Ok((count, places.iter().filter_map(|place| kept.get(usize::try_from(*place).ok()?).copied()).collect()));
     }
@@ -72,7 +72,7 @@ pub(super) fn select(width: u32, most_kept: usize, places: impl Fn(u64) -> Vec<u
     let mut wanted: Vec<(u64, u64)> = places.iter().map(|place| (0, *place)).collect();
     let mut known = 0;
     while known < width {
-        let digit = DIGIT.min(width - known);
+        let digit = DIGIT_BITS.min(width - known);
         let below = width - known - digit;
         let mut prefixes: Vec<u64> = wanted.iter().map(|(prefix, _)| *prefix).collect();
         prefixes.sort_unstable();
@@ -114,7 +114,7 @@ pub(super) fn select_values(
     pass: &mut Pass<'_>,
 ) -> Result<OrderStatistics> {
     let key_type = key_type(data_type)?;
-    let (count, keys) = select(key_type.width() as u32 * 8, MOST_KEPT, places, pass)?;
+    let (count, keys) = select(key_type.width() as u32 * 8, MAX_KEPT_KEYS, places, pass)?;
     let keys: Vec<Option<u64>> = keys.into_iter().map(Some).collect();
     Ok(OrderStatistics { count, values: key_type.array(&keys, data_type)? })
 }

@@ -12,7 +12,7 @@ use hyperslab_scan::pruner::CountBounds;
 
 use super::{OrderStatistics, QueryRequest};
 use super::quantile::{key_type, keys, select_values};
-use super::matched_group::{Step, steps};
+use super::matched_group::{MatchedGroup, matched_groups};
 use super::variable::{Names, segment};
 
 /// A question asked of arrays. Made from metadata alone; cheap to clone.
@@ -20,7 +20,7 @@ use super::variable::{Names, segment};
 pub struct Query {
     session: Session,
     request: Arc<QueryRequest>,
-    steps: Arc<Vec<Step>>,
+    steps: Arc<Vec<MatchedGroup>>,
     predicate: Option<Predicate>,
     /// Names whose shapes make the rows: of the text, and `rows`.
     names: Arc<Vec<String>>,
@@ -50,7 +50,7 @@ impl Query {
         let query = Self {
             session: first.session().clone(),
             request: Arc::new(request.clone()),
-            steps: Arc::new(steps(files, request)?),
+            steps: Arc::new(matched_groups(files, request)?),
             predicate,
             names: Arc::new(names),
         };
@@ -62,8 +62,8 @@ impl Query {
     }
 
     /// The same question of one of its steps.
-    pub fn step(&self, number: usize) -> Result<Self> {
-        let step = self.steps.get(number).ok_or_else(|| Error::invalid_input(format!("step {number} of {}", self.steps.len())))?;
+    pub fn step(&self, index: usize) -> Result<Self> {
+        let step = self.steps.get(index).ok_or_else(|| Error::invalid_input(format!("step {index} of {}", self.steps.len())))?;
         Ok(Self { steps: Arc::new(vec![step.clone()]), ..self.clone() })
     }
 
@@ -196,7 +196,7 @@ impl Query {
     /// The values of variables at the rows that satisfy the condition, whole, where an index tells these rows and the
     /// values can be had one by one: then no batches are read. `None` elsewhere.
     pub fn values(&self, variables: &[String], cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
-        self.plan(variables)?.gathered(cancellation)
+        self.plan(variables)?.matching_columns(cancellation)
     }
 
     /// The values at `places(count)` of the sorted values of a variable, over the rows that satisfy the condition and

@@ -1,7 +1,7 @@
 //! Subarray: a part of an array as it is written behind its name, with numpy's meaning.
 
 use hyperslab_array::{Error, Result};
-use hyperslab_scan::PlacedDimension;
+use hyperslab_scan::DimensionMapping;
 
 /// What is written in brackets, one entry for each dimension that it speaks of.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,20 +40,20 @@ impl Subarray {
 
     /// Where the rows lie in an array of `shape`, and the shape of the rows. Dimensions that are not spoken of
     /// are whole, negative indexes count from the end, slices end where the array does.
-    pub fn place(&self, shape: &[u64]) -> Result<(Vec<PlacedDimension>, Vec<u64>)> {
+    pub fn resolve(&self, shape: &[u64]) -> Result<(Vec<DimensionMapping>, Vec<u64>)> {
         if self.0.len() > shape.len() {
             return Err(Error::invalid_input(format!("a part of {} dimensions of an array of shape {shape:?}", self.0.len())));
         }
         let whole = Part::Slice { start: None, end: None, step: 1 };
         let mut rows = Vec::new();
         let mut dimensions = Vec::with_capacity(shape.len());
-        for (number, &extent) in shape.iter().enumerate() {
+        for (axis, &extent) in shape.iter().enumerate() {
             let from_end = |index: i128| if index < 0 { index + i128::from(extent) } else { index };
-            match self.0.get(number).unwrap_or(&whole) {
+            match self.0.get(axis).unwrap_or(&whole) {
                 Part::Index(index) => {
                     let found = u64::try_from(from_end(*index)).ok().filter(|index| *index < extent);
                     let message = || Error::invalid_input(format!("index {index} is out of range for a dimension of extent {extent}"));
-                    dimensions.push(PlacedDimension::Fixed(found.ok_or_else(message)?));
+                    dimensions.push(DimensionMapping::Fixed(found.ok_or_else(message)?));
                 }
                 Part::Slice { start, end, step } => {
                     let clipped = |index: Option<i128>, otherwise: u64| match index {
@@ -62,7 +62,7 @@ impl Subarray {
                     };
                     let (start, end) = (clipped(*start, 0), clipped(*end, extent));
                     rows.push(end.saturating_sub(start).div_ceil(*step));
-                    dimensions.push(PlacedDimension::Rows { start, step: *step });
+                    dimensions.push(DimensionMapping::Rows { start, step: *step });
                 }
             }
         }
@@ -71,7 +71,7 @@ impl Subarray {
 }
 
 /// A name and the part of the array behind it.
-pub(super) fn parted(name: &str) -> Option<(&str, &str)> {
+pub(super) fn split_subarray(name: &str) -> Option<(&str, &str)> {
     let open = name.rfind('[').filter(|_| name.ends_with(']'))?;
     Some((name.get(..open)?, name.get(open..)?))
 }
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn parts_mean_what_they_mean_in_numpy() -> Result<()> {
-        let place = |text: &str, shape: &[u64]| Subarray::parse(text)?.place(shape);
-        let rows = |start, step| PlacedDimension::Rows { start, step };
-        assert_eq!(place("[0:100,:,3]", &[50, 4, 9])?, (vec![rows(0, 1), rows(0, 1), PlacedDimension::Fixed(3)], vec![50, 4]));
+        let place = |text: &str, shape: &[u64]| Subarray::parse(text)?.resolve(shape);
+        let rows = |start, step| DimensionMapping::Rows { start, step };
+        assert_eq!(place("[0:100,:,3]", &[50, 4, 9])?, (vec![rows(0, 1), rows(0, 1), DimensionMapping::Fixed(3)], vec![50, 4]));
         assert_eq!(place("[-3:]", &[10, 2])?, (vec![rows(7, 1), rows(0, 1)], vec![3, 2]));
-        assert_eq!(place("[1:8:3,-1]", &[10, 2])?, (vec![rows(1, 3), PlacedDimension::Fixed(1)], vec![3]));
+        assert_eq!(place("[1:8:3,-1]", &[10, 2])?, (vec![rows(1, 3), DimensionMapping::Fixed(1)], vec![3]));
         assert_eq!(place("[5:2]", &[10])?.1, [0]);
         for (wrong, shape) in [("[10]", vec![10]), ("[0,0]", vec![10]), ("[::0]", vec![10]), ("[a]", vec![1]), ("[1:2:3:4]", vec![9]), ("[-11]", vec![10])] {
             assert!(place(wrong, &shape).is_err(), "{wrong}");

@@ -10,18 +10,18 @@ use hyperslab_array::shown::{shown, shown_around};
 use hyperslab_array::suggest::suggestion;
 use hyperslab_formats::{Content, ObjectId};
 use hyperslab_reader::{File, Found};
-use hyperslab_scan::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use hyperslab_scan::{FILE, RowMapping, DimensionMapping, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 use super::QueryRequest;
-use super::matched_group::Step;
-use super::subarray::{Subarray, parted};
+use super::matched_group::MatchedGroup;
+use super::subarray::{Subarray, split_subarray};
 
 /// A name with the array that it stands for.
 struct Variable {
     /// As it is written; the column's name.
     name: String,
     found: Found,
-    dimensions: Vec<PlacedDimension>,
+    dimensions: Vec<DimensionMapping>,
     /// Of the rows.
     shape: Vec<u64>,
     /// Whether the rows are the whole array.
@@ -44,13 +44,13 @@ pub(super) struct Names<'a> {
 }
 
 /// The step as a segment with a column for each name.
-pub(super) fn segment(step: &Step, request: &QueryRequest, names: &Names<'_>) -> Result<Segment> {
+pub(super) fn segment(step: &MatchedGroup, request: &QueryRequest, names: &Names<'_>) -> Result<Segment> {
     let table = Table { step, request };
     table.segment(names).map_err(|error| error.at_object(&step.path).in_file(step.file.name()))
 }
 
 struct Table<'a> {
-    step: &'a Step,
+    step: &'a MatchedGroup,
     request: &'a QueryRequest,
 }
 
@@ -161,19 +161,19 @@ impl Table<'_> {
     /// The array that a name stands for.
     fn variable(&self, name: &str) -> Result<Option<Variable>> {
         let exact = self.found(name)?;
-        let Some((base, part)) = parted(name) else {
-            return exact.map(|(found, path)| self.placed(name, found, path.as_deref(), None)).transpose();
+        let Some((base, part)) = split_subarray(name) else {
+            return exact.map(|(found, path)| self.variable_of(name, found, path.as_deref(), None)).transpose();
         };
         match (exact, self.found(base)?) {
             (Some((exact, _)), Some((base, _))) => Err(self.ambiguous(name, &[self.path_of(&exact), format!("a part of {}", self.path_of(&base))])),
-            (Some((found, path)), None) => self.placed(name, found, path.as_deref(), None).map(Some),
-            (None, Some((found, path))) => self.placed(name, found, path.as_deref(), Some(part)).map(Some),
+            (Some((found, path)), None) => self.variable_of(name, found, path.as_deref(), None).map(Some),
+            (None, Some((found, path))) => self.variable_of(name, found, path.as_deref(), Some(part)).map(Some),
             (None, None) => Ok(None),
         }
     }
 
     /// A variable of what was found, by the part that its origin and its name say.
-    fn placed(&self, name: &str, found: Found, origin: Option<&str>, part: Option<&str>) -> Result<Variable> {
+    fn variable_of(&self, name: &str, found: Found, origin: Option<&str>, part: Option<&str>) -> Result<Variable> {
         let dataset = found.dataset()?;
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone().at_object(self.path_of(&found)));
@@ -189,8 +189,8 @@ impl Table<'_> {
             (origin, part) => origin.or(part),
         };
         let (dimensions, rows) = match part {
-            None => Subarray::parse("[:]").and_then(|all| if shape.is_empty() { Ok((Vec::new(), Vec::new())) } else { all.place(&shape) })?,
-            Some(part) => Subarray::parse(part)?.place(&shape).map_err(|error| error.at_object(name))?,
+            None => Subarray::parse("[:]").and_then(|all| if shape.is_empty() { Ok((Vec::new(), Vec::new())) } else { all.resolve(&shape) })?,
+            Some(part) => Subarray::parse(part)?.resolve(&shape).map_err(|error| error.at_object(name))?,
         };
         Ok(Variable { name: name.to_owned(), found, dimensions, shape: rows, whole: part.is_none() })
     }
@@ -202,7 +202,7 @@ impl Table<'_> {
             if let Some(found) = dataset(&origin.path) {
                 return Ok(Some((found, None)));
             }
-            return match parted(&origin.path) {
+            return match split_subarray(&origin.path) {
                 Some((base, part)) => Ok(Some((origin.file.find(base)?, Some(part.to_owned())))),
                 None => Ok(Some((origin.file.find(&origin.path)?, None))),
             };
@@ -226,11 +226,11 @@ impl Table<'_> {
             matches!(object.content, Content::Dataset(_)) && object.path.starts_with(&prefix) && object.path.ends_with(&suffix)
         });
         // A dimension of netCDF-4 without values is a dataset that no path leads to.
-        let is_linked = |number: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(number));
-        let below: Vec<(usize, &str)> = below.map(|(number, object)| (number, object.path.as_str())).filter(|(number, path)| is_linked(*number, path)).collect();
+        let is_linked = |index: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(index));
+        let below: Vec<(usize, &str)> = below.map(|(index, object)| (index, object.path.as_str())).filter(|(index, path)| is_linked(*index, path)).collect();
         match below.as_slice() {
             [] => Ok(None),
-            [(number, _)] => Ok(Some((Found { file: self.step.file.clone(), object: ObjectId(*number) }, None))),
+            [(index, _)] => Ok(Some((Found { file: self.step.file.clone(), object: ObjectId(*index) }, None))),
             several => {
                 let paths: Vec<String> = several.iter().take(6).map(|(_, path)| (*path).to_owned()).collect();
                 Err(self.ambiguous(name, &paths))
@@ -265,8 +265,8 @@ impl Table<'_> {
     fn dimension(&self, name: &str, variables: &[Variable], file: &File, parts: &mut Vec<(ObjectId, Axis)>) -> Result<SegmentColumn> {
         for variable in variables {
             let dataset = variable.found.dataset()?;
-            for (axis, (number, start, step)) in variable.rows().enumerate() {
-                let dimension = dataset.dimensions.get(number).cloned().unwrap_or_default();
+            for (axis, (dimension_index, start, step)) in variable.rows().enumerate() {
+                let dimension = dataset.dimensions.get(dimension_index).cloned().unwrap_or_default();
                 let called = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
                 let scale = dimension.scale.filter(|_| variable.found.file == *file).and_then(|scale| Some((scale, file.dataset(scale).ok()?)));
                 // A path or the name of the coordinate's array say the same.
@@ -278,7 +278,7 @@ impl Table<'_> {
                     continue;
                 }
                 let usable = scale.filter(|(_, values)| {
-                    values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(number..=number)
+                    values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(dimension_index..=dimension_index)
                 });
                 let Some((scale, values)) = usable else {
                     return Ok(SegmentColumn { field: Arc::new(Field::new(name, DataType::Int64, false)), source: Source::Index { axis } });
@@ -304,8 +304,8 @@ impl Table<'_> {
         let source = if variable.whole && here == file {
             Source::Variable { dataset: id, column: column.clone(), per_row: None }
         } else {
-            let place = Place { file: here.clone(), dimensions: variable.dimensions.clone() };
-            Source::Placed { dataset: id, column: column.clone(), place: Arc::new(place) }
+            let mapping = RowMapping { file: here.clone(), dimensions: variable.dimensions.clone() };
+            Source::Mapped { dataset: id, column: column.clone(), mapping: Arc::new(mapping) }
         };
         Ok(SegmentColumn { field: column.field().clone(), source })
     }
@@ -314,24 +314,24 @@ impl Table<'_> {
 impl Variable {
     /// For each row dimension: the dataset's dimension, and where in it the rows lie.
     fn rows(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
-        self.dimensions.iter().enumerate().filter_map(|(number, dimension)| match dimension {
-            PlacedDimension::Rows { start, step } => Some((number, *start, *step)),
-            PlacedDimension::Fixed(_) => None,
+        self.dimensions.iter().enumerate().filter_map(|(index, dimension)| match dimension {
+            DimensionMapping::Rows { start, step } => Some((index, *start, *step)),
+            DimensionMapping::Fixed(_) => None,
         })
     }
 
     /// Whether `other` holds the coordinates of one of the row dimensions.
     fn has_scale(&self, other: &Self) -> bool {
         let Ok(dataset) = self.found.dataset() else { return false };
-        let scales = |number: usize| dataset.dimensions.get(number).and_then(|dimension| dimension.scale);
-        self.found.file == other.found.file && self.rows().any(|(number, _, _)| scales(number) == Some(other.found.object))
+        let scales = |index: usize| dataset.dimensions.get(index).and_then(|dimension| dimension.scale);
+        self.found.file == other.found.file && self.rows().any(|(index, _, _)| scales(index) == Some(other.found.object))
     }
 
     /// Chunk extents along the rows.
     fn chunk_shape(&self) -> Result<Vec<u64>> {
         let dataset = self.found.dataset()?;
         let chunk = dataset.chunk_grid.chunk_shape();
-        Ok(self.rows().map(|(number, _, step)| (chunk.get(number).copied().unwrap_or(1) / step.max(1)).max(1)).collect())
+        Ok(self.rows().map(|(index, _, step)| (chunk.get(index).copied().unwrap_or(1) / step.max(1)).max(1)).collect())
     }
 }
 

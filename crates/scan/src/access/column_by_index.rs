@@ -9,7 +9,7 @@ use hyperslab_predicate::{KeyType, ValueSet};
 
 use crate::pruner::{ColumnIndex, CountBounds, Edge, KeyRange, Level, after};
 use super::cost_model::LOOKUP_MAX_INTERVALS;
-use super::indexed_predicate::{index_of, placed};
+use super::indexed_predicate::{index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 
 /// The indexes of a column, one for each part of the plan, and the elements of their datasets that are rows.
@@ -32,16 +32,16 @@ impl ColumnByIndex {
         for part in parts.clone() {
             let Some(intervals) = part.intervals_of(column) else { return Ok(None) };
             let Some(source) = part.segment.column(column).map(|column| &column.source) else { return Ok(None) };
-            let Some((index, place)) = index_of(&part.segment, source) else { return Ok(None) };
+            let Some((index, mapping)) = index_of(&part.segment, source) else { return Ok(None) };
             if index.key_type().is_none() || key_type.is_some_and(|known| Some(known) != index.key_type()) {
                 return Ok(None);
             }
             key_type = index.key_type();
-            by_part.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
+            by_part.push(OnePart { index, selection: mapped_selection(mapping.as_ref(), &part.selection)?.into_owned(), intervals });
         }
         let Some(key_type) = key_type else { return Ok(None) };
         for part in parts {
-            part.count_blocks()?;
+            part.count_index_blocks()?;
         }
         Ok(Some(Self { parts: by_part, key_type }))
     }
@@ -55,8 +55,8 @@ impl SegmentScan {
             return Some(None);
         }
         let mut set: Option<ValueSet> = None;
-        for pruning in self.indexed_predicates.iter().filter(|_| self.all_pruned) {
-            let values = pruning.values_of(column)?;
+        for indexed in self.indexed_predicates.iter().filter(|_| self.is_fully_indexed) {
+            let values = indexed.values_of(column)?;
             set = Some(match set {
                 Some(set) => set.and(values),
                 None => values.clone(),
@@ -75,7 +75,7 @@ impl OnePart {
         asked.sort_unstable();
         asked.dedup();
         let Some(matching_rows) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
-        let at = |edge: Edge| asked.binary_search(&edge).ok().and_then(|place| matching_rows.get(place)).copied().unwrap_or_default();
+        let at = |edge: Edge| asked.binary_search(&edge).ok().and_then(|mapping| matching_rows.get(mapping)).copied().unwrap_or_default();
         let of_edge = |edge: &Edge| {
             intervals.iter().fold(CountBounds::default(), |sum, (first, last)| {
                 // The lower of two edges; `None` is above every key.
@@ -84,7 +84,7 @@ impl OnePart {
                     return sum;
                 }
                 let (low, high) = (at(Some(*first)), at(end));
-                sum + CountBounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) }
+                sum + CountBounds { lower: high.lower.saturating_sub(low.upper), upper: high.upper.saturating_sub(low.lower) }
             })
         };
         Ok(Some(edges.iter().map(of_edge).collect()))
@@ -99,10 +99,10 @@ impl OnePart {
         }
     }
 
-    /// The key of the number with this place in order among those that pass.
-    fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
-        let Some(intervals) = &self.intervals else { return self.index.ranked(&self.selection, number, cancellation) };
-        let mut left = number;
+    /// The key of the number with this mapping in order among those that pass.
+    fn ranked(&self, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+        let Some(intervals) = &self.intervals else { return self.index.ranked(&self.selection, rank, cancellation) };
+        let mut left = rank;
         for (first, last) in intervals {
             let Some(ends) = self.index.below(&self.selection, &[Some(*first), after(*last)], cancellation)? else { return Ok(None) };
             let exact: Option<Vec<u64>> = ends.into_iter().map(CountBounds::exact).collect();
@@ -148,16 +148,16 @@ impl ColumnByIndex {
     }
 
     /// The key of the value with this number in order.
-    pub fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+    pub fn ranked(&self, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
         if let [part] = self.parts.as_slice() {
-            return part.ranked(number, cancellation);
+            return part.ranked(rank, cancellation);
         }
         // Of several parts: the greatest key with no more than `number` values below it.
         let (mut low, mut high) = self.key_type.range();
         while low < high {
             let middle = high - (high - low) / 2;
             match self.below(&[Some(middle)], cancellation)?.and_then(|below| below.first()?.exact()) {
-                Some(below) if below <= number => low = middle,
+                Some(below) if below <= rank => low = middle,
                 Some(_) => high = middle - 1,
                 None => return Ok(None),
             }
@@ -175,13 +175,13 @@ impl ColumnByIndex {
             }
             let ends = match part.intervals {
                 None => match part.index.extremes(&part.selection)? {
-                    Some(KeyRange { least, greatest, exact: true }) => Some((least, greatest)),
+                    Some(KeyRange { min, max, exact: true }) => Some((min, max)),
                     _ => None,
                 },
                 Some(_) => part.ranked(0, cancellation)?.zip(part.ranked(numbers - 1, cancellation)?),
             };
-            let Some((least, greatest)) = ends else { return Ok(None) };
-            all = Some(all.map_or((least, greatest), |(low, high)| (low.min(least), high.max(greatest))));
+            let Some((min, max)) = ends else { return Ok(None) };
+            all = Some(all.map_or((min, max), |(low, high)| (low.min(min), high.max(max))));
         }
         Ok(all)
     }

@@ -13,7 +13,7 @@ use hyperslab_reader::{ChunkCache, Session};
 /// the same one, and how often all of that comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BroadcastKey {
-    pub part: u64,
+    pub scan: u64,
     pub axis: Axis,
     pub inner: usize,
     pub outer: usize,
@@ -31,15 +31,15 @@ pub(crate) struct CoordinateCache {
 impl CoordinateCache {
     /// The column called `name` in this form, made by `make` where it is not the last one. Never waits for
     /// another thread.
-    pub fn column(&self, name: &str, form: BroadcastKey, make: impl FnOnce(&BroadcastKey) -> Result<ArrayRef>) -> Result<ArrayRef> {
+    pub fn column(&self, name: &str, key: BroadcastKey, make: impl FnOnce(&BroadcastKey) -> Result<ArrayRef>) -> Result<ArrayRef> {
         if let Ok(last) = self.last.try_lock()
-            && let Some((_, column)) = last.get(name).filter(|(known, _)| *known == form)
+            && let Some((_, column)) = last.get(name).filter(|(known, _)| *known == key)
         {
             return Ok(column.clone());
         }
-        let column = make(&form)?;
+        let column = make(&key)?;
         if let Ok(mut last) = self.last.try_lock() {
-            last.insert(name.to_owned(), (form, column.clone()));
+            last.insert(name.to_owned(), (key, column.clone()));
         }
         Ok(column)
     }
@@ -48,7 +48,7 @@ impl CoordinateCache {
 /// For each cell of a box its value along one dimension, for values that are plain numbers without nulls;
 /// `None` for others. `axis` picks from `values`; `inner` cells follow with the same index, and all of that
 /// comes `outer` times.
-pub(crate) fn spread(session: &Session, values: &ArrayRef, axis: &Axis, inner: usize, outer: usize) -> Result<Option<ArrayRef>> {
+pub(crate) fn broadcast(session: &Session, values: &ArrayRef, axis: &Axis, inner: usize, outer: usize) -> Result<Option<ArrayRef>> {
     let Some(width) = values.data_type().primitive_width().filter(|_| values.null_count() == 0) else { return Ok(None) };
     if matches!(values.data_type(), DataType::Dictionary(..)) {
         return Ok(None);
@@ -111,13 +111,13 @@ mod tests {
 
     #[test]
     fn windows_of_one_form_share_a_column_and_others_have_their_own() -> Result<()> {
-        let spreads = CoordinateCache::default();
+        let coordinate_cache = CoordinateCache::default();
         let mut made = 0;
         let mut column = |name: &str, start: u64, inner: usize| {
-            let form = BroadcastKey { part: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
-            spreads.column(name, form, |form| {
+            let key = BroadcastKey { scan: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
+            coordinate_cache.column(name, key, |key| {
                 made += 1;
-                Ok(Arc::new(Int64Array::from(vec![form.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)
+                Ok(Arc::new(Int64Array::from(vec![key.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)
             })
         };
         let (first, again, other, further) = (column("x", 0, 1)?, column("x", 0, 1)?, column("y", 0, 1)?, column("x", 2, 1)?);

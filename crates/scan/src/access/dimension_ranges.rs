@@ -59,12 +59,12 @@ pub(crate) fn narrow_integers(predicate: &BoundPredicate, field: &Arc<Field>, br
     }
     starts.sort_unstable();
     starts.dedup();
-    let tested = starts.iter().map(|n| i64::try_from(*n).map_err(|_| Error::unsupported("a dimension beyond 63 bits")));
-    let mask = evaluate(predicate, field, Arc::new(tested.collect::<Result<Int64Array>>()?))?;
+    let candidate_columns = starts.iter().map(|n| i64::try_from(*n).map_err(|_| Error::unsupported("a dimension beyond 63 bits")));
+    let mask = evaluate(predicate, field, Arc::new(candidate_columns.collect::<Result<Int64Array>>()?))?;
     let mut kept = Kept::default();
-    for (number, start) in starts.iter().enumerate() {
-        let end = starts.get(number + 1).copied().unwrap_or(extent);
-        if mask.is_valid(number) && mask.value(number) {
+    for (index, start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(extent);
+        if mask.is_valid(index) && mask.value(index) {
             kept.add_run(*start, end);
         }
     }

@@ -16,7 +16,7 @@ use super::segment_scan::SegmentScan;
 impl SegmentScan {
     /// Whether indexes may tell what passes in a whole segment, with less work than reading columns.
     pub(crate) fn can_resolve_by_index(&self) -> bool {
-        self.residual.is_some() && self.is_whole() && self.indexed_predicates.iter().any(|pruning| pruning.level() >= Level::Positions)
+        self.residual.is_some() && self.is_whole() && self.indexed_predicates.iter().any(|indexed| indexed.level() >= Level::Positions)
     }
 
     fn is_whole(&self) -> bool {
@@ -27,33 +27,33 @@ impl SegmentScan {
     pub(crate) fn matching_rows(&self, cancellation: &Cancellation) -> Result<Option<RowSelection>> {
         let all = self.selection.element_count()?;
         // From the condition that leaves least.
-        let telling = self.indexed_predicates.iter().filter(|pruning| pruning.level() >= Level::Positions);
+        let telling = self.indexed_predicates.iter().filter(|indexed| indexed.level() >= Level::Positions);
         let mut asked: Vec<(u64, &IndexedPredicate)> = match self.indexed_predicates.as_slice() {
-            [_] if self.all_pruned => telling.map(|only| (all, only)).collect(),
-            _ => telling.map(|pruning| Ok((pruning.count(&self.selection, cancellation)?.most, pruning))).collect::<Result<_>>()?,
+            [_] if self.is_fully_indexed => telling.map(|only| (all, only)).collect(),
+            _ => telling.map(|indexed| Ok((indexed.count(&self.selection, cancellation)?.upper, indexed))).collect::<Result<_>>()?,
         };
-        asked.sort_by_key(|(most, _)| *most);
-        let Some((least, _)) = asked.first() else { return Ok(None) };
-        let mut is_tested = !self.all_pruned || asked.len() < self.indexed_predicates.len();
-        if is_tested && *least > CANDIDATE_MAX_ROW_FRACTION.of(all) {
+        asked.sort_by_key(|(upper, _)| *upper);
+        let Some((fewest, _)) = asked.first() else { return Ok(None) };
+        let mut is_tested = !self.is_fully_indexed || asked.len() < self.indexed_predicates.len();
+        if is_tested && *fewest > CANDIDATE_MAX_ROW_FRACTION.of(all) {
             return Ok(None);
         }
-        let tested = if is_tested || asked.len() > 1 { self.tested()? } else { None };
-        if is_tested && tested.is_none() {
+        let candidate_columns = if is_tested || asked.len() > 1 { self.candidate_columns()? } else { None };
+        if is_tested && candidate_columns.is_none() {
             return Ok(None);
         }
         let (mut left, mut vague): (Option<RowSelection>, RowSelection) = (None, RowSelection::new());
-        for (most, pruning) in asked {
+        for (upper, indexed) in asked {
             if let Some(rows) = &left {
                 if rows.is_empty() {
                     return Ok(left);
                 }
-                if tested.is_some() && rows.len() <= most.min(all.saturating_sub(most)) / LOOKUP_ROWS_PER_CANDIDATE {
+                if candidate_columns.is_some() && rows.len() <= upper.min(all.saturating_sub(upper)) / LOOKUP_ROWS_PER_CANDIDATE {
                     is_tested = true;
                     continue;
                 }
             }
-            let known = pruning.rows(&self.selection, cancellation)?;
+            let known = indexed.rows(&self.selection, cancellation)?;
             let here = if known.possible.is_empty() { known.certain } else { known.certain.or(&known.possible) };
             vague = if vague.is_empty() { known.possible } else { vague.or(&known.possible) };
             left = Some(match left {
@@ -70,15 +70,15 @@ impl SegmentScan {
         if open.is_empty() {
             return Ok(Some(left));
         }
-        let Some(tested) = (if tested.is_some() { tested } else { self.tested()? }).filter(|_| open.len() <= CANDIDATE_MAX_ROW_FRACTION.of(all)) else { return Ok(None) };
-        let passed = self.passed(&open, &tested, cancellation)?;
+        let Some(candidate_columns) = (if candidate_columns.is_some() { candidate_columns } else { self.candidate_columns()? }).filter(|_| open.len() <= CANDIDATE_MAX_ROW_FRACTION.of(all)) else { return Ok(None) };
+        let passed = self.passed(&open, &candidate_columns, cancellation)?;
         Ok(Some(left.and_not(&open).or(&passed)))
     }
 
     /// The columns that the rest of the predicate speaks of, where all their values can be had one by one.
-    fn tested(&self) -> Result<Option<Vec<GatherColumn>>> {
+    fn candidate_columns(&self) -> Result<Option<Vec<GatherColumn>>> {
         let Some((_, needed)) = self.residual.as_ref().filter(|_| self.is_whole()) else { return Ok(None) };
-        needed.iter().map(|name| Ok(self.one_by_one(name)?.filter(GatherColumn::is_stored))).collect()
+        needed.iter().map(|name| Ok(self.single_value_column(name)?.filter(GatherColumn::is_stored))).collect()
     }
 
     /// Which of `rows` pass the rest of the predicate, by the values of its columns.
@@ -92,8 +92,8 @@ impl SegmentScan {
             let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| Error::internal(format!("a batch of few rows: {error}")))?;
             let mask = predicate.evaluate_cancellable(&batch, cancellation)?;
             let mut kept = RowSelection::new();
-            let passes = |number: &usize| mask.values().value(*number);
-            kept.insert_sorted((0..).zip(piece.numbers()).filter(|(number, _)| passes(number)).map(|(_, row)| row));
+            let passes = |index: &usize| mask.values().value(*index);
+            kept.insert_sorted((0..).zip(piece.numbers()).filter(|(index, _)| passes(index)).map(|(_, row)| row));
             Ok(kept)
         };
         let pieces: Vec<Piece<'_>> = rows.pieces().collect();

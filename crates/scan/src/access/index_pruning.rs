@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use arrow_array::ArrayRef;
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 
-use crate::pruner::{CountBounds, Level, Matches, Passing, RowSelection};
+use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
 use crate::window::{self, Rows};
 use super::cost_model::{DENSE_ROW_FRACTION, LOOKUP_MAX_ROW_FRACTION, NEIGHBOR_MAX_FRACTION, NEIGHBOR_ROWS, POSITION_MAX_FRACTION, SPARSE_ROW_FRACTION};
-use super::indexed_predicate::{ColumnTerm, filters, index_of, placed};
+use super::indexed_predicate::{ColumnTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 
 /// What of the rows is left.
@@ -21,24 +21,24 @@ pub(crate) enum Remaining {
 
 impl SegmentScan {
     /// What is left of the selected rows, `count` of them.
-    pub(crate) fn left(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Remaining> {
+    pub(crate) fn remaining_rows(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Remaining> {
         let counters = self.segment.file.session().counters();
-        let (mut rows, mut exact): (Option<RowSelection>, bool) = (None, self.all_pruned);
-        for pruning in &self.indexed_predicates {
-            for one in &pruning.any {
-                let blocks = one.index.blocks(&*one.selection(selection)?, &one.condition)?;
+        let (mut rows, mut exact): (Option<RowSelection>, bool) = (None, self.is_fully_indexed);
+        for indexed in &self.indexed_predicates {
+            for term in &indexed.terms {
+                let blocks = term.index.blocks(&*term.selection(selection)?, &term.condition)?;
                 counters.add_index_blocks(blocks.all, blocks.pruned);
             }
             // Where everything is told so far, this is not what makes somebody read.
-            let unread = exact && pruning.any.iter().all(|one| one.matching_rows);
-            if pruning.level() >= Level::Keys && !unread && pruning.any.iter().all(|one| one.cheap) {
-                let bounds = pruning.count(selection, cancellation)?;
-                if bounds.least > LOOKUP_MAX_ROW_FRACTION.of(count) {
+            let unread = exact && indexed.terms.iter().all(|term| term.prefers_lookup);
+            if indexed.level() >= Level::Keys && !unread && indexed.terms.iter().all(|term| term.is_cheap_to_read) {
+                let bounds = indexed.count(selection, cancellation)?;
+                if bounds.lower > LOOKUP_MAX_ROW_FRACTION.of(count) {
                     exact = false;
                     continue;
                 }
             }
-            let Matches { certain, possible } = pruning.rows(selection, cancellation)?;
+            let Matches { certain, possible } = indexed.rows(selection, cancellation)?;
             exact &= possible.is_empty();
             let here = if possible.is_empty() { certain } else { certain.or(&possible) };
             let both = match rows {
@@ -57,22 +57,22 @@ impl SegmentScan {
     }
 
     /// Whether the condition is of this column alone, and its index has the values.
-    pub(crate) fn has_values_of(&self, column: &str) -> bool {
-        self.all_pruned && matches!(self.indexed_predicates.as_slice(), [only] if only.exact_on(column).is_some())
+    pub(crate) fn index_has_values_of(&self, column: &str) -> bool {
+        self.is_fully_indexed && matches!(self.indexed_predicates.as_slice(), [only] if only.exact_on(column).is_some())
     }
 
-    /// The values that pass, where `has_values_of` holds; see [`ColumnIndex::passing`].
-    pub(crate) fn passing_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
+    /// The values that pass, where `index_has_values_of` holds; see [`ColumnIndex::passing`].
+    pub(crate) fn matching_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
         match self.indexed_predicates.as_slice() {
-            [only] if let Some(one) = only.exact_on(column) => one.index.passing(&*one.selection(&self.selection)?, &one.condition, sparse, cancellation),
+            [only] if let Some(term) = only.exact_on(column) => term.index.passing(&*term.selection(&self.selection)?, &term.condition, sparse, cancellation),
             _ => Ok(None),
         }
     }
 
     /// Counts the blocks of indexes that are asked, and those that they leave out.
-    pub(crate) fn count_blocks(&self) -> Result<()> {
-        for one in self.indexed_predicates.iter().flat_map(|pruning| &pruning.any) {
-            let blocks = one.index.blocks(&*one.selection(&self.selection)?, &one.condition)?;
+    pub(crate) fn count_index_blocks(&self) -> Result<()> {
+        for term in self.indexed_predicates.iter().flat_map(|indexed| &indexed.terms) {
+            let blocks = term.index.blocks(&*term.selection(&self.selection)?, &term.condition)?;
             self.segment.file.session().counters().add_index_blocks(blocks.all, blocks.pruned);
         }
         Ok(())
@@ -81,10 +81,10 @@ impl SegmentScan {
     /// Whether the zones of an index alone tell that none of the rows, which are a box, passes.
     pub(crate) fn is_pruned(&self, rows: Rows) -> Result<bool> {
         let selection = window::select(&self.selection, rows);
-        for pruning in &self.indexed_predicates {
-            let mut left = pruning.any.is_empty();
-            for one in &pruning.any {
-                let blocks = one.index.blocks(&*one.selection(&selection)?, &one.condition)?;
+        for indexed in &self.indexed_predicates {
+            let mut left = indexed.terms.is_empty();
+            for term in &indexed.terms {
+                let blocks = term.index.blocks(&*term.selection(&selection)?, &term.condition)?;
                 left |= blocks.all == 0 || blocks.pruned < blocks.all;
             }
             if !left {
@@ -100,12 +100,12 @@ impl SegmentScan {
         if self.residual.is_none() {
             return Ok(CountBounds::exactly(count));
         }
-        let mut bounds = CountBounds { least: 0, most: count };
-        for pruning in &self.indexed_predicates {
-            let here = pruning.count(&self.selection, cancellation)?;
-            bounds.most = bounds.most.min(here.most);
-            if self.all_pruned && self.indexed_predicates.len() == 1 {
-                bounds.least = here.least;
+        let mut bounds = CountBounds { lower: 0, upper: count };
+        for indexed in &self.indexed_predicates {
+            let here = indexed.count(&self.selection, cancellation)?;
+            bounds.upper = bounds.upper.min(here.upper);
+            if self.is_fully_indexed && self.indexed_predicates.len() == 1 {
+                bounds.lower = here.lower;
             }
         }
         Ok(bounds)
@@ -114,12 +114,12 @@ impl SegmentScan {
     /// How many of all rows pass, where indexes tell.
     pub(crate) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
         let exact = match self.indexed_predicates.as_slice() {
-            [only] if self.all_pruned => only.count(&self.selection, cancellation)?.exact(),
+            [only] if self.is_fully_indexed => only.count(&self.selection, cancellation)?.exact(),
             _ => None,
         };
         let count = if exact.is_some() { exact } else { self.matching_rows(cancellation)?.map(|rows| rows.len()) };
         if count.is_some() {
-            self.count_blocks()?;
+            self.count_index_blocks()?;
         }
         Ok(count)
     }
@@ -130,7 +130,7 @@ impl SegmentScan {
         for name in &self.wanted {
             let Some(source) = self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty())) else { continue };
             let Some((index, place)) = index_of(&self.segment, source).filter(|(index, _)| index.level() == Level::Exact) else { continue };
-            if let Some(values) = index.values(&*placed(place.as_ref(), selection)?, rows, cancellation)? {
+            if let Some(values) = index.values(&*mapped_selection(place.as_ref(), selection)?, rows, cancellation)? {
                 matching_rows.insert(name.clone(), values);
             }
         }
@@ -145,20 +145,20 @@ impl SegmentScan {
     }
 
     /// For people: which indexes are asked, and what they leave.
-    pub(crate) fn explain_prunings(&self) -> Result<Vec<String>> {
-        let of_column = |one: &ColumnTerm| {
-            let blocks = one.index.blocks(&*one.selection(&self.selection)?, &one.condition)?;
+    pub(crate) fn explain_indexes(&self) -> Result<Vec<String>> {
+        let of_column = |term: &ColumnTerm| {
+            let blocks = term.index.blocks(&*term.selection(&self.selection)?, &term.condition)?;
             let left = blocks.all - blocks.pruned;
-            Ok(format!("index {} on {}: {left} of {} blocks left", one.index.level().letter(), one.column, blocks.all))
+            Ok(format!("index {} on {}: {left} of {} blocks left", term.index.level().letter(), term.column, blocks.all))
         };
-        self.indexed_predicates.iter().map(|pruning| Ok(pruning.any.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or "))).collect()
+        self.indexed_predicates.iter().map(|indexed| Ok(indexed.terms.iter().map(of_column).collect::<Result<Vec<String>>>()?.join(" or "))).collect()
     }
 }
 
 /// Whether reading `rows` one by one costs more than reading all of `count`: they are many, and what lies between them is
 /// not worth leaving out. `below` rows lie at each position. What is `costly` to read is left out, too, where many rows pass
 /// but lie together: chunks of filtered data, and texts.
-fn everywhere(rows: &RowSelection, count: u64, below: u64, costly: bool) -> bool {
+fn is_dense(rows: &RowSelection, count: u64, below: u64, costly: bool) -> bool {
     if rows.len() <= SPARSE_ROW_FRACTION.of(count) {
         return false;
     }
@@ -181,7 +181,7 @@ fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSelection, costly: b
     let Some(cut) = extents.iter().position(|count| *count > 1) else { return Ok(None) };
     let below: u64 = extents.iter().skip(cut + 1).product::<u64>().max(1);
     let (Some(axis), Some(&positions)) = (selection.axes().get(cut), extents.get(cut)) else { return Ok(None) };
-    if everywhere(rows, extents.iter().product(), below, costly) {
+    if is_dense(rows, extents.iter().product(), below, costly) {
         return Ok(None);
     }
     let mut kept: Vec<u64> = Vec::new();

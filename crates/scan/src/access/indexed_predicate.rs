@@ -10,12 +10,12 @@ use hyperslab_formats::FilterDescription;
 use hyperslab_predicate::{BoundPredicate, Condition, Predicate, ValueSet};
 
 use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, pruner_of};
-use crate::table::segment::{Place, Segment, Source};
+use crate::table::segment::{RowMapping, Segment, Source};
 use super::cost_model::SLOW_FILTERS;
 
 /// One part of a predicate that indexes know of: a condition on one column, or several of which one at least must hold.
 pub(crate) struct IndexedPredicate {
-    pub(super) any: Vec<ColumnTerm>,
+    pub(super) terms: Vec<ColumnTerm>,
 }
 
 /// A condition on one column, and the column's index.
@@ -24,12 +24,12 @@ pub(super) struct ColumnTerm {
     pub index: Arc<dyn ColumnIndex>,
     pub condition: Condition,
     /// Where the rows lie in the dataset, if they are not all of it.
-    place: Option<Arc<Place>>,
+    mapping: Option<Arc<RowMapping>>,
     /// Whether reading the column costs next to nothing beside a look-up: it lies there as it is shown.
-    pub cheap: bool,
+    pub is_cheap_to_read: bool,
     /// Whether rows are told with less work than reading the column, which nobody wants, at any selectivity: by positions
     /// in order, where single values can be looked up.
-    pub matching_rows: bool,
+    pub prefers_lookup: bool,
 }
 
 /// What indexes know of conditions that must all hold, and whether that is all of them. Those of one column are looked up as
@@ -40,15 +40,15 @@ pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &
     for conjunct in conjuncts {
         let names = conjunct.columns();
         let new = groups.len();
-        let place = names.first().filter(|_| names.len() == 1).map_or(new, |only| *places.entry(only.clone()).or_insert(new));
-        match groups.get_mut(place) {
+        let mapping = names.first().filter(|_| names.len() == 1).map_or(new, |only| *places.entry(only.clone()).or_insert(new));
+        match groups.get_mut(mapping) {
             Some(group) => group.push(conjunct),
             None => groups.push(vec![conjunct]),
         }
     }
     let mut known: Vec<Option<IndexedPredicate>> = Vec::new();
     for group in groups {
-        let one = |predicate: &Predicate| pruning(segment, table, predicate, wanted);
+        let one = |predicate: &Predicate| indexed_predicate(segment, table, predicate, wanted);
         let together = match group.as_slice() {
             [only] => one(only),
             several => one(&Predicate::all(several.iter().copied().cloned())),
@@ -64,7 +64,7 @@ pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &
 
 /// What indexes know of `predicate`, whose columns are those of `table`; `None` where one of its columns has no index, or
 /// where it is more than one condition a column.
-fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<IndexedPredicate> {
+fn indexed_predicate(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<IndexedPredicate> {
     let mut by_column: Vec<(String, Vec<Predicate>)> = Vec::new();
     let alternatives = match predicate {
         Predicate::Or(parts) if predicate.columns().len() > 1 => parts.as_slice(),
@@ -82,98 +82,98 @@ fn pruning(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[S
         let condition = if parts.len() == 1 { parts.pop()? } else { Predicate::Or(parts) };
         ColumnTerm::new(segment, &condition.bind(table).ok()?, &column, wanted.contains(&column))
     };
-    Some(IndexedPredicate { any: by_column.into_iter().map(of_column).collect::<Option<_>>()? })
+    Some(IndexedPredicate { terms: by_column.into_iter().map(of_column).collect::<Option<_>>()? })
 }
 
 impl ColumnTerm {
     fn new(segment: &Segment, bound: &BoundPredicate, column: &str, wanted: bool) -> Option<Self> {
         let found = segment.column(column)?;
-        let (index, place) = index_of(segment, &found.source)?;
+        let (index, mapping) = index_of(segment, &found.source)?;
         let condition = Condition::new(bound, &found.field)?;
         let filtered = filters(segment, &found.source, |filters| !filters.is_empty());
         // What an index of level X tells of data is not read where inflating them costs more than to look rows up.
         let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW_FILTERS.contains(&filter.id)));
-        let cheap = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
-        let matching_rows = !wanted && match index.level() {
+        let is_cheap_to_read = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
+        let prefers_lookup = !wanted && match index.level() {
             Level::Exact => true,
-            Level::Positions => !filtered && !place.as_ref().map_or(&segment.file, |place| &place.file).is_foreign(),
+            Level::Positions => !filtered && !mapping.as_ref().map_or(&segment.file, |mapping| &mapping.file).is_foreign(),
             _ => false,
         };
-        Some(Self { column: column.to_owned(), index, condition, place, cheap, matching_rows })
+        Some(Self { column: column.to_owned(), index, condition, mapping, is_cheap_to_read, prefers_lookup })
     }
 
     /// The elements of the index's dataset that `rows` are.
     pub fn selection<'a>(&self, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
-        placed(self.place.as_ref(), rows)
+        mapped_selection(self.mapping.as_ref(), rows)
     }
 }
 
 /// Whether something holds of the filters that a column's values are read through.
 pub(super) fn filters(segment: &Segment, source: &Source, holds: impl Fn(&[FilterDescription]) -> bool) -> bool {
     match source {
-        Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
+        Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
         Source::Variable { dataset, .. } => segment.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
         _ => false,
     }
 }
 
 /// An index, and where the segment's rows lie in the dataset that it is of (`None`: they are all of it).
-type PlacedIndex = (Arc<dyn ColumnIndex>, Option<Arc<Place>>);
+type MappedIndex = (Arc<dyn ColumnIndex>, Option<Arc<RowMapping>>);
 
 /// The index of the values of a column.
-pub(crate) fn index_of(segment: &Segment, source: &Source) -> Option<PlacedIndex> {
+pub(crate) fn index_of(segment: &Segment, source: &Source) -> Option<MappedIndex> {
     let pruner = pruner_of(segment.file.session())?;
     match source {
         // An index is of the dataset's own elements, not of text that is put together from them.
         Source::Variable { dataset, column, per_row: None } if segment.file.dataset(*dataset).is_ok_and(|d| d.datatype.size() == column.datatype().size()) => {
             Some((pruner.column(&segment.file, *dataset, column)?, None))
         }
-        Source::Placed { dataset, column, place } => Some((pruner.column(&place.file, *dataset, column)?, Some(place.clone()))),
+        Source::Mapped { dataset, column, mapping } => Some((pruner.column(&mapping.file, *dataset, column)?, Some(mapping.clone()))),
         _ => None,
     }
 }
 
 /// The elements of a dataset that rows of a segment are. They are numbered as the rows are: dimensions that
 /// all rows share have one index.
-pub(crate) fn placed<'a>(place: Option<&Arc<Place>>, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
-    let Some(place) = place else { return Ok(Cow::Borrowed(rows)) };
-    let shape: Vec<u64> = place.axes(rows.axes())?.iter().map(|axis| axis.index(axis.count().saturating_sub(1)).map_or(0, |last| last + 1)).collect();
-    Ok(Cow::Owned(Selection::new(place.axes(rows.axes())?, &shape)?))
+pub(crate) fn mapped_selection<'a>(mapping: Option<&Arc<RowMapping>>, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
+    let Some(mapping) = mapping else { return Ok(Cow::Borrowed(rows)) };
+    let shape: Vec<u64> = mapping.axes(rows.axes())?.iter().map(|axis| axis.index(axis.count().saturating_sub(1)).map_or(0, |last| last + 1)).collect();
+    Ok(Cow::Owned(Selection::new(mapping.axes(rows.axes())?, &shape)?))
 }
 
 impl IndexedPredicate {
     /// The least that an index of it knows.
     pub(crate) fn level(&self) -> Level {
-        self.any.iter().map(|one| one.index.level()).min().unwrap_or(Level::Zone)
+        self.terms.iter().map(|term| term.index.level()).min().unwrap_or(Level::Zone)
     }
 
     /// The set of values that the condition leaves of `column`, where it is of that column alone.
     pub(crate) fn values_of(&self, column: &str) -> Option<&ValueSet> {
-        let [one] = self.any.as_slice() else { return None };
-        one.condition.values().filter(|_| one.column == column)
+        let [term] = self.terms.as_slice() else { return None };
+        term.condition.values().filter(|_| term.column == column)
     }
 
     /// The index of the column that the condition is of, where it is of `column` alone and the index has its values.
     pub(super) fn exact_on(&self, column: &str) -> Option<&ColumnTerm> {
-        let [one] = self.any.as_slice() else { return None };
-        (one.column == column && one.index.level() == Level::Exact).then_some(one)
+        let [term] = self.terms.as_slice() else { return None };
+        (term.column == column && term.index.level() == Level::Exact).then_some(term)
     }
 
     /// At least and at most so many of `rows` pass.
     pub(crate) fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<CountBounds> {
         let mut bounds = CountBounds::default();
-        for one in &self.any {
-            let here = one.index.count(&*one.selection(rows)?, &one.condition, cancellation)?;
-            bounds = CountBounds { least: bounds.least.max(here.least), most: bounds.most.saturating_add(here.most) };
+        for term in &self.terms {
+            let here = term.index.count(&*term.selection(rows)?, &term.condition, cancellation)?;
+            bounds = CountBounds { lower: bounds.lower.max(here.lower), upper: bounds.upper.saturating_add(here.upper) };
         }
-        Ok(CountBounds { most: bounds.most.min(rows.element_count()?), ..bounds })
+        Ok(CountBounds { upper: bounds.upper.min(rows.element_count()?), ..bounds })
     }
 
     /// Which of `rows` pass.
     pub(crate) fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Matches> {
         let mut known: Option<Matches> = None;
-        for one in &self.any {
-            let here = one.index.rows(&*one.selection(rows)?, &one.condition, cancellation)?;
+        for term in &self.terms {
+            let here = term.index.rows(&*term.selection(rows)?, &term.condition, cancellation)?;
             known = Some(match known {
                 None => here,
                 Some(known) => {

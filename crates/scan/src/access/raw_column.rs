@@ -6,7 +6,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
 use hyperslab_reader::{File, PooledBuffer, Session};
 
-use crate::pruner::{Piece, PieceRows, ROWS};
+use crate::pruner::{Piece, PieceRows, CHUNK_ROWS};
 use crate::table::segment::{Segment, Source};
 use super::cost_model::{LOCATE_MAX_CHUNKS, READ_GROUP_WORDS, READ_MAX_GAP_BYTES};
 
@@ -71,7 +71,7 @@ impl RawColumnReader {
 
     /// Memory for the values of a piece.
     pub fn scratch(&self, session: &Session) -> Result<PooledBuffer> {
-        session.values().take(ROWS as usize * self.width)
+        session.values().take(CHUNK_ROWS as usize * self.width)
     }
 
     /// Reads values from number `first` on.
@@ -117,7 +117,7 @@ impl RawColumnReader {
         let (mut out, _) = out.as_chunks_mut::<N>();
         match piece.rows {
             PieceRows::All => self.read(piece.first, out.as_flattened_mut()),
-            PieceRows::Few(rows) => {
+            PieceRows::Listed(rows) => {
                 for near in rows.chunk_by(|a, b| usize::from(b - a) * N <= READ_MAX_GAP_BYTES) {
                     let (Some(first), Some(last)) = (near.first().copied(), near.last().copied()) else { continue };
                     let (mine, others) = std::mem::take(&mut out).split_at_mut_checked(near.len()).ok_or_else(beyond)?;

@@ -30,11 +30,11 @@ pub(crate) struct SegmentScan {
     /// What indexes know of the rest of the predicate.
     pub indexed_predicates: Vec<IndexedPredicate>,
     /// Whether all of the rest of the predicate is among them.
-    pub all_pruned: bool,
-    /// Its number among all parts of this process.
-    pub number: u64,
+    pub is_fully_indexed: bool,
+    /// Unique among all scans of this process.
+    pub id: u64,
     /// The columns of coordinates that the last windows of the plan have had.
-    pub spreads: Arc<CoordinateCache>,
+    pub coordinate_cache: Arc<CoordinateCache>,
 }
 
 impl SegmentScan {
@@ -43,10 +43,10 @@ impl SegmentScan {
         table: &Schema,
         wanted: &[String],
         conjuncts: &[Predicate],
-        spreads: Arc<CoordinateCache>,
+        coordinate_cache: Arc<CoordinateCache>,
         cancellation: &Cancellation,
     ) -> Result<Self> {
-        static PARTS: AtomicU64 = AtomicU64::new(0);
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let mut dimensions = Dimensions::whole(&segment);
         let mut left: Vec<&Predicate> = Vec::new();
         for conjunct in conjuncts {
@@ -58,7 +58,7 @@ impl SegmentScan {
             left.push(conjunct);
         }
         let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
-        let (indexed_predicates, mut all_pruned) = indexed_predicates(&segment, table, &left, wanted);
+        let (indexed_predicates, mut is_fully_indexed) = indexed_predicates(&segment, table, &left, wanted);
         let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
         if empty {
             axes = vec![Axis::range(0, 0); axes.len().max(1)];
@@ -66,7 +66,7 @@ impl SegmentScan {
         let selection = if empty && segment.shape.is_empty() {
             // A scalar has no axis to empty: an impossible predicate on it is tested on its row.
             residual = conjuncts.iter().cloned().reduce(Predicate::and);
-            all_pruned = false;
+            is_fully_indexed = false;
             Selection::all(&[])
         } else {
             Selection::new(axes, &segment.shape)?
@@ -84,9 +84,9 @@ impl SegmentScan {
             residual,
             coordinates: HashMap::new(),
             indexed_predicates,
-            all_pruned,
-            number: PARTS.fetch_add(1, Ordering::Relaxed),
-            spreads,
+            is_fully_indexed,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            coordinate_cache,
             segment,
         };
         for name in part.columns_read() {
@@ -125,7 +125,7 @@ impl SegmentScan {
         for column in columns.iter().filter_map(|name| self.segment.column(name)) {
             bytes += match &column.source {
                 Source::Variable { column, per_row, .. } => column.datatype().size().saturating_mul(per_row.unwrap_or(1)),
-                Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
+                Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { dataset, .. } if datasets.insert(*dataset) => {
                     self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
                 }
@@ -165,26 +165,26 @@ impl<'a> Dimensions<'a> {
             self.empty |= dimension_ranges::evaluate(bound, &column.field, value.clone())?.true_count() == 0;
             return Ok(true);
         }
-        let Some(number) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };
+        let Some(axis_index) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };
         let values = match &column.source {
             Source::Coordinate { dataset, column, .. } => {
                 Some(load(self.segment, *dataset, column, &mut self.coordinates, cancellation)?)
             }
             _ => None,
         };
-        let extent = self.segment.shape.get(number).copied().unwrap_or(0);
+        let extent = self.segment.shape.get(axis_index).copied().unwrap_or(0);
         let narrowed = match conjunct.integer_breaks().filter(|_| values.is_none()) {
             Some(breaks) => dimension_ranges::narrow_integers(bound, &column.field, &breaks, extent)?,
             None => dimension_ranges::narrow(bound, &column.field, values.as_ref(), extent)?,
         };
-        if let Some(axis) = self.axes.get_mut(number) {
+        if let Some(axis) = self.axes.get_mut(axis_index) {
             *axis = intersect(axis, &narrowed.axis);
         }
         Ok(narrowed.exact)
     }
 }
 
-/// The dimension that a column alone tells the place along. Row numbers do where there is but one.
+/// The dimension that a column alone tells the mapping along. Row numbers do where there is but one.
 fn axis_of(source: &Source, ndim: usize) -> Option<usize> {
     match source {
         Source::Index { axis } | Source::Coordinate { axis, .. } => Some(*axis),

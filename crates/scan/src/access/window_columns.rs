@@ -12,7 +12,7 @@ use hyperslab_reader::{File, MAX_BYTES, PooledBuffer, read};
 
 use crate::table::segment::Source;
 use crate::window::{self, Rows};
-use super::coordinate_columns::{BroadcastKey, spread};
+use super::coordinate_columns::{BroadcastKey, broadcast};
 use super::segment_scan::SegmentScan;
 
 /// A batch of columns that all have `rows` rows; without columns, too.
@@ -77,10 +77,10 @@ impl<'a> Window<'a> {
                     Some(length) => self.lists(name, values, *length),
                 }
             }
-            Source::Placed { dataset, column, place } => {
-                let selection = Selection::new(place.axes(self.selection.axes())?, place.file.dataset(*dataset)?.dataspace.shape())?;
-                let (bytes, heap) = self.read_of(&place.file, *dataset, &selection, column.datatype())?;
-                column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| place.file.place(*dataset, e))
+            Source::Mapped { dataset, column, mapping } => {
+                let selection = Selection::new(mapping.axes(self.selection.axes())?, mapping.file.dataset(*dataset)?.dataspace.shape())?;
+                let (bytes, heap) = self.read_of(&mapping.file, *dataset, &selection, column.datatype())?;
+                column.take_arrow(bytes.into_buffer(), &heap).map_err(|e| mapping.file.place(*dataset, e))
             }
             Source::Member { dataset, member, .. } => {
                 let datatype = column_datatype(self.part, *dataset)?;
@@ -134,7 +134,7 @@ impl<'a> Window<'a> {
         axes.extend(shape.iter().skip(axes.len()).map(|&extent| Axis::all(extent)));
         let selection = Selection::new(axes, shape).map_err(|error| file.place(dataset, error))?;
         if self.shares_chunks(file, dataset, &selection)? {
-            let file = file.with_chunks(self.part.spreads.chunks.clone());
+            let file = file.with_chunks(self.part.coordinate_cache.chunks.clone());
             return self.read_of(&file, dataset, &selection, datatype);
         }
         self.read_of(file, dataset, &selection, datatype)
@@ -167,11 +167,11 @@ impl<'a> Window<'a> {
     /// alone, others those of the whole dimension.
     fn along(&self, name: &str, axis: usize, picked: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
-        self.part.spreads.column(name, BroadcastKey { part: self.part.number, axis: mine.clone(), inner, outer }, |form| {
+        self.part.coordinate_cache.column(name, BroadcastKey { scan: self.part.id, axis: mine.clone(), inner, outer }, |key| {
             let values = values()?;
-            let all = Axis::all(form.axis.count());
-            let mine = if picked { &all } else { &form.axis };
-            if let Some(column) = spread(self.part.segment.file.session(), &values, mine, inner, outer)? {
+            let all = Axis::all(key.axis.count());
+            let mine = if picked { &all } else { &key.axis };
+            if let Some(column) = broadcast(self.part.segment.file.session(), &values, mine, inner, outer)? {
                 return Ok(column);
             }
             take(&values, positions(mine, inner, outer)?)

@@ -20,7 +20,7 @@ impl SegmentScan {
             let columns = window.columns(&self.wanted)?;
             return batch(schema.clone(), columns, window.count);
         };
-        if let Remaining::Rows { mut rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+        if let Remaining::Rows { mut rows, exact } = self.remaining_rows(&window.selection, window.count as u64, cancellation)? {
             if rows.is_empty() {
                 self.count_skipped(self.columns_read().iter(), &window.selection)?;
                 return Ok(RecordBatch::new_empty(schema.clone()));
@@ -50,8 +50,8 @@ impl SegmentScan {
                 return batch(schema.clone(), columns, usize::try_from(rows.len()).unwrap_or(usize::MAX));
             }
         }
-        let tested = window.batch_of(needed)?;
-        let mask = predicate.evaluate_cancellable(&tested, cancellation)?;
+        let candidate_columns = window.batch_of(needed)?;
+        let mask = predicate.evaluate_cancellable(&candidate_columns, cancellation)?;
         // Columns that are not part of the test are read only where it left something.
         if mask.true_count() == 0 {
             self.count_skipped(self.wanted.iter().filter(|name| !needed.contains(name)), &window.selection)?;
@@ -62,7 +62,7 @@ impl SegmentScan {
         for (name, column) in rest.iter().zip(window.columns(&rest)?) {
             by_name.insert(name, column);
         }
-        for (name, column) in needed.iter().zip(tested.columns()) {
+        for (name, column) in needed.iter().zip(candidate_columns.columns()) {
             by_name.insert(name, column.clone());
         }
         let columns: Option<Vec<ArrayRef>> = self.wanted.iter().map(|name| by_name.get(name.as_str()).cloned()).collect();
@@ -88,7 +88,7 @@ impl SegmentScan {
             return (0..rows.count()).map(|row| number(&window.selection, row)).collect();
         };
         let mut plain_window = true;
-        if let Remaining::Rows { rows: left, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+        if let Remaining::Rows { rows: left, exact } = self.remaining_rows(&window.selection, window.count as u64, cancellation)? {
             if exact {
                 return left.iter().map(|row| number(&window.selection, row)).collect();
             }
@@ -122,7 +122,7 @@ impl SegmentScan {
             None => Ok(rows.count()),
             Some((predicate, needed)) => {
                 let mut window = Window::new(self, rows, cancellation)?;
-                if let Remaining::Rows { rows, exact } = self.left(&window.selection, window.count as u64, cancellation)? {
+                if let Remaining::Rows { rows, exact } = self.remaining_rows(&window.selection, window.count as u64, cancellation)? {
                     if exact {
                         return Ok(rows.len());
                     }
@@ -131,8 +131,8 @@ impl SegmentScan {
                         window.selection = selection;
                     }
                 }
-                let tested = window.batch_of(needed)?;
-                Ok(predicate.evaluate_cancellable(&tested, cancellation)?.true_count() as u64)
+                let candidate_columns = window.batch_of(needed)?;
+                Ok(predicate.evaluate_cancellable(&candidate_columns, cancellation)?.true_count() as u64)
             }
         }
     }

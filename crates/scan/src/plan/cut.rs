@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use crate::window::{Rows, WINDOW_BYTES};
-use super::{MOST_WINDOWS, Plan};
+use super::{MAX_WINDOWS, Plan};
 use super::split::{Split, SplitPolicy};
 
 impl Plan {
@@ -17,7 +17,7 @@ impl Plan {
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut pruned = None;
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
-        for (number, part) in self.parts.iter().enumerate() {
+        for (index, part) in self.parts.iter().enumerate() {
             let columns = part.columns_read();
             let row_bytes = part.row_bytes(&columns);
             for mut rows in part.windows_of(&columns, target)? {
@@ -28,15 +28,15 @@ impl Plan {
                         continue;
                     }
                 }
-                if cuts.len() >= MOST_WINDOWS {
+                if cuts.len() >= MAX_WINDOWS {
                     return Err(Error::limit_exceeded(format!(
-                        "the rows are more than {MOST_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
+                        "the rows are more than {MAX_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
                     )));
                 }
                 if !part.is_pruned(rows)? {
-                    cuts.push((number, rows, row_bytes));
+                    cuts.push((index, rows, row_bytes));
                 } else if pruned.is_none() {
-                    pruned = Some((number, rows, row_bytes));
+                    pruned = Some((index, rows, row_bytes));
                 }
             }
         }
@@ -45,23 +45,23 @@ impl Plan {
             cuts.extend(pruned);
         }
         let mut groups: Vec<(usize, Rows)> = Vec::new();
-        for (number, rows, row_bytes) in cuts {
+        for (index, rows, row_bytes) in cuts {
             // Rows between that indexes leave out come with the others: to read them costs little.
             let with = |last: &Rows| (rows.end - last.start).saturating_mul(row_bytes);
             match groups.last_mut() {
-                Some((part, last)) if *part == number && with(last) <= target.saturating_add(target / 8) => last.end = rows.end,
-                _ => groups.push((number, rows)),
+                Some((part, last)) if *part == index && with(last) <= target.saturating_add(target / 8) => last.end = rows.end,
+                _ => groups.push((index, rows)),
             }
         }
         let mut splits: Vec<Split> = Vec::with_capacity(groups.len());
         let mut whole: Option<(usize, Split)> = None;
-        for (number, rows) in groups {
-            let of_part = match whole.take().filter(|(part, _)| *part == number) {
+        for (index, rows) in groups {
+            let of_part = match whole.take().filter(|(part, _)| *part == index) {
                 Some((_, split)) => split,
-                None => Split::new(self.parts.get(number).ok_or_else(|| Error::internal("no such part"))?, &self.schema, &self.request)?,
+                None => Split::new(self.parts.get(index).ok_or_else(|| Error::internal("no such part"))?, &self.schema, &self.request)?,
             };
             splits.push(of_part.of_rows(rows));
-            whole = Some((number, of_part));
+            whole = Some((index, of_part));
         }
         Ok(splits)
     }
@@ -79,6 +79,6 @@ impl Plan {
             (None, None) => 64 << 20,
         };
         // Finer splits than there may be windows are not what anybody means.
-        Ok(target.max(total / (MOST_WINDOWS as u64 / 8)).max(1))
+        Ok(target.max(total / (MAX_WINDOWS as u64 / 8)).max(1))
     }
 }

@@ -62,7 +62,7 @@ impl Stamp {
 pub(crate) fn files_of(segment: &Segment) -> Vec<File> {
     let mut files = vec![segment.opened.clone(), segment.file.clone()];
     files.extend(segment.columns.iter().filter_map(|column| match &column.source {
-        Source::Placed { place, .. } => Some(place.file.clone()),
+        Source::Mapped { mapping, .. } => Some(mapping.file.clone()),
         _ => None,
     }));
     let mut known = Vec::new();
@@ -81,7 +81,7 @@ pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
     let mut read: Vec<(File, Vec<ObjectId>)> = files_of(segment).into_iter().map(|file| (file, Vec::new())).collect();
     for column in &segment.columns {
         let (file, dataset) = match &column.source {
-            Source::Placed { dataset, place, .. } => (&place.file, *dataset),
+            Source::Mapped { dataset, mapping, .. } => (&mapping.file, *dataset),
             Source::Variable { dataset, .. } | Source::Coordinate { dataset, .. } | Source::Member { dataset, .. } => (&segment.file, *dataset),
             _ => continue,
         };

@@ -24,7 +24,7 @@ use crate::table::segment::Segment;
 use crate::window::Rows;
 
 /// Windows that one plan is cut into at most: 32 TiB of rows.
-const MOST_WINDOWS: usize = 1 << 22;
+const MAX_WINDOWS: usize = 1 << 22;
 
 /// A planned scan. Made once; cheap to clone.
 #[derive(Clone)]
@@ -89,12 +89,12 @@ impl Plan {
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
-        let spreads = Arc::<CoordinateCache>::default();
+        let coordinate_cache = Arc::<CoordinateCache>::default();
         let parts = segments
             .into_iter()
             .map(|segment| {
                 cancellation.check()?;
-                SegmentScan::new(segment, &table, &wanted, &conjuncts, spreads.clone(), cancellation).map(Arc::new)
+                SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), cancellation).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
@@ -159,8 +159,8 @@ impl Plan {
         let mut all = Vec::new();
         for part in self.parts.iter() {
             for rows in part.windows(&part.columns_read())? {
-                if all.len() >= MOST_WINDOWS {
-                    return Err(Error::limit_exceeded(format!("the rows are more than {MOST_WINDOWS} windows: ask for fewer")));
+                if all.len() >= MAX_WINDOWS {
+                    return Err(Error::limit_exceeded(format!("the rows are more than {MAX_WINDOWS} windows: ask for fewer")));
                 }
                 all.push((part.clone(), rows));
             }
@@ -195,7 +195,7 @@ impl Plan {
                 Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
             };
             let line = format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path);
-            let indexed_predicates = part.explain_prunings().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
+            let indexed_predicates = part.explain_indexes().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
             std::iter::once(line).chain(indexed_predicates).collect::<Vec<_>>().join("; ")
         });
         let mut lines: Vec<String> = lines.collect();

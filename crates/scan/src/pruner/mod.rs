@@ -13,7 +13,7 @@ mod level;
 mod row_selection;
 
 pub use level::Level;
-pub use row_selection::{FEW, Piece, PieceRows, ROWS, RowSelection, WORDS};
+pub use row_selection::{MAX_LISTED_ROWS, Piece, PieceRows, CHUNK_ROWS, RowSelection, CHUNK_WORDS};
 
 use std::sync::Arc;
 
@@ -43,30 +43,30 @@ pub fn pruner_of(session: &Session) -> Option<&dyn Pruner> {
     session.extension::<SessionPruner>().map(|pruner| pruner.0.as_ref())
 }
 
-/// At least and at most so many.
+/// At lower and at upper so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CountBounds {
     /// So many for certain.
-    pub least: u64,
+    pub lower: u64,
     /// No more than these.
-    pub most: u64,
+    pub upper: u64,
 }
 
 impl CountBounds {
     /// Just so many.
     pub fn exactly(count: u64) -> Self {
-        Self { least: count, most: count }
+        Self { lower: count, upper: count }
     }
     /// The count, where it is known.
     pub fn exact(self) -> Option<u64> {
-        (self.least == self.most).then_some(self.least)
+        (self.lower == self.upper).then_some(self.lower)
     }
 }
 
 impl std::ops::Add for CountBounds {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self { least: self.least + other.least, most: self.most + other.most }
+        Self { lower: self.lower + other.lower, upper: self.upper + other.upper }
     }
 }
 
@@ -83,9 +83,9 @@ pub struct Matches {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRange {
     /// Least.
-    pub least: u64,
+    pub min: u64,
     /// Greatest.
-    pub greatest: u64,
+    pub max: u64,
     /// Whether both are values of the selection; else its values lie between them.
     pub exact: bool,
 }
@@ -109,7 +109,7 @@ pub struct Blocks {
 }
 
 /// Values in the machine's own form, none of them null.
-pub struct Passing {
+pub struct MatchingValues {
     /// The values, one after the other.
     pub bytes: PooledBuffer,
     /// How many.
@@ -138,7 +138,7 @@ pub trait ColumnIndex: Send + Sync {
 
     /// The key of the value with this number in order, counted from 0 over the values that are neither null
     /// nor NaN: quantiles. `None` where the index alone does not tell.
-    fn ranked(&self, selection: &Selection, number: u64, cancellation: &Cancellation) -> Result<Option<u64>>;
+    fn ranked(&self, selection: &Selection, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>>;
 
     /// Least and greatest; `None` where there are no numbers, or a block is damaged.
     fn extremes(&self, selection: &Selection) -> Result<Option<KeyRange>>;
@@ -152,7 +152,7 @@ pub trait ColumnIndex: Send + Sync {
 
     /// The values where `condition` holds, in order of the rows, from the index alone; `None` where it does not have them
     /// all, and where they are more than one in `sparse` of the blocks that have any.
-    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>>;
+    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>>;
 
     /// How many blocks the condition leaves, by zones alone: what a planner asks first.
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks>;

@@ -288,7 +288,7 @@ fn counted(values: impl Iterator<Item = f64>, edges: &[f64]) -> Vec<u64> {
     let mut counts = vec![0; bins];
     let (Some(&low), Some(&high)) = (edges.first(), edges.last()) else { return counts };
     let scale = bins as f64 / (high - low);
-    let edge = |number: usize| edges.get(number).copied().unwrap_or(high);
+    let edge = |index: usize| edges.get(index).copied().unwrap_or(high);
     for value in values {
         if value >= low && value <= high {
             // Where edges are equally far apart this is the bin or one beside it.

@@ -42,10 +42,10 @@ impl Plan {
         let matching_rows = matching_rows.collect::<Result<Vec<Option<u64>>>>()?;
         let mut counts: Vec<u64> = matching_rows.iter().map(|count| count.unwrap_or(0)).collect();
         self.for_windows(
-            |number| matching_rows.get(number).is_some_and(Option::is_none),
+            |index| matching_rows.get(index).is_some_and(Option::is_none),
             |part, rows| part.matching(rows, cancellation),
-            |number, found| {
-                if let Some(mine) = counts.get_mut(number) {
+            |index, found| {
+                if let Some(mine) = counts.get_mut(index) {
                     *mine += found;
                 }
                 Ok(())
@@ -61,7 +61,7 @@ impl Plan {
             let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
             let rows = if whole { part.matching_rows(cancellation)? } else { None };
             if rows.is_some() {
-                part.count_blocks()?;
+                part.count_index_blocks()?;
             }
             rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
         });
@@ -69,10 +69,10 @@ impl Plan {
         let wanted: Vec<bool> = matching_rows.iter().map(Option::is_none).collect();
         let mut positions: Vec<Vec<u64>> = matching_rows.into_iter().map(Option::unwrap_or_default).collect();
         self.for_windows(
-            |number| wanted.get(number).copied().unwrap_or(false),
+            |index| wanted.get(index).copied().unwrap_or(false),
             |part, rows| part.passing(rows, cancellation),
-            |number, found| {
-                if let Some(mine) = positions.get_mut(number) {
+            |index, found| {
+                if let Some(mine) = positions.get_mut(index) {
                     mine.extend(found);
                 }
                 Ok(())
@@ -94,10 +94,10 @@ impl Plan {
         work: impl Fn(&SegmentScan, Rows) -> Result<T> + Sync,
         mut take: impl FnMut(usize, T) -> Result<()> + Send,
     ) -> Result<()> {
-        let parts = self.parts.iter().enumerate().filter(|(number, _)| wanted(*number));
-        let windows = parts.map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
+        let parts = self.parts.iter().enumerate().filter(|(index, _)| wanted(*index));
+        let windows = parts.map(|(index, part)| Ok((index, part, part.windows(&part.columns_read())?)));
         let windows = windows.collect::<Result<Vec<_>>>()?;
-        let mut windows = windows.into_iter().flat_map(|(number, part, windows)| windows.map(move |rows| (number, part, rows)));
+        let mut windows = windows.into_iter().flat_map(|(index, part, windows)| windows.map(move |rows| (index, part, rows)));
         self.session.compute(|| {
             let several = self.session.thread_count()?.saturating_mul(4).max(1);
             loop {
@@ -105,10 +105,10 @@ impl Plan {
                 if next.is_empty() {
                     return Ok(());
                 }
-                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(number, part, rows)| Ok((*number, work(part, *rows)?))).collect();
+                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(index, part, rows)| Ok((*index, work(part, *rows)?))).collect();
                 for outcome in made {
-                    let (number, outcome) = outcome?;
-                    take(number, outcome)?;
+                    let (index, outcome) = outcome?;
+                    take(index, outcome)?;
                 }
             }
         })

@@ -11,7 +11,7 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
-use super::segment::{Place, PlacedDimension, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use super::segment::{RowMapping, DimensionMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 /// What a segment is made of, with files by their numbers in a list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -41,13 +41,13 @@ enum Values {
     /// A whole array.
     Whole { dataset: String },
     /// A part of an array, or one of another file.
-    Part { file: usize, dataset: String, dimensions: Vec<PlacedDimension> },
+    Part { file: usize, dataset: String, dimensions: Vec<DimensionMapping> },
 }
 
 impl ArraySources {
     /// Describes a segment; `files` are those that it is read from.
     pub fn of(segment: &Segment, files: &[File]) -> Result<Self> {
-        let number = |file: &File| {
+        let index = |file: &File| {
             files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column of no file"))
         };
         let path = |file: &File, dataset: ObjectId| file.object(dataset).map(|object| object.path.clone());
@@ -63,8 +63,8 @@ impl ArraySources {
                     Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()? }
                 }
                 Source::Variable { dataset, per_row: None, .. } => Values::Whole { dataset: path(&segment.file, *dataset)? },
-                Source::Placed { dataset, place, .. } => {
-                    Values::Part { file: number(&place.file)?, dataset: path(&place.file, *dataset)?, dimensions: place.dimensions.clone() }
+                Source::Mapped { dataset, mapping, .. } => {
+                    Values::Part { file: index(&mapping.file)?, dataset: path(&mapping.file, *dataset)?, dimensions: mapping.dimensions.clone() }
                 }
                 // Every segment has the row number, and captures are told apart from it.
                 Source::Row | Source::Constant(_) => continue,
@@ -72,7 +72,7 @@ impl ArraySources {
             };
             columns.push(ArrayColumn { name: column.field.name().clone(), values });
         }
-        Ok(Self { path: segment.path.clone(), file: number(&segment.file)?, shape: segment.shape.clone(), chunk_shape: segment.chunk_shape.clone(), columns })
+        Ok(Self { path: segment.path.clone(), file: index(&segment.file)?, shape: segment.shape.clone(), chunk_shape: segment.chunk_shape.clone(), columns })
     }
 
     /// The segment, of files that were opened anew. `Conflict` where an array is not what it was.
@@ -98,8 +98,8 @@ impl ArraySources {
                 Values::Coordinate { axis, dataset, part } => {
                     let count = *self.shape.get(*axis).ok_or_else(|| malformed("a dimension too many"))?;
                     let rows = match part {
-                        None => [PlacedDimension::Rows { start: 0, step: 1 }],
-                        Some((start, _, step)) => [PlacedDimension::Rows { start: *start, step: *step }],
+                        None => [DimensionMapping::Rows { start: 0, step: 1 }],
+                        Some((start, _, step)) => [DimensionMapping::Rows { start: *start, step: *step }],
                     };
                     let (id, column) = found(file, dataset, name, decode)?;
                     match part {
@@ -123,8 +123,8 @@ impl ArraySources {
                     let file = files.get(*file).ok_or_else(|| malformed("a file without a name"))?;
                     let (id, column) = found(file, dataset, name, decode)?;
                     within(file, id, dimensions, &self.shape)?;
-                    let place = Arc::new(Place { file: file.clone(), dimensions: dimensions.clone() });
-                    (Source::Placed { dataset: id, column: column.clone(), place }, column)
+                    let mapping = Arc::new(RowMapping { file: file.clone(), dimensions: dimensions.clone() });
+                    (Source::Mapped { dataset: id, column: column.clone(), mapping }, column)
                 }
             };
             columns.push(SegmentColumn { field: source.1.field().clone(), source: source.0 });
@@ -159,12 +159,12 @@ fn whole(file: &File, id: ObjectId, shape: &[u64]) -> Result<()> {
 }
 
 /// `Conflict` unless rows of this shape lie within a dataset.
-fn within(file: &File, id: ObjectId, dimensions: &[PlacedDimension], shape: &[u64]) -> Result<()> {
+fn within(file: &File, id: ObjectId, dimensions: &[DimensionMapping], shape: &[u64]) -> Result<()> {
     let extents = file.dataset(id)?.dataspace.shape();
     let mut rows = shape.iter();
     let fits = dimensions.iter().zip(extents).all(|(dimension, extent)| match dimension {
-        PlacedDimension::Fixed(index) => index < extent,
-        PlacedDimension::Rows { start, step } => rows.next().is_some_and(|count| match count.checked_sub(1) {
+        DimensionMapping::Fixed(index) => index < extent,
+        DimensionMapping::Rows { start, step } => rows.next().is_some_and(|count| match count.checked_sub(1) {
             None => start <= extent && *step > 0,
             Some(last) => *step > 0 && last.checked_mul(*step).and_then(|last| last.checked_add(*start)).is_some_and(|last| last < *extent),
         }),

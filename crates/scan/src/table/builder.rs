@@ -139,11 +139,11 @@ impl Builder<'_> {
             let taken = members.iter().map(|member| member.name.clone()).collect();
             columns = self.dimension_columns(table, shape.len(), &taken)?;
         }
-        for (number, member) in members.iter().enumerate() {
+        for (index, member) in members.iter().enumerate() {
             let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
             columns.push(SegmentColumn {
                 field: column.field().clone(),
-                source: Source::Member { dataset: table.id, member: number, column },
+                source: Source::Member { dataset: table.id, member: index, column },
             });
         }
         Ok(Built { shape, chunk_shape: table.dataset.chunk_grid.chunk_shape().to_vec(), columns, omitted })

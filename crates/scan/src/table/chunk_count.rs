@@ -88,8 +88,8 @@ mod tests {
             let axis = Axis::Range { start, count, step };
             for chunk in [1, 3, 10, 1000] {
                 assert_eq!(chunks_of(&axis, chunk), axis.touched_chunks(chunk).len() as u64, "{axis:?} {chunk}");
-                let whole = (0..100u64.div_ceil(chunk)).filter(|number| {
-                    let all = (number * chunk..((number + 1) * chunk).min(100)).collect::<Vec<_>>();
+                let whole = (0..100u64.div_ceil(chunk)).filter(|index| {
+                    let all = (index * chunk..((index + 1) * chunk).min(100)).collect::<Vec<_>>();
                     step == 1 && all.iter().all(|index| (start..start + count).contains(index))
                 });
                 assert_eq!(whole_chunks_of(&axis, 100, chunk), whole.count() as u64, "{axis:?} {chunk}");

@@ -43,11 +43,11 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
         })
         .collect();
     let mut segments = Vec::with_capacity(places.len());
-    for (number, (file, path, _)) in places.iter().enumerate() {
+    for (index, (file, path, _)) in places.iter().enumerate() {
         let captures: Vec<(String, ArrayRef)> = names
             .iter()
             .zip(&per_wildcard)
-            .filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone())))
+            .filter_map(|(name, values)| Some((name.clone(), values.get(index)?.clone())))
             .collect();
         segments.push(Segment::new(file, path, request.layout, request.decode, &captures)?);
     }

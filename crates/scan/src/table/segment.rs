@@ -40,13 +40,13 @@ pub enum Source {
         per_row: Option<u64>,
     },
     /// Elements of a part of a dataset, perhaps of another file than the segment's.
-    Placed {
+    Mapped {
         /// The dataset.
         dataset: ObjectId,
         /// How its values become Arrow values.
         column: Column,
         /// Which elements belong to the rows.
-        place: Arc<Place>,
+        mapping: Arc<RowMapping>,
     },
     /// A member of a compound dataset.
     Member {
@@ -65,17 +65,17 @@ pub enum Source {
 
 /// Where a segment's rows lie in a dataset.
 #[derive(Clone)]
-pub struct Place {
+pub struct RowMapping {
     /// The file that holds the dataset.
     pub file: File,
     /// One for each dimension of the dataset.
-    pub dimensions: Vec<PlacedDimension>,
+    pub dimensions: Vec<DimensionMapping>,
 }
 
 /// What a dimension of a dataset is to the rows.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum PlacedDimension {
+pub enum DimensionMapping {
     /// The same index for all rows.
     Fixed(u64),
     /// The next row dimension, of which index 0 lies at `start`, and each further one `step` on.
@@ -87,19 +87,19 @@ pub enum PlacedDimension {
     },
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for RowMapping {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{:?} of {}", self.dimensions, self.file.name())
     }
 }
 
-impl Place {
+impl RowMapping {
     /// The axes of the dataset that `rows` (axes of the segment) stand for.
     pub fn axes(&self, rows: &[Axis]) -> Result<Vec<Axis>> {
         let mut rows = rows.iter();
         let axes = self.dimensions.iter().map(|dimension| match dimension {
-            PlacedDimension::Fixed(index) => Ok(Axis::range(*index, index.saturating_add(1))),
-            PlacedDimension::Rows { start, step } => {
+            DimensionMapping::Fixed(index) => Ok(Axis::range(*index, index.saturating_add(1))),
+            DimensionMapping::Rows { start, step } => {
                 let axis = rows.next().ok_or_else(|| Error::internal("a place of fewer dimensions than its rows"))?;
                 let place = |index: u64| index.checked_mul(*step).and_then(|offset| offset.checked_add(*start));
                 let beyond = || Error::internal("a place beyond 64 bits");
