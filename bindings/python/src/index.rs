@@ -237,7 +237,7 @@ impl ColumnIndex {
         let session = self.file.session().clone();
         let matches = self.ask(py, axes, move |index, selection, cancellation| {
             let matches = index.rows(selection, &condition, cancellation)?;
-            Ok([matches.certain.numbers(&session)?, matches.possible.numbers(&session)?])
+            Ok([matches.certain.to_vec_in(&session)?, matches.possible.to_vec_in(&session)?])
         })?;
         let [hits, candidates] = matches;
         Ok([capsules(py, Arc::new(UInt64Array::from(hits)))?, capsules(py, Arc::new(UInt64Array::from(candidates)))?])

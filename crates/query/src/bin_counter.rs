@@ -1,20 +1,20 @@
-//! Counts: how many numbers are in each bin of one axis.
+//! Counts the numbers in each bin of one axis.
 
 use arrow_schema::DataType;
 
 use super::Bins;
 
-/// Counts of a bin that take turns.
+/// Counters per bin that are used in turns.
 const LANES: usize = 8;
-/// Bins up to which they do.
+/// Maximum number of bins with several counters each.
 const MAX_LANE_BINS: usize = 1 << 10;
-/// Numbers, at most, that small counts hold.
+/// Maximum number of values before the 32-bit counters are added to the totals.
 const MAX_ADDED: u64 = 1 << 31;
 
-/// Numbers counted so far.
+/// Counts numbers by bin.
 pub(super) struct BinCounter<'a> {
     bins: &'a Bins,
-    /// Of each slot, what came since `added` was 0.
+    /// Counters of each slot since `added` was 0.
     small: Vec<u32>,
     added: u64,
     totals: Vec<u64>,
@@ -27,9 +27,9 @@ impl<'a> BinCounter<'a> {
         Self { bins, small: vec![0; slots * lanes], added: 0, totals: vec![0; slots] }
     }
 
-    /// Counts numbers; whether their type has bins.
+    /// Counts numbers; returns whether their type has bins.
     pub fn add(&mut self, data_type: &DataType, bytes: &[u8]) -> bool {
-        // A number is a byte at least.
+        // A number has at least one byte.
         for bytes in bytes.chunks(1 << 30) {
             if self.added + bytes.len() as u64 > MAX_ADDED {
                 self.settle();
@@ -63,8 +63,8 @@ impl<'a> BinCounter<'a> {
     }
 }
 
-/// Counts slots, each of which has `N` counts that take turns: one value after the other is often in the same bin, whose
-/// count would have to be written before it is read again.
+/// Counts slots with `N` counters each, used in turns: consecutive values are often in the same bin, and would otherwise wait
+/// for the counter to be written.
 fn count<const N: usize>(slots: &[u32], counts: &mut [u32]) {
     let counts = counts.as_chunks_mut::<N>().0;
     let (groups, rest) = slots.as_chunks::<N>();

@@ -1,4 +1,4 @@
-//! Bins: intervals beside each other, of any width.
+//! Bins: adjacent intervals of any width.
 
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
@@ -6,33 +6,33 @@ use hyperslab_array::{Error, Result};
 use super::uniform_bins::{BLOCK_NUMBERS, Float, UniformBins};
 use super::number_types::for_numbers;
 
-/// The bins of one axis of a histogram: `edges[i] <= value < edges[i + 1]`, the last one with its upper edge.
+/// The bins of one axis of a histogram: `edges[i] <= value < edges[i + 1]`; the last bin includes its upper edge.
 #[derive(Debug, Clone)]
 pub struct Bins {
     edges: Vec<f64>,
     low: f64,
     high: f64,
-    /// Bins per unit, were all of one width: where to look first.
+    /// Bins per unit if all had the same width, for a first guess.
     scale: f64,
-    /// Of bins of one width the first value of each and of what is behind it; else empty.
+    /// For bins of equal width, the first value of each bin and the first after it; otherwise empty.
     uniform: Vec<[f64; 2]>,
-    /// The same for many numbers at once, computed in floats and in doubles.
+    /// For bins of equal width, computation of many slots at once, in single and in double precision.
     floats: Option<UniformBins<f32>>,
     doubles: Option<UniformBins<f64>>,
 }
 
-/// Added to a double from 0 to 2^51 it leaves the nearest whole number in the lowest bits.
+/// Adding it to a double from 0 to 2^51 leaves the nearest integer in the lowest bits.
 const ROUNDING_OFFSET: f64 = 4_503_599_627_370_496.0;
 
 impl Bins {
-    /// Bins between edges. `InvalidInput` for edges that do not increase or are not finite.
+    /// Bins between `edges`. `InvalidInput` if these do not increase or are not finite.
     pub fn new(edges: Vec<f64>) -> Result<Self> {
         let rising = edges.windows(2).all(|pair| matches!(pair, [low, high] if low < high));
         match (edges.first().copied(), edges.last().copied()) {
             (Some(low), Some(high)) if rising && edges.len() > 1 && edges.iter().all(|edge| edge.is_finite()) => {
                 let scale = (edges.len() - 1) as f64 / (high - low);
-                // Where edges are this near to where they would be, a value is no more than one bin from its guess: the
-                // guess rises with the value.
+                // If all edges are this close to those of equal bins, the guess for a value is off by at most one bin,
+                // because the guess increases with the value.
                 let is_even = edges.iter().enumerate().all(|(index, edge)| ((edge - low) * scale - index as f64).abs() < 0.25);
                 let ends = |(index, pair): (usize, &[f64])| match pair {
                     [first, end] => [*first, if index + 2 == edges.len() { end.next_up() } else { *end }],
@@ -45,17 +45,17 @@ impl Bins {
         }
     }
 
-    /// The edges, one more than bins.
+    /// The edges; one more than there are bins.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// How many bins.
+    /// Number of bins.
     pub fn count(&self) -> usize {
         self.edges.len() - 1
     }
 
-    /// The bin of a value; `None` outside of all of them and for NaN.
+    /// The bin of a value; `None` for NaN and values outside all bins.
     pub fn bin(&self, value: f64) -> Option<usize> {
         if !(value >= self.low && value <= self.high) {
             return None;
@@ -72,14 +72,14 @@ impl Bins {
         Some(self.edges.partition_point(|edge| *edge <= value).saturating_sub(1).min(last))
     }
 
-    /// The slot of a value: 0 before the first bin and for NaN, then one a bin, then one for what is behind the last (that
-    /// is 0, too, where bins are not of one width).
+    /// The slot of a value: 0 for NaN and values below the first bin, then one slot per bin, then one for values above the
+    /// last bin (0 as well, if bins have different widths).
     pub fn slot(&self, value: f64) -> usize {
         if self.uniform.is_empty() {
             return self.bin(value).map_or(0, |bin| bin + 1);
         }
         let guess = (value - self.low) * self.scale - 0.5;
-        // NaN is less than nothing.
+        // The comparison is false for NaN.
         let guess = if guess > 0.0 { guess } else { 0.0 };
         let last = (self.uniform.len() - 1) as f64;
         let guess = if guess < last { guess } else { last };
@@ -88,7 +88,7 @@ impl Bins {
         near + usize::from(value >= *first) + usize::from(value >= *end)
     }
 
-    /// Hands the slots of numbers to `take`, a few at a time, in order; whether their type has bins.
+    /// Calls `take` with the slots of numbers, in order, some at a time. Returns whether their type has bins.
     pub(super) fn slots(&self, data_type: &DataType, bytes: &[u8], take: &mut impl FnMut(&[u32])) -> bool {
         macro_rules! doubles {
             ($type:ty, $value:ident => $double:expr) => {
@@ -104,12 +104,12 @@ impl Bins {
     }
 
     fn slots_of<const N: usize, T: Float>(&self, uniform: Option<&UniformBins<T>>, bytes: &[u8], of: impl Fn([u8; N]) -> T, take: &mut impl FnMut(&[u32])) {
-        // With the widest instructions that the processor has, not only those that all have.
+        // Uses the instructions of this processor, not only the baseline.
         pulp::Arch::new().dispatch(Slots { bins: self, uniform, bytes: bytes.as_chunks::<N>().0, of, take });
     }
 }
 
-/// The slots of numbers, compiled once for each kind of processor.
+/// The slots of numbers, compiled for each supported instruction set.
 struct Slots<'a, const N: usize, T, Of, Take> {
     bins: &'a Bins,
     uniform: Option<&'a UniformBins<T>>,
@@ -147,7 +147,7 @@ mod tests {
     use crate::bin_counter::BinCounter;
     use proptest::prelude::*;
 
-    /// Of values, edges and their neighbours, `slots` says what `bin` says.
+    /// `slots` agrees with `bin` for values, edges and their neighbors.
     fn found(bins: &Bins, values: &[f64]) -> std::result::Result<(), TestCaseError> {
         let around = bins.edges().iter().flat_map(|edge| [edge.next_down(), *edge, edge.next_up()]);
         let near = bins.edges().iter().map(|edge| *edge as f32).flat_map(|edge| [edge.next_down(), edge, edge.next_up()]).map(f64::from);
@@ -156,7 +156,7 @@ mod tests {
         macro_rules! same {
             ($data_type:expr, $type:ty) => {
                 let typed: Vec<$type> = all.iter().map(|value| *value as $type).collect();
-                // With those near edges, and without.
+                // With and without values near edges.
                 for typed in [typed.clone(), typed.iter().copied().take(values.len()).cycle().take(200).collect()] {
                     let wanted: Vec<Option<usize>> = typed.iter().map(|value| bins.bin(*value as f64)).collect();
                     let bytes: Vec<u8> = typed.iter().flat_map(|value| value.to_ne_bytes()).collect();
@@ -185,7 +185,7 @@ mod tests {
         Ok(())
     }
 
-    /// Numbers near an edge are in their slots, or are said to be near.
+    /// Numbers near an edge get their slots, or are reported to be near.
     fn agrees<T: Float>(bins: &Bins, uniform: Option<&UniformBins<T>>, next: impl Fn(f64, i32) -> T) -> std::result::Result<(), TestCaseError> {
         for (edge, steps) in bins.edges().iter().flat_map(|edge| [0, 1, -1, 2, -2, 3, -5, 8, -13, 30, -30, 100, -200, 1000, -3000].map(|steps| (*edge, steps))) {
             let (value, mut slots) = (next(edge, steps), [0; BLOCK_NUMBERS]);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_of_one_width_are_known_as_such() {
+    fn bins_of_equal_width_are_recognized() {
         let edges = |count: u32, low: f64, high: f64| (0..=count).map(|n| low + f64::from(n) * ((high - low) / f64::from(count))).collect::<Vec<f64>>();
         for edges in [edges(64, 0.0, 6.0), edges(1, -1.0, 1.0), edges(1000, 0.1, 0.7)] {
             assert!(Bins::new(edges).is_ok_and(|bins| bins.uniform.len() == bins.count() && bins.floats.is_some() && bins.doubles.is_some()));
@@ -228,7 +228,7 @@ mod tests {
 
         #[test]
         fn many_values_at_once_are_in_the_bins_of_each(low in prop_oneof![-1e3f64..1e3, Just(0.0), -3.0f64..3.0], width in prop_oneof![1e-3f64..1e3, Just(6.0), Just(1e-12), Just(1e36), Just(1e300)], count in 1usize..300, values in proptest::collection::vec(-2f64..3.0, 0..50)) {
-            // As numpy's linspace has them.
+            // As numpy's linspace computes them.
             let mut edges: Vec<f64> = (0..=count).map(|n| low + n as f64 * (width / count as f64)).collect();
             edges[count] = low + width;
             prop_assume!(edges.is_sorted_by(|a, b| a < b));

@@ -1,9 +1,9 @@
-//! Subarray: a part of an array as it is written behind its name, with numpy's meaning.
+//! Subarray: a part of an array in brackets after its name, with numpy's meaning.
 
 use hyperslab_array::{Error, Result};
 use hyperslab_scan::DimensionMapping;
 
-/// What is written in brackets, one entry for each dimension that it speaks of.
+/// The expression in brackets, with one entry for each of the first dimensions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Subarray(Vec<Part>);
 
@@ -14,11 +14,11 @@ enum Part {
 }
 
 impl Subarray {
-    /// The parts of `[0:100,:,3]`.
+    /// Parses an expression such as `[0:100,:,3]`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |what: &str| Error::invalid_input(format!("the part {text} of an array: {what}; write for example [0:100,:,3]"));
         let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(|| wrong("brackets are missing"))?;
-        let number = |digits: &str| digits.trim().parse::<i64>().map(i128::from).map_err(|_| wrong(&format!("{digits:?} is no index")));
+        let number = |digits: &str| digits.trim().parse::<i64>().map(i128::from).map_err(|_| wrong(&format!("{digits:?} is not an index")));
         let optional = |digits: Option<&&str>| match digits.map(|digits| digits.trim()) {
             None | Some("") => Ok(None),
             Some(digits) => number(digits).map(Some),
@@ -38,8 +38,8 @@ impl Subarray {
         Ok(Self(parts.collect::<Result<_>>()?))
     }
 
-    /// Where the rows lie in an array of `shape`, and the shape of the rows. Dimensions that are not spoken of
-    /// are whole, negative indexes count from the end, slices end where the array does.
+    /// Maps rows to the elements of an array of `shape`; also returns the shape of the rows. Dimensions that are not given
+    /// are selected whole, negative indexes count from the end, slices are clipped to the extent.
     pub fn resolve(&self, shape: &[u64]) -> Result<(Vec<DimensionMapping>, Vec<u64>)> {
         if self.0.len() > shape.len() {
             return Err(Error::invalid_input(format!("a part of {} dimensions of an array of shape {shape:?}", self.0.len())));
@@ -70,7 +70,7 @@ impl Subarray {
     }
 }
 
-/// A name and the part of the array behind it.
+/// Splits a name into the array's name and the subarray in brackets.
 pub(super) fn split_subarray(name: &str) -> Option<(&str, &str)> {
     let open = name.rfind('[').filter(|_| name.ends_with(']'))?;
     Some((name.get(..open)?, name.get(open..)?))

@@ -397,7 +397,7 @@ impl ColumnIndex for IndexedColumn {
         crate::query::values::values(self, selection, rows, cancellation)
     }
 
-    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<hyperslab_scan::pruner::MatchingValues>> {
+    fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<hyperslab_scan::pruner::MatchingValues>> {
         crate::query::matching_values::passing(self, selection, condition, sparse, cancellation)
     }
 

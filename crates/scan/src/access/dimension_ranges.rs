@@ -1,5 +1,4 @@
-//! Narrow: the parts of a predicate that speak of one dimension become a hyperslab, so that chunks
-//! outside are never read.
+//! Turns conditions on one dimension into ranges of its indexes, so that chunks outside are never read.
 
 use std::sync::Arc;
 
@@ -13,12 +12,12 @@ use super::cost_model::{AXIS_MAX_INDICES, DIMENSION_TEST_INDICES};
 /// An axis narrowed by a predicate on its column.
 pub(crate) struct Narrowed {
     pub axis: Axis,
-    /// Whether the axis holds just the matching indexes; else rows must still be tested.
+    /// Whether the axis holds exactly the matching indexes; otherwise rows must still be tested.
     pub exact: bool,
 }
 
-/// The indexes along a dimension of `extent` for which `predicate` holds. `values` are the
-/// dimension's coordinate values; without them, the indexes themselves are tested.
+/// The indexes along a dimension of `extent` for which `predicate` holds. `values` are the dimension's coordinate values; if
+/// there are none, the indexes themselves are tested.
 pub(crate) fn narrow(
     predicate: &BoundPredicate,
     field: &Arc<Field>,
@@ -47,11 +46,11 @@ pub(crate) fn narrow(
     Ok(kept.finish())
 }
 
-/// As [`narrow`] without values, for a predicate whose truth changes only behind the `breaks` and the integers
-/// before them: as quick for long dimensions as for short ones.
+/// As [`narrow`] without values, for a predicate whose result changes only next to the `breaks`. Takes time proportional to
+/// the number of breaks, not to the extent.
 pub(crate) fn narrow_integers(predicate: &BoundPredicate, field: &Arc<Field>, breaks: &[i128], extent: u64) -> Result<Narrowed> {
     let Some(last) = extent.checked_sub(1) else { return Ok(Narrowed { axis: Axis::range(0, 0), exact: true }) };
-    // First indexes of the runs in which nothing changes.
+    // First indexes of the runs with a constant result.
     let mut starts = vec![0];
     for floor in breaks {
         let near = [floor.saturating_sub(1), *floor, floor.saturating_add(1), floor.saturating_add(2)];
@@ -59,8 +58,8 @@ pub(crate) fn narrow_integers(predicate: &BoundPredicate, field: &Arc<Field>, br
     }
     starts.sort_unstable();
     starts.dedup();
-    let candidate_columns = starts.iter().map(|n| i64::try_from(*n).map_err(|_| Error::unsupported("a dimension beyond 63 bits")));
-    let mask = evaluate(predicate, field, Arc::new(candidate_columns.collect::<Result<Int64Array>>()?))?;
+    let tested = starts.iter().map(|n| i64::try_from(*n).map_err(|_| Error::unsupported("a dimension beyond 63 bits")));
+    let mask = evaluate(predicate, field, Arc::new(tested.collect::<Result<Int64Array>>()?))?;
     let mut kept = Kept::default();
     for (index, start) in starts.iter().enumerate() {
         let end = starts.get(index + 1).copied().unwrap_or(extent);

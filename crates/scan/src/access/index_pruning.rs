@@ -1,4 +1,4 @@
-//! What indexes leave of the rows of a segment.
+//! Restricts the rows of a segment or a window by indexes, before values are read.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,16 @@ use super::cost_model::{DENSE_ROW_FRACTION, LOOKUP_MAX_ROW_FRACTION, NEIGHBOR_MA
 use super::indexed_predicate::{ColumnTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 
-/// What of the rows is left.
+/// The rows that remain after indexes were asked.
 pub(crate) enum Remaining {
-    /// Nothing is known of them.
+    /// All rows: indexes rule out none, or were not asked.
     All,
-    /// Rows that may pass, and whether all of them do.
+    /// Only these rows may match; if `exact`, all of them do.
     Rows { rows: RowSelection, exact: bool },
 }
 
 impl SegmentScan {
-    /// What is left of the selected rows, `count` of them.
+    /// The rows of `selection` that may match; there are `count` rows in it.
     pub(crate) fn remaining_rows(&self, selection: &Selection, count: u64, cancellation: &Cancellation) -> Result<Remaining> {
         let counters = self.segment.file.session().counters();
         let (mut rows, mut exact): (Option<RowSelection>, bool) = (None, self.is_fully_indexed);
@@ -29,9 +29,9 @@ impl SegmentScan {
                 let blocks = term.index.blocks(&*term.selection(selection)?, &term.condition)?;
                 counters.add_index_blocks(blocks.all, blocks.pruned);
             }
-            // Where everything is told so far, this is not what makes somebody read.
-            let unread = exact && indexed.terms.iter().all(|term| term.prefers_lookup);
-            if indexed.level() >= Level::Keys && !unread && indexed.terms.iter().all(|term| term.is_cheap_to_read) {
+            // If indexes have answered everything so far, the column would be read for this condition alone.
+            let is_otherwise_unread = exact && indexed.terms.iter().all(|term| term.prefers_lookup);
+            if indexed.level() >= Level::Keys && !is_otherwise_unread && indexed.terms.iter().all(|term| term.is_cheap_to_read) {
                 let bounds = indexed.count(selection, cancellation)?;
                 if bounds.lower > LOOKUP_MAX_ROW_FRACTION.of(count) {
                     exact = false;
@@ -56,20 +56,20 @@ impl SegmentScan {
         })
     }
 
-    /// Whether the condition is of this column alone, and its index has the values.
+    /// Whether the residual predicate uses this column only, and its index holds the values.
     pub(crate) fn index_has_values_of(&self, column: &str) -> bool {
         self.is_fully_indexed && matches!(self.indexed_predicates.as_slice(), [only] if only.exact_on(column).is_some())
     }
 
-    /// The values that pass, where `index_has_values_of` holds; see [`ColumnIndex::passing`].
+    /// The matching values, if `index_has_values_of` holds; see [`matching_values`](crate::pruner::ColumnIndex::matching_values).
     pub(crate) fn matching_values(&self, column: &str, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
         match self.indexed_predicates.as_slice() {
-            [only] if let Some(term) = only.exact_on(column) => term.index.passing(&*term.selection(&self.selection)?, &term.condition, sparse, cancellation),
+            [only] if let Some(term) = only.exact_on(column) => term.index.matching_values(&*term.selection(&self.selection)?, &term.condition, sparse, cancellation),
             _ => Ok(None),
         }
     }
 
-    /// Counts the blocks of indexes that are asked, and those that they leave out.
+    /// Adds the index blocks of the selected rows, and those that are ruled out, to the session's counters.
     pub(crate) fn count_index_blocks(&self) -> Result<()> {
         for term in self.indexed_predicates.iter().flat_map(|indexed| &indexed.terms) {
             let blocks = term.index.blocks(&*term.selection(&self.selection)?, &term.condition)?;
@@ -78,7 +78,7 @@ impl SegmentScan {
         Ok(())
     }
 
-    /// Whether the zones of an index alone tell that none of the rows, which are a box, passes.
+    /// Whether the zones of an index rule out all of `rows`, which must be a box.
     pub(crate) fn is_pruned(&self, rows: Rows) -> Result<bool> {
         let selection = window::select(&self.selection, rows);
         for indexed in &self.indexed_predicates {
@@ -94,7 +94,7 @@ impl SegmentScan {
         Ok(false)
     }
 
-    /// At least and at most so many rows pass, by indexes alone.
+    /// Lower and upper bound of the number of matching rows, from indexes alone.
     pub(crate) fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         let count = self.selection.element_count()?;
         if self.residual.is_none() {
@@ -111,7 +111,7 @@ impl SegmentScan {
         Ok(bounds)
     }
 
-    /// How many of all rows pass, where indexes tell.
+    /// Number of matching rows; `None` if indexes and a few candidates do not determine it.
     pub(crate) fn count_by_index(&self, cancellation: &Cancellation) -> Result<Option<u64>> {
         let exact = match self.indexed_predicates.as_slice() {
             [only] if self.is_fully_indexed => only.count(&self.selection, cancellation)?.exact(),
@@ -124,27 +124,28 @@ impl SegmentScan {
         Ok(count)
     }
 
-    /// The wanted columns, at `rows` of `selection`, that indexes tell with less work than reading: of filtered data.
+    /// The wanted columns whose values at `rows` of `selection` an index gives with less work than reading: those with
+    /// filtered data.
     pub(crate) fn values_by_index(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<HashMap<String, ArrayRef>> {
-        let mut matching_rows = HashMap::new();
+        let mut columns = HashMap::new();
         for name in &self.wanted {
             let Some(source) = self.segment.column(name).map(|column| &column.source).filter(|source| filters(&self.segment, source, |filters| !filters.is_empty())) else { continue };
             let Some((index, place)) = index_of(&self.segment, source).filter(|(index, _)| index.level() == Level::Exact) else { continue };
             if let Some(values) = index.values(&*mapped_selection(place.as_ref(), selection)?, rows, cancellation)? {
-                matching_rows.insert(name.clone(), values);
+                columns.insert(name.clone(), values);
             }
         }
-        Ok(matching_rows)
+        Ok(columns)
     }
 
-    /// `narrowed`, where these columns are to be read.
+    /// [`narrowed`] for reading these columns.
     pub(crate) fn narrowed(&self, selection: &Selection, rows: &RowSelection, columns: &[String]) -> Result<Option<(Selection, RowSelection)>> {
         let mut sources = columns.iter().filter_map(|name| self.segment.column(name));
         let costly = sources.any(|column| !column.field.data_type().is_primitive() || filters(&self.segment, &column.source, |filters| !filters.is_empty()));
         narrowed(selection, &self.segment.shape, rows, costly)
     }
 
-    /// For people: which indexes are asked, and what they leave.
+    /// Describes the indexes that are asked, and how many of their blocks remain.
     pub(crate) fn explain_indexes(&self) -> Result<Vec<String>> {
         let of_column = |term: &ColumnTerm| {
             let blocks = term.index.blocks(&*term.selection(&self.selection)?, &term.condition)?;
@@ -155,9 +156,9 @@ impl SegmentScan {
     }
 }
 
-/// Whether reading `rows` one by one costs more than reading all of `count`: they are many, and what lies between them is
-/// not worth leaving out. `below` rows lie at each position. What is `costly` to read is left out, too, where many rows pass
-/// but lie together: chunks of filtered data, and texts.
+/// Whether reading all `count` rows of a window is cheaper than reading only the positions of `rows`: there are many, and
+/// the gaps between them are too small to skip. There are `below` rows per position. Gaps in `costly` data (filtered chunks,
+/// text) are skipped even if there are many rows, as long as these are close together.
 fn is_dense(rows: &RowSelection, count: u64, below: u64, costly: bool) -> bool {
     if rows.len() <= SPARSE_ROW_FRACTION.of(count) {
         return false;
@@ -174,8 +175,8 @@ fn is_dense(rows: &RowSelection, count: u64, below: u64, costly: bool) -> bool {
     touched > NEIGHBOR_MAX_FRACTION.of(count.div_ceil(near))
 }
 
-/// A selection of rows without those positions, along its first dimension of more than one, that have none of
-/// `rows`; and `rows` as they are numbered then. `None` where that leaves more than half, or saves nothing.
+/// The selection without the positions that have none of `rows`, along its first dimension with more than one position; and
+/// `rows` renumbered for it. `None` if that is not worth it: see [`is_dense`] and [`POSITION_MAX_FRACTION`].
 fn narrowed(selection: &Selection, shape: &[u64], rows: &RowSelection, costly: bool) -> Result<Option<(Selection, RowSelection)>> {
     let extents = selection.shape();
     let Some(cut) = extents.iter().position(|count| *count > 1) else { return Ok(None) };

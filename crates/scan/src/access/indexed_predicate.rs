@@ -1,11 +1,11 @@
-//! Prune: what is left of a window's rows by what the session's pruner knows, before values are read.
+//! The parts of a predicate that indexes can answer.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::Schema;
-use hyperslab_array::{Cancellation, Result, Selection};
+use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_formats::FilterDescription;
 use hyperslab_predicate::{BoundPredicate, Condition, Predicate, ValueSet};
 
@@ -13,8 +13,9 @@ use crate::pruner::{ColumnIndex, CountBounds, Level, Matches, pruner_of};
 use crate::table::segment::{RowMapping, Segment, Source};
 use super::cost_model::SLOW_FILTERS;
 
-/// One part of a predicate that indexes know of: a condition on one column, or several of which one at least must hold.
+/// A part of a predicate that indexes can answer: a condition on one column, or the disjunction of several.
 pub(crate) struct IndexedPredicate {
+    /// At least one, each of another column; the part holds if one of them does.
     pub(super) terms: Vec<ColumnTerm>,
 }
 
@@ -23,25 +24,25 @@ pub(super) struct ColumnTerm {
     pub column: String,
     pub index: Arc<dyn ColumnIndex>,
     pub condition: Condition,
-    /// Where the rows lie in the dataset, if they are not all of it.
+    /// Maps rows to the dataset's elements; `None` if the rows are the elements.
     mapping: Option<Arc<RowMapping>>,
-    /// Whether reading the column costs next to nothing beside a look-up: it lies there as it is shown.
+    /// Whether reading the column is cheap compared with a look-up, because its data are not filtered or are read anyway.
     pub is_cheap_to_read: bool,
-    /// Whether rows are told with less work than reading the column, which nobody wants, at any selectivity: by positions
-    /// in order, where single values can be looked up.
+    /// Whether looking up rows is cheaper than reading the column at any selectivity: the column is not wanted, and single
+    /// values can be looked up.
     pub prefers_lookup: bool,
 }
 
-/// What indexes know of conditions that must all hold, and whether that is all of them. Those of one column are looked up as
-/// one: of `1 < x && x < 2` few values are left, of each alone perhaps half.
+/// The conjuncts that indexes can answer, and whether that is all of them. Conjuncts on the same column are combined into
+/// one: `1 < x && x < 2` may leave few values, although each half alone leaves many.
 pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &[&Predicate], wanted: &[String]) -> (Vec<IndexedPredicate>, bool) {
     let mut groups: Vec<Vec<&Predicate>> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut group_of: HashMap<String, usize> = HashMap::new();
     for conjunct in conjuncts {
         let names = conjunct.columns();
         let new = groups.len();
-        let mapping = names.first().filter(|_| names.len() == 1).map_or(new, |only| *places.entry(only.clone()).or_insert(new));
-        match groups.get_mut(mapping) {
+        let group = names.first().filter(|_| names.len() == 1).map_or(new, |only| *group_of.entry(only.clone()).or_insert(new));
+        match groups.get_mut(group) {
             Some(group) => group.push(conjunct),
             None => groups.push(vec![conjunct]),
         }
@@ -62,8 +63,8 @@ pub(crate) fn indexed_predicates(segment: &Segment, table: &Schema, conjuncts: &
     (known.into_iter().flatten().collect(), all)
 }
 
-/// What indexes know of `predicate`, whose columns are those of `table`; `None` where one of its columns has no index, or
-/// where it is more than one condition a column.
+/// `predicate` with the indexes of its columns; `None` if a column has no index, or if it is not a disjunction of conditions
+/// on single columns.
 fn indexed_predicate(segment: &Segment, table: &Schema, predicate: &Predicate, wanted: &[String]) -> Option<IndexedPredicate> {
     let mut by_column: Vec<(String, Vec<Predicate>)> = Vec::new();
     let alternatives = match predicate {
@@ -91,7 +92,7 @@ impl ColumnTerm {
         let (index, mapping) = index_of(segment, &found.source)?;
         let condition = Condition::new(bound, &found.field)?;
         let filtered = filters(segment, &found.source, |filters| !filters.is_empty());
-        // What an index of level X tells of data is not read where inflating them costs more than to look rows up.
+        // Decoding slow filters costs more than looking rows up in an index of level X, even if the column is wanted.
         let inflated = filters(segment, &found.source, |filters| filters.iter().any(|filter| SLOW_FILTERS.contains(&filter.id)));
         let is_cheap_to_read = !filtered || (wanted && !(inflated && index.level() == Level::Exact));
         let prefers_lookup = !wanted && match index.level() {
@@ -102,13 +103,13 @@ impl ColumnTerm {
         Some(Self { column: column.to_owned(), index, condition, mapping, is_cheap_to_read, prefers_lookup })
     }
 
-    /// The elements of the index's dataset that `rows` are.
+    /// The elements of the index's dataset for `rows`.
     pub fn selection<'a>(&self, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
         mapped_selection(self.mapping.as_ref(), rows)
     }
 }
 
-/// Whether something holds of the filters that a column's values are read through.
+/// Whether `holds` is true for the filters of a column's dataset.
 pub(super) fn filters(segment: &Segment, source: &Source, holds: impl Fn(&[FilterDescription]) -> bool) -> bool {
     match source {
         Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).is_ok_and(|dataset| holds(&dataset.filters)),
@@ -117,14 +118,14 @@ pub(super) fn filters(segment: &Segment, source: &Source, holds: impl Fn(&[Filte
     }
 }
 
-/// An index, and where the segment's rows lie in the dataset that it is of (`None`: they are all of it).
+/// An index, and how the segment's rows map to its dataset (`None`: the rows are the elements).
 type MappedIndex = (Arc<dyn ColumnIndex>, Option<Arc<RowMapping>>);
 
-/// The index of the values of a column.
+/// The index of a column's values.
 pub(crate) fn index_of(segment: &Segment, source: &Source) -> Option<MappedIndex> {
     let pruner = pruner_of(segment.file.session())?;
     match source {
-        // An index is of the dataset's own elements, not of text that is put together from them.
+        // An index covers the dataset's own elements, not text that is assembled from them.
         Source::Variable { dataset, column, per_row: None } if segment.file.dataset(*dataset).is_ok_and(|d| d.datatype.size() == column.datatype().size()) => {
             Some((pruner.column(&segment.file, *dataset, column)?, None))
         }
@@ -133,8 +134,8 @@ pub(crate) fn index_of(segment: &Segment, source: &Source) -> Option<MappedIndex
     }
 }
 
-/// The elements of a dataset that rows of a segment are. They are numbered as the rows are: dimensions that
-/// all rows share have one index.
+/// The elements of a dataset for rows of a segment, in the same order: dimensions that the rows do not have are fixed at one
+/// index.
 pub(crate) fn mapped_selection<'a>(mapping: Option<&Arc<RowMapping>>, rows: &'a Selection) -> Result<Cow<'a, Selection>> {
     let Some(mapping) = mapping else { return Ok(Cow::Borrowed(rows)) };
     let shape: Vec<u64> = mapping.axes(rows.axes())?.iter().map(|axis| axis.index(axis.count().saturating_sub(1)).map_or(0, |last| last + 1)).collect();
@@ -142,24 +143,24 @@ pub(crate) fn mapped_selection<'a>(mapping: Option<&Arc<RowMapping>>, rows: &'a 
 }
 
 impl IndexedPredicate {
-    /// The least that an index of it knows.
+    /// The lowest level of its indexes.
     pub(crate) fn level(&self) -> Level {
         self.terms.iter().map(|term| term.index.level()).min().unwrap_or(Level::Zone)
     }
 
-    /// The set of values that the condition leaves of `column`, where it is of that column alone.
+    /// The values of `column` for which it holds; `None` if it uses other columns.
     pub(crate) fn values_of(&self, column: &str) -> Option<&ValueSet> {
         let [term] = self.terms.as_slice() else { return None };
         term.condition.values().filter(|_| term.column == column)
     }
 
-    /// The index of the column that the condition is of, where it is of `column` alone and the index has its values.
+    /// Its only term, if that is a condition on `column` whose index holds the values.
     pub(super) fn exact_on(&self, column: &str) -> Option<&ColumnTerm> {
         let [term] = self.terms.as_slice() else { return None };
         (term.column == column && term.index.level() == Level::Exact).then_some(term)
     }
 
-    /// At least and at most so many of `rows` pass.
+    /// Lower and upper bound of the number of `rows` for which it holds.
     pub(crate) fn count(&self, rows: &Selection, cancellation: &Cancellation) -> Result<CountBounds> {
         let mut bounds = CountBounds::default();
         for term in &self.terms {
@@ -169,7 +170,7 @@ impl IndexedPredicate {
         Ok(CountBounds { upper: bounds.upper.min(rows.element_count()?), ..bounds })
     }
 
-    /// Which of `rows` pass.
+    /// The `rows` for which it holds or may hold.
     pub(crate) fn rows(&self, rows: &Selection, cancellation: &Cancellation) -> Result<Matches> {
         let mut known: Option<Matches> = None;
         for term in &self.terms {
@@ -182,6 +183,6 @@ impl IndexedPredicate {
                 }
             });
         }
-        Ok(known.unwrap_or_default())
+        known.ok_or_else(|| Error::internal("an indexed predicate without terms"))
     }
 }

@@ -1,5 +1,5 @@
-//! Gather: values at rows that indexes tell, from where they lie in the file or from the index itself, in memory that is
-//! used again. No window is read around them, and no batch is made of them.
+//! Gathers values at rows that an index found, from the file or from the index itself, into reused memory, without reading
+//! windows or making batches.
 
 use arrow_array::{ArrayRef, make_array};
 use arrow_data::ArrayData;
@@ -13,30 +13,31 @@ use super::cost_model::{INDEX_VALUES_MAX_ROW_FRACTION, TASK_PIECES};
 use super::raw_column::{RawColumnReader, beyond};
 use super::segment_scan::SegmentScan;
 
-/// A column whose values can be had one by one.
+/// A column whose values can be read at single rows.
 pub(crate) struct GatherColumn {
     pub data_type: DataType,
     width: usize,
+    /// Reads values from the file; `None` if they must be decoded.
     raw: Option<RawColumnReader>,
-    /// Whether it is the condition's only column, and its index has the values.
-    in_own_index: bool,
+    /// Whether the predicate uses this column only, and its index holds the values.
+    is_in_index: bool,
 }
 
-/// What is to be done with the values of a column.
+/// Where the values of a column at the matching rows come from.
 pub(crate) enum ValueSource {
-    /// These, from the column's in_own_index index.
+    /// From the column's index, which has returned them.
     Index(MatchingValues),
-    /// The file.
+    /// From the file.
     File,
 }
 
 impl SegmentScan {
-    /// How the values of a column can be had one by one; `None` where they cannot, or where indexes do not tell the rows.
+    /// A column for gathering; `None` if its values cannot be read at single rows, or indexes do not find the rows.
     pub(crate) fn gather_column(&self, name: &str) -> Result<Option<GatherColumn>> {
         if self.can_resolve_by_index() { self.single_value_column(name) } else { Ok(None) }
     }
 
-    /// How the values of a column can be had one by one, at rows of the whole segment.
+    /// A column whose values are read at single rows of the whole segment; `None` if that is not possible.
     pub(crate) fn single_value_column(&self, name: &str) -> Result<Option<GatherColumn>> {
         if self.segment.shape.is_empty() {
             return Ok(None);
@@ -45,32 +46,32 @@ impl SegmentScan {
         let data_type = column.field.data_type().clone();
         let Some(width) = data_type.primitive_width().filter(|width| matches!(width, 1 | 2 | 4 | 8)) else { return Ok(None) };
         let raw = RawColumnReader::of(&self.segment, &column.source, width)?;
-        let in_own_index = self.index_has_values_of(name);
-        Ok((raw.is_some() || in_own_index).then_some(GatherColumn { data_type, width, raw, in_own_index }))
+        let is_in_index = self.index_has_values_of(name);
+        Ok((raw.is_some() || is_in_index).then_some(GatherColumn { data_type, width, raw, is_in_index }))
     }
 
-    /// Values from the column's in_own_index index, or the word that they are to be read; `None` where they can be neither.
+    /// Where to get the column's values at the matching rows; `None` if neither index nor file can give them.
     pub(crate) fn value_source(&self, name: &str, column: &GatherColumn, cancellation: &Cancellation) -> Result<Option<ValueSource>> {
-        if column.in_own_index
-            && let Some(passing) = self.matching_values(name, column.raw.is_some().then_some(INDEX_VALUES_MAX_ROW_FRACTION.denominator()), cancellation)?
+        if column.is_in_index
+            && let Some(values) = self.matching_values(name, column.raw.is_some().then_some(INDEX_VALUES_MAX_ROW_FRACTION.denominator()), cancellation)?
         {
-            return Ok(Some(ValueSource::Index(passing)));
+            return Ok(Some(ValueSource::Index(values)));
         }
         Ok(column.raw.is_some().then_some(ValueSource::File))
     }
 }
 
 impl GatherColumn {
-    /// Whether the values lie one by one in the file.
+    /// Whether the values can be read from the file.
     pub fn is_stored(&self) -> bool {
         self.raw.is_some()
     }
 
     fn raw(&self) -> Result<&RawColumnReader> {
-        self.raw.as_ref().ok_or_else(|| Error::internal("values that are not stored"))
+        self.raw.as_ref().ok_or_else(|| Error::internal("values that cannot be read at single rows"))
     }
 
-    /// The values of one piece's rows.
+    /// The values at one piece's rows, as an array.
     pub fn of_piece(&self, piece: &Piece<'_>, session: &Session) -> Result<ArrayRef> {
         let mut bytes = session.values().take(piece.count * self.width)?;
         let raw = self.raw()?;
@@ -78,10 +79,10 @@ impl GatherColumn {
         self.array(MatchingValues { bytes, count: piece.count })
     }
 
-    /// The values of rows, in order.
+    /// The values at rows, in order.
     pub fn values(&self, pieces: &[Piece<'_>], session: &Session, cancellation: &Cancellation) -> Result<MatchingValues> {
         let count: usize = pieces.iter().map(|piece| piece.count).sum();
-        let length = count.checked_mul(self.width).ok_or_else(|| Error::limit_exceeded("values beyond memory"))?;
+        let length = count.checked_mul(self.width).ok_or_else(|| Error::limit_exceeded("the values exceed memory"))?;
         let mut bytes = session.values().take(length)?;
         let raw = self.raw()?;
         let mut rest: &mut [u8] = &mut bytes;
@@ -103,7 +104,8 @@ impl GatherColumn {
         Ok(MatchingValues { bytes, count })
     }
 
-    /// What `work` makes of the values of rows, a piece after the other in each task.
+    /// Folds the values at rows: each task begins with `new()` and calls `work` for one piece after another. Returns the
+    /// tasks' results in row order.
     pub fn fold<T: Send>(
         &self,
         pieces: &[Piece<'_>],
@@ -113,8 +115,8 @@ impl GatherColumn {
         work: &(impl Fn(&mut T, &DataType, &[u8]) -> Result<()> + Sync),
     ) -> Result<Vec<T>> {
         let raw = self.raw()?;
-        // A few tasks for each thread: each has its in_own_index result.
-        let tasks = pieces.len().div_ceil(session.thread_count()?.max(1) * 8).max(1);
+        // A few tasks per thread: each has its own result.
+        let task_pieces = pieces.len().div_ceil(session.thread_count()?.max(1) * 8).max(1);
         session.compute(|| {
             let of_task = |pieces: &[Piece<'_>]| {
                 let (mut sum, mut scratch, mut all) = (new(), raw.scratch(session)?, raw.scratch(session)?);
@@ -126,18 +128,18 @@ impl GatherColumn {
                 }
                 Ok(sum)
             };
-            pieces.par_chunks(tasks).map(of_task).collect()
+            pieces.par_chunks(task_pieces).map(of_task).collect()
         })
     }
 
-    /// As an array.
+    /// Values as an array of the column's type.
     pub fn array(&self, values: MatchingValues) -> Result<ArrayRef> {
         let data = ArrayData::builder(self.data_type.clone()).len(values.count).add_buffer(values.bytes.into_buffer()).align_buffers(true);
         Ok(make_array(data.build().map_err(|error| Error::internal(error.to_string()))?))
     }
 }
 
-/// Columns whose values are taken side by side, and memory for those of a piece.
+/// Columns whose values are gathered side by side, with buffers for those of a piece.
 pub(crate) struct ColumnGroup<'a> {
     columns: Vec<(&'a GatherColumn, &'a RawColumnReader)>,
     scratch: Vec<PooledBuffer>,
@@ -145,14 +147,14 @@ pub(crate) struct ColumnGroup<'a> {
 }
 
 impl<'a> ColumnGroup<'a> {
-    /// Of columns that are raw.
+    /// A group of columns that can be read from the file.
     pub fn new(columns: &'a [GatherColumn], session: &Session) -> Result<Self> {
         let columns = columns.iter().map(|column| Ok((column, column.raw()?))).collect::<Result<Vec<_>>>()?;
         let memory = || columns.iter().map(|(_, raw)| raw.scratch(session)).collect::<Result<Vec<PooledBuffer>>>();
         Ok(Self { scratch: memory()?, out: memory()?, columns })
     }
 
-    /// The values of a piece's rows, column by column.
+    /// The values at a piece's rows, column by column.
     pub fn take(&mut self, piece: &Piece<'_>) -> Result<Vec<(&'a DataType, &[u8])>> {
         let memory = self.scratch.iter_mut().zip(&mut self.out);
         let taken = self.columns.iter().zip(memory).map(|((column, raw), (scratch, out))| {

@@ -1,4 +1,4 @@
-//! Values of a window's columns.
+//! Reads the columns of a window.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::window::{self, Rows};
 use super::coordinate_columns::{BroadcastKey, broadcast};
 use super::segment_scan::SegmentScan;
 
-/// A batch of columns that all have `rows` rows; without columns, too.
+/// A batch of columns with `rows` rows each; there may be no columns.
 pub(super) fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(schema, columns, &options).map_err(|e| Error::internal(format!("batch: {e}")))
 }
 
-/// A window of a segment, whose columns are read.
+/// A window of a segment.
 pub(super) struct Window<'a> {
     part: &'a SegmentScan,
-    /// Its rows, or fewer of them once it is narrowed.
+    /// The rows to read: all rows of the window, or the positions that have candidates.
     pub selection: Selection,
     /// Rows of `selection`.
     pub count: usize,
@@ -43,6 +43,14 @@ impl<'a> Window<'a> {
         Ok(Self { part, selection, count, cancellation })
     }
 
+    /// Reads only `selection`, some of the window's positions.
+    pub fn narrow_to(&mut self, selection: Selection) -> Result<()> {
+        self.count = usize::try_from(selection.element_count()?).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
+        self.selection = selection;
+        Ok(())
+    }
+
+    /// The named columns as a batch.
     pub fn batch_of(&self, names: &[String]) -> Result<RecordBatch> {
         let columns = self.columns(names)?;
         let fields: Vec<Field> = names
@@ -53,6 +61,7 @@ impl<'a> Window<'a> {
         batch(Arc::new(Schema::new(fields)), columns, self.count)
     }
 
+    /// The named columns, in order.
     pub fn columns(&self, names: &[String]) -> Result<Vec<ArrayRef>> {
         let records = self.records(names)?;
         names.iter().map(|name| self.column(name, &records)).collect()
@@ -62,7 +71,7 @@ impl<'a> Window<'a> {
         let column = self.part.segment.column(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
         match &column.source {
             Source::Index { axis } => {
-                let extent = self.part.segment.shape.get(*axis).copied().unwrap_or(0);
+                let extent = *self.part.segment.shape.get(*axis).ok_or_else(|| Error::internal("no such axis"))?;
                 self.along(name, *axis, true, || indexes(self.selection.axes().get(*axis), extent))
             }
             Source::Coordinate { axis, dataset, .. } => {
@@ -85,7 +94,7 @@ impl<'a> Window<'a> {
             Source::Member { dataset, member, .. } => {
                 let datatype = column_datatype(self.part, *dataset)?;
                 let Datatype::Compound { members, .. } = datatype else {
-                    return Err(Error::internal("a member of no compound"));
+                    return Err(Error::internal("a member of a dataset that is not a compound"));
                 };
                 let member = members.get(*member).ok_or_else(|| Error::internal("no such member"))?;
                 let record = records.get(dataset).and_then(|r| r.column_by_name(&member.name));
@@ -96,7 +105,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The compound datasets in use, each read once with just the members in use.
+    /// The compound datasets in use, each read once and with only the members in use.
     fn records(&self, names: &[String]) -> Result<HashMap<ObjectId, StructArray>> {
         let mut wanted: HashMap<ObjectId, HashMap<usize, &Datatype>> = HashMap::new();
         for column in names.iter().filter_map(|name| self.part.segment.column(name)) {
@@ -105,14 +114,14 @@ impl<'a> Window<'a> {
             }
         }
         let mut records = HashMap::new();
-        for (dataset, numbers) in wanted {
+        for (dataset, datatypes) in wanted {
             let Datatype::Compound { size, members } = column_datatype(self.part, dataset)? else {
-                return Err(Error::internal("records of no compound"));
+                return Err(Error::internal("records of a dataset that is not a compound"));
             };
             let members: Vec<_> = members
                 .iter()
                 .enumerate()
-                .filter_map(|(number, member)| Some(Member { datatype: (*numbers.get(&number)?).clone(), ..member.clone() }))
+                .filter_map(|(index, member)| Some(Member { datatype: (*datatypes.get(&index)?).clone(), ..member.clone() }))
                 .collect();
             let projected = Datatype::Compound { size: *size, members };
             let (bytes, heap) = self.read(dataset, &projected)?;
@@ -120,13 +129,13 @@ impl<'a> Window<'a> {
                 .to_arrow(&bytes, &heap)
                 .map_err(|e| self.part.segment.file.place(dataset, e))?;
             let array = array.as_any().downcast_ref::<StructArray>();
-            let array = array.ok_or_else(|| Error::internal("a compound is no struct"))?;
+            let array = array.ok_or_else(|| Error::internal("a compound is not a struct"))?;
             records.insert(dataset, array.clone());
         }
         Ok(records)
     }
 
-    /// The window's elements of a dataset; heap objects of `datatype`, which may be fewer members.
+    /// The window's elements of a dataset, with heap objects for `datatype`, which may have fewer members than the dataset.
     fn read(&self, dataset: ObjectId, datatype: &Datatype) -> Result<(PooledBuffer, HeapObjects)> {
         let file = &self.part.segment.file;
         let shape = file.dataset(dataset)?.dataspace.shape();
@@ -140,7 +149,7 @@ impl<'a> Window<'a> {
         self.read_of(file, dataset, &selection, datatype)
     }
 
-    /// Whether chunks of this window are worth keeping for others.
+    /// Whether decoded chunks of this window should be kept for other windows.
     fn shares_chunks(&self, file: &File, dataset: ObjectId, selection: &Selection) -> Result<bool> {
         let description = file.dataset(dataset)?;
         if description.filters.is_empty() || selection.is_empty() {
@@ -163,14 +172,14 @@ impl<'a> Window<'a> {
         read().map_err(|error| file.place(dataset, error))
     }
 
-    /// For each row of the window, its value along dimension `axis`; `picked` ones are those of the window
-    /// alone, others those of the whole dimension.
-    fn along(&self, name: &str, axis: usize, picked: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
+    /// For each row of the window, its value along dimension `axis`. `values` are those of the whole dimension, or only of
+    /// the window's indexes if `is_selected`.
+    fn along(&self, name: &str, axis: usize, is_selected: bool, values: impl FnOnce() -> Result<ArrayRef>) -> Result<ArrayRef> {
         let (outer, mine, inner) = self.around(axis)?;
         self.part.coordinate_cache.column(name, BroadcastKey { scan: self.part.id, axis: mine.clone(), inner, outer }, |key| {
             let values = values()?;
             let all = Axis::all(key.axis.count());
-            let mine = if picked { &all } else { &key.axis };
+            let mine = if is_selected { &all } else { &key.axis };
             if let Some(column) = broadcast(self.part.segment.file.session(), &values, mine, inner, outer)? {
                 return Ok(column);
             }
@@ -178,7 +187,7 @@ impl<'a> Window<'a> {
         })
     }
 
-    /// How many times the values of a dimension come, the dimension, and how many cells each value has.
+    /// How often the values of a dimension are repeated as a whole, the dimension, and the number of cells per value.
     fn around(&self, axis: usize) -> Result<(usize, &Axis, usize)> {
         let shape = self.selection.shape();
         let size = |extents: &[u64]| usize::try_from(extents.iter().product::<u64>());
@@ -199,25 +208,26 @@ impl<'a> Window<'a> {
     }
 
     fn row_numbers(&self) -> Result<ArrayRef> {
-        let mut numbers = vec![0u64; self.count];
-        let mut stride = 1u64;
+        let beyond = || Error::unsupported("row numbers beyond 63 bits");
+        let mut numbers = vec![0i64; self.count];
+        // `None` once it exceeds 63 bits: then only index 0 has a number.
+        let mut stride = Some(1i64);
         for (axis, &extent) in self.part.segment.shape.iter().enumerate().rev() {
-            for (number, position) in numbers.iter_mut().zip(self.positions(axis)?) {
-                *number += position * stride;
+            for (number, index) in numbers.iter_mut().zip(self.positions(axis)?) {
+                if index > 0 {
+                    let offset = i64::try_from(index).ok().and_then(|index| index.checked_mul(stride?));
+                    *number = offset.and_then(|offset| number.checked_add(offset)).ok_or_else(beyond)?;
+                }
             }
-            stride = stride.saturating_mul(extent);
+            stride = i64::try_from(extent).ok().and_then(|extent| stride?.checked_mul(extent));
         }
-        let numbers = numbers
-            .into_iter()
-            .map(|n| i64::try_from(n).map_err(|_| Error::unsupported("row numbers beyond 63 bits")))
-            .collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(Int64Array::from(numbers)))
     }
 
     fn lists(&self, name: &str, values: ArrayRef, length: u64) -> Result<ArrayRef> {
         let column = self.part.segment.column(name).ok_or_else(|| Error::internal("no such column"))?;
         let DataType::FixedSizeList(item, _) = column.field.data_type() else {
-            return Err(Error::internal("a row is no list"));
+            return Err(Error::internal("a row is not a list"));
         };
         let length = i32::try_from(length).map_err(|_| Error::internal("list length"))?;
         FixedSizeListArray::try_new_with_length(item.clone(), length, values, None, self.count)
@@ -226,17 +236,17 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The indexes that an axis picks.
+/// The indexes that an axis selects.
 fn indexes(axis: Option<&Axis>, extent: u64) -> Result<ArrayRef> {
     if i64::try_from(extent).is_err() {
         return Err(Error::unsupported("a dimension beyond 63 bits"));
     }
     let axis = axis.ok_or_else(|| Error::internal("no such axis"))?;
-    let picked = (0..axis.count()).filter_map(|position| axis.index(position)).map(u64::cast_signed);
-    Ok(Arc::new(Int64Array::from_iter_values(picked)))
+    let index = |position: u64| axis.index(position).map(u64::cast_signed).ok_or_else(|| Error::internal("axis position"));
+    Ok(Arc::new((0..axis.count()).map(index).collect::<Result<Vec<i64>>>().map(Int64Array::from)?))
 }
 
-/// Each index of an axis `inner` times, and all of them `outer` times.
+/// Each index of an axis `inner` times, and the whole `outer` times.
 fn positions(axis: &Axis, inner: usize, outer: usize) -> Result<Vec<u64>> {
     let mut once = Vec::new();
     for position in 0..axis.count() {

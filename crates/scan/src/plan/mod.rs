@@ -1,4 +1,4 @@
-//! Plan: what a scan will read, from metadata (and coordinate values) only.
+//! Plans a scan: what it will read, from metadata and coordinate values only.
 
 mod cut;
 mod file_stamp;
@@ -23,10 +23,10 @@ use crate::table::resolver::segments;
 use crate::table::segment::Segment;
 use crate::window::Rows;
 
-/// Windows that one plan is cut into at most: 32 TiB of rows.
+/// Maximum number of windows of one plan: 32 TiB of rows.
 const MAX_WINDOWS: usize = 1 << 22;
 
-/// A planned scan. Made once; cheap to clone.
+/// A planned scan. Immutable, and cheap to clone.
 #[derive(Clone)]
 pub struct Plan {
     pub(crate) schema: SchemaRef,
@@ -36,31 +36,31 @@ pub struct Plan {
     pub(crate) session: Session,
 }
 
-/// How much a plan will read, before any limit.
+/// The size of a plan, before any limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanExtent {
-    /// Rows that the predicate's hyperslabs leave.
+    /// Rows that remain after the predicate's conditions on dimensions.
     pub rows: u64,
-    /// Bytes of the values to be read for them, decoded.
+    /// Bytes of the decoded values that are read for these rows.
     pub value_bytes: u64,
-    /// Whether no predicate is left to test row by row, so that `rows` is the answer.
+    /// Whether nothing is left to test row by row, so that `rows` is the number of matching rows.
     pub exact: bool,
 }
 
-/// Chunks of the datasets that a plan reads; data that is not stored in chunks has none.
+/// Chunks of the datasets that a plan reads. Datasets that are not chunked count as none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkCount {
-    /// Of the whole datasets.
+    /// Chunks of the whole datasets.
     pub all: u64,
-    /// That the plan's rows reach into.
+    /// Chunks that hold rows of the plan.
     pub left: u64,
 }
 
 impl Plan {
-    /// Plans `request` over `files`: one table, files in the given order, in the files' row order.
+    /// Plans `request` over `files` as one table: files in the given order, rows in file order.
     ///
-    /// `NotFound` for a path or column that is not there, `InvalidInput` for a predicate that does
-    /// not fit or files whose tables differ (both are named).
+    /// `NotFound` for a missing path or column; `InvalidInput` for a predicate that does not fit the columns' types, or
+    /// files whose tables differ (the error names both).
     pub fn new(files: &[File], request: &ScanRequest) -> Result<Self> {
         Self::cancellable(files, request, &Cancellation::new())
     }
@@ -75,7 +75,7 @@ impl Plan {
         Self::of_segments(first.session(), segments(files, request)?, request, cancellation)
     }
 
-    /// The plan of segments that somebody else made: queries and splits.
+    /// Plans a scan of segments that are made already, by a query or from a split.
     pub fn of_segments(
         session: &Session,
         segments: Vec<Segment>,
@@ -107,7 +107,7 @@ impl Plan {
         })
     }
 
-    /// The plan with columns that can be null because they can elsewhere in their table.
+    /// The plan with these columns nullable, because they are in other segments of their table.
     pub(crate) fn with_nullable(self, names: &[String]) -> Self {
         let field = |field: &Arc<Field>| field.as_ref().clone().with_nullable(field.is_nullable() || names.contains(field.name()));
         let fields: Vec<Field> = self.schema.fields().iter().map(field).collect();
@@ -119,12 +119,12 @@ impl Plan {
         &self.schema
     }
 
-    /// Members of the groups that are not columns, each name once, and why.
+    /// Members of the groups that are not columns, each name once, with the reason.
     pub fn omitted(&self) -> &[Omitted] {
         &self.omitted
     }
 
-    /// What the plan comes to, from shapes alone.
+    /// The size of the plan, from shapes alone.
     pub fn extent(&self) -> Result<PlanExtent> {
         let mut extent = PlanExtent { rows: 0, value_bytes: 0, exact: true };
         for part in self.parts.iter() {
@@ -137,7 +137,7 @@ impl Plan {
         Ok(extent)
     }
 
-    /// How many chunks hold the columns to be read, and how many of them lie in the rows that are left.
+    /// Number of chunks of the columns to be read, and of those that hold rows of the plan.
     pub fn chunk_count(&self) -> Result<ChunkCount> {
         let mut count = ChunkCount { all: 0, left: 0 };
         for part in self.parts.iter() {
@@ -149,12 +149,12 @@ impl Plan {
         Ok(count)
     }
 
-    /// How many rows the predicate's hyperslabs leave.
+    /// Number of rows that remain after the predicate's conditions on dimensions.
     pub fn row_count(&self) -> Result<u64> {
         self.parts.iter().try_fold(0u64, |rows, part| Ok(rows.saturating_add(part.selection.element_count()?)))
     }
 
-    /// All windows in row order; `LimitExceeded` for more of them than a plan may have.
+    /// All windows in row order; `LimitExceeded` if there are more than a plan may have.
     pub(crate) fn all_windows(&self) -> Result<Vec<(Arc<SegmentScan>, Rows)>> {
         let mut all = Vec::new();
         for part in self.parts.iter() {
@@ -168,7 +168,7 @@ impl Plan {
         Ok(all)
     }
 
-    /// The column that a (perhaps dotted) name lies in.
+    /// The column that holds `name`, which may be the dotted path of a compound member.
     pub fn column_of(&self, name: &str) -> Option<String> {
         let first = self.parts.first()?;
         let known = |name: &str| first.segment.column(name).is_some();
@@ -185,7 +185,7 @@ impl Plan {
         self.parts.iter().map(|part| part.segment.shape.clone()).collect()
     }
 
-    /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
+    /// Describes how the scan will run: rows that remain after conditions on dimensions, columns tested row by row, indexes.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
             let product = |shape: &[u64]| shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent));
@@ -210,7 +210,7 @@ impl Plan {
         lines.join("\n")
     }
 
-    /// The column's indexes, where every part has one, and no row is left to test but by this column's own values.
+    /// The column's indexes, if every segment has one and the residual predicate uses no other column.
     pub fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
         ColumnByIndex::of(self.parts(), column)
     }

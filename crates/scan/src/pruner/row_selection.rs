@@ -1,34 +1,34 @@
-//! Row set: numbers of rows, 65,536 at a time as all, few or bits.
+//! Sets of row numbers, in chunks of 65,536 rows. Each chunk is full, a list, or a bitmap.
 
 use arrow_array::BooleanArray;
 use arrow_buffer::{BooleanBuffer, Buffer};
 use rayon::prelude::*;
 
-/// Words of the bits of a chunk of rows.
+/// Words of a chunk's bitmap.
 pub const CHUNK_WORDS: usize = 1024;
-/// Rows of a chunk.
+/// Row numbers that a chunk covers.
 pub const CHUNK_ROWS: u64 = 1 << 16;
-/// Rows of a chunk, at most, that are listed rather than marked.
+/// Maximum number of rows in a chunk that are stored as a list; more are stored as a bitmap.
 pub const MAX_LISTED_ROWS: usize = 512;
 
-/// Some of 65,536 rows. What it is depends on their number alone.
+/// A non-empty set of the 65,536 rows of a chunk. The variant depends on the number of rows alone.
 #[derive(Debug, Clone, PartialEq)]
 enum Chunk {
     All,
-    /// Rising, [`MAX_LISTED_ROWS`] at most, and at least one.
+    /// In increasing order; from 1 to [`MAX_LISTED_ROWS`].
     Listed(Vec<u16>),
-    /// And how many there are.
+    /// The bitmap, and the number of set bits.
     Bits(Box<[u64; CHUNK_WORDS]>, u32),
 }
 
 impl Chunk {
-    /// `None` for no rows.
+    /// The rows whose bits are set; `None` if there are none.
     fn of_bits(bits: Box<[u64; CHUNK_WORDS]>) -> Option<Self> {
         let count: u32 = bits.iter().map(|word| word.count_ones()).sum();
         Some(match count {
             0 => return None,
             65_536 => Self::All,
-            few if few as usize <= MAX_LISTED_ROWS => Self::Listed(ones(&bits, 0).collect()),
+            count if count as usize <= MAX_LISTED_ROWS => Self::Listed(ones(&bits, 0).collect()),
             _ => Self::Bits(bits, count),
         })
     }
@@ -55,7 +55,7 @@ impl Chunk {
             Self::Bits(bits, _) => bits[usize::from(row >> 6)] >> (row & 63) & 1 == 1,
         }
     }
-    /// Word by word.
+    /// Combines the bitmaps word by word.
     fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Option<Self> {
         let mut bits = self.bits();
         bits.iter_mut().zip(other.bits().iter()).for_each(|(mine, other)| *mine = of(*mine, *other));
@@ -84,7 +84,7 @@ impl Chunk {
             _ => self.with(other, |a, b| a | b),
         }
     }
-    /// The rows, rising, as they are numbered in the set, from row `from` of the set on.
+    /// The row numbers in the set from `from` on, in increasing order; this is the chunk at `index`.
     fn iter(&self, index: u64, from: u64) -> Box<dyn Iterator<Item = u64> + '_> {
         let first = index * CHUNK_ROWS;
         let skipped = from.saturating_sub(first).min(CHUNK_ROWS);
@@ -97,7 +97,7 @@ impl Chunk {
             Self::Bits(bits, _) => Box::new(ones(bits, (skipped / 64) as usize).map(move |row| first + u64::from(row)).skip_while(move |row| *row < from)),
         }
     }
-    /// As `iter`, into as many slots.
+    /// Writes `of(row)` for each row in increasing order; there are as many slots as rows.
     fn write<T>(&self, index: u64, slots: &mut [T], of: impl Fn(u64) -> T) {
         let mut first = index * CHUNK_ROWS;
         match self {
@@ -128,7 +128,7 @@ impl Chunk {
     }
 }
 
-/// Positions of the bits that are set, from a word on.
+/// Positions of the bits that are set, from word `from` on.
 fn ones(bits: &[u64; CHUNK_WORDS], from: usize) -> impl Iterator<Item = u16> + '_ {
     bits.iter().zip(0u16..).skip(from).flat_map(|(word, index)| {
         let mut left = *word;
@@ -140,19 +140,19 @@ fn ones(bits: &[u64; CHUNK_WORDS], from: usize) -> impl Iterator<Item = u16> + '
     })
 }
 
-/// Rows among 65,536 that follow each other.
+/// The rows of a set within one chunk of 65,536 rows.
 pub struct Piece<'a> {
-    /// Number of the first of the 65,536.
+    /// First row number of the chunk.
     pub first: u64,
-    /// How many of them are in the set; at least one.
+    /// Number of rows; at least one.
     pub count: usize,
-    /// Which of them.
+    /// The rows.
     pub rows: PieceRows<'a>,
 }
 
 impl Piece<'_> {
-    /// The rows, rising.
-    pub fn numbers(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+    /// The row numbers, in increasing order.
+    pub fn row_numbers(&self) -> Box<dyn Iterator<Item = u64> + '_> {
         match self.rows {
             PieceRows::All => Box::new(self.first..self.first + CHUNK_ROWS),
             PieceRows::Listed(rows) => Box::new(rows.iter().map(|row| self.first + u64::from(*row))),
@@ -161,20 +161,20 @@ impl Piece<'_> {
     }
 }
 
-/// Which rows of a piece.
+/// The rows of a piece, relative to the chunk's first row.
 pub enum PieceRows<'a> {
     /// Every row.
     All,
-    /// These, rising.
+    /// These rows, in increasing order.
     Listed(&'a [u16]),
-    /// Those whose bit is set, the lowest bit of the first word first.
+    /// The rows whose bits are set, from the lowest bit of the first word.
     Bits(&'a [u64; CHUNK_WORDS]),
 }
 
 /// A set of row numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RowSelection {
-    /// By their numbers, rising; none is empty.
+    /// Chunk indexes and chunks, in increasing order.
     chunks: Vec<(u64, Chunk)>,
 }
 
@@ -189,7 +189,7 @@ impl RowSelection {
         set.insert_range(rows);
         set
     }
-    /// The rows of an iterator; `None` where they do not rise.
+    /// The rows of an iterator; `None` if they are not in strictly increasing order.
     pub fn from_sorted(rows: impl IntoIterator<Item = u64>) -> Option<Self> {
         let mut set = Self::new();
         let (mut here, mut index, mut before): (Vec<u16>, u64, Option<u64>) = (Vec::new(), 0, None);
@@ -232,7 +232,7 @@ impl RowSelection {
             },
         }
     }
-    /// Adds rows of one chunk, which rise.
+    /// Adds rows of one chunk, in increasing order.
     fn insert_listed(&mut self, index: u64, rows: Vec<u16>) {
         let chunk = match rows.len() {
             0 => return,
@@ -267,7 +267,7 @@ impl RowSelection {
             start = end;
         }
     }
-    /// Adds rows that are listed, rising.
+    /// Adds rows in strictly increasing order; none if they are in another order.
     pub fn insert_sorted(&mut self, rows: impl IntoIterator<Item = u64>) {
         if let Some(more) = Self::from_sorted(rows) {
             self.append(more);
@@ -301,15 +301,15 @@ impl RowSelection {
         self.chunks.reserve(other.chunks.len());
         other.chunks.into_iter().for_each(|(index, chunk)| self.insert_chunk(index, Some(chunk)));
     }
-    /// How many.
+    /// Number of rows.
     pub fn len(&self) -> u64 {
         self.chunks.iter().map(|(_, chunk)| chunk.len() as u64).sum()
     }
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
-    /// The rows, rising.
+    /// The rows, in increasing order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.chunks.iter().flat_map(|(index, chunk)| chunk.iter(*index, 0))
     }
@@ -332,7 +332,7 @@ impl RowSelection {
         });
         Self { chunks: cut.collect() }
     }
-    /// The rows, 65,536 at a time, rising.
+    /// The rows chunk by chunk, in increasing order.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         self.chunks.iter().map(|(index, chunk)| {
             let rows = match chunk {
@@ -343,23 +343,23 @@ impl RowSelection {
             Piece { first: index * CHUNK_ROWS, count: chunk.len(), rows }
         })
     }
-    /// All rows, rising; in the threads of the pool that it is called in.
+    /// All rows in increasing order, written by the threads of the current pool.
     pub fn to_vec(&self) -> Vec<u64> {
         let mut rows = vec![0; usize::try_from(self.len()).unwrap_or(usize::MAX)];
         self.write(&mut rows, |row| row);
         rows
     }
-    /// As [`RowSelection::to_vec`], in memory that is used again: eight bytes a row, in the machine's own form.
+    /// As [`RowSelection::to_vec`], in a pooled buffer: eight bytes per row, in native byte order.
     pub fn to_values(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<hyperslab_reader::PooledBuffer> {
         let length = usize::try_from(self.len()).ok().and_then(|count| count.checked_mul(8));
-        let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("rows beyond memory"))?)?;
+        let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("the rows exceed memory"))?)?;
         session.compute(|| {
             self.write(rows.as_chunks_mut::<8>().0, u64::to_ne_bytes);
             Ok(())
         })?;
         Ok(rows)
     }
-    /// All rows, rising, into as many slots.
+    /// Writes `of(row)` for all rows in increasing order; there are as many slots as rows.
     fn write<T: Send>(&self, rows: &mut [T], of: impl Fn(u64) -> T + Sync) {
         let (mut pieces, mut rest) = (Vec::with_capacity(self.chunks.len()), rows);
         for (index, chunk) in &self.chunks {
@@ -370,26 +370,26 @@ impl RowSelection {
         pieces.into_par_iter().for_each(|(index, chunk, slots)| chunk.write(index, slots, &of));
     }
     /// As [`RowSelection::to_vec`], in the threads of a session.
-    pub fn numbers(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<Vec<u64>> {
+    pub fn to_vec_in(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<Vec<u64>> {
         session.compute(|| Ok(self.to_vec()))
     }
-    /// Whether `row` is one.
+    /// Whether `row` is in the set.
     pub fn contains(&self, row: u64) -> bool {
         let place = self.chunks.binary_search_by_key(&(row / CHUNK_ROWS), |(index, _)| *index);
         place.ok().and_then(|place| self.chunks.get(place)).is_some_and(|(_, chunk)| chunk.contains((row % CHUNK_ROWS) as u16))
     }
-    /// The rows of both.
+    /// Intersection.
     pub fn and(&self, other: &Self) -> Self {
         let both = self.chunks.iter().filter_map(|(index, chunk)| Some((*index, chunk.and(other.chunk(*index)?)?)));
         Self { chunks: both.collect() }
     }
-    /// The rows of either.
+    /// Union.
     pub fn or(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.append(other.clone());
         both
     }
-    /// The rows that the other has not.
+    /// Difference: rows that are not in `other`.
     pub fn and_not(&self, other: &Self) -> Self {
         let left = self.chunks.iter().filter_map(|(index, chunk)| {
             Some((*index, match other.chunk(*index) {
@@ -403,7 +403,7 @@ impl RowSelection {
         let place = self.chunks.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         self.chunks.get(place).map(|(_, chunk)| chunk)
     }
-    /// Bit n says whether row `first + n` is in the set.
+    /// Bitmap of `count` rows: bit n is set if row `first + n` is in the set.
     pub fn mask(&self, first: u64, count: usize) -> BooleanBuffer {
         let mut words = vec![0u64; count.div_ceil(64)];
         let end = first.saturating_add(count as u64);
@@ -472,7 +472,7 @@ mod tests {
             let (low, high) = (first.min(last), first.max(last));
             let part = x.within(&(low..high));
             prop_assert_eq!(&part, &x.and(&RowSelection::range(low..high)));
-            prop_assert_eq!(part.pieces().flat_map(|piece| piece.numbers().collect::<Vec<u64>>()).collect::<Vec<u64>>(), a.range(low..high).copied().collect::<Vec<u64>>());
+            prop_assert_eq!(part.pieces().flat_map(|piece| piece.row_numbers().collect::<Vec<u64>>()).collect::<Vec<u64>>(), a.range(low..high).copied().collect::<Vec<u64>>());
             let mask = x.mask(first, 150_000);
             prop_assert_eq!(mask.set_indices().map(|n| first + n as u64).collect::<Vec<u64>>(), a.range(first..first + 150_000).copied().collect::<Vec<u64>>());
             let even = first & !63;

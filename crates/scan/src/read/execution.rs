@@ -1,4 +1,4 @@
-//! Running a plan or a split: its batches.
+//! Runs a plan or a split as batches.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::batches::Batches;
 use super::pipeline::{Pipeline, Work};
 
 impl Plan {
-    /// Reads everything here, in row order, decoding in parallel.
+    /// Reads the plan's batches in row order, decoding in parallel.
     pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
         let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
         let parts = parts.collect::<Result<Vec<_>>>()?;
@@ -21,17 +21,17 @@ impl Plan {
         Ok(self.read(work, cancellation))
     }
 
-    /// Reads the given rows of the only part: what a split does.
+    /// Reads `rows` of the plan's only segment, for a split.
     fn read_rows(&self, rows: Rows, cancellation: &Cancellation) -> Result<Batches> {
         let [part] = self.parts.as_slice() else {
-            return Err(Error::internal("a split is of one object"));
+            return Err(Error::internal("a split has one object"));
         };
         if rows.start > rows.end || rows.end > part.selection.element_count()? {
             let message = "there are fewer rows than when this split was planned: plan again";
             return Err(Error::new(ErrorKind::Conflict, message).at_object(&part.segment.path).in_file(part.segment.opened.name()));
         }
         let windows = part.windows(&part.columns_read())?;
-        // The windows of a whole scan, clipped; what is left of one need not be a box, the pipeline sees to that.
+        // Use the windows of the whole scan, clipped; the pipeline cuts a clipped window into boxes.
         let mine = windows
             .skip_while(move |window| window.end <= rows.start)
             .take_while(move |window| window.start < rows.end)
@@ -48,13 +48,13 @@ impl Plan {
 }
 
 impl Split {
-    /// Reads the split's batches. `Conflict` when a file is not the one that was planned.
+    /// Reads the split's batches. `Conflict` if a file is not the version that was planned.
     pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
         self.plan(session, cancellation)?.read_rows(self.rows, cancellation)
     }
 }
 
-/// Windows as work of a pipeline.
+/// Windows as work for a pipeline.
 fn work(part: Arc<SegmentScan>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
     let row_bytes = part.row_bytes(&part.columns_read());
     windows.map(move |rows| Work { part: part.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })

@@ -1,7 +1,7 @@
-//! Which rows of a plan pass: by indexes where these know it, else window by window, side by side.
+//! The matching rows of a plan: from indexes if possible, otherwise window by window, in parallel.
 
 use arrow_array::RecordBatch;
-use hyperslab_array::{Cancellation, Result};
+use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
 use crate::access::segment_scan::SegmentScan;
@@ -10,7 +10,7 @@ use crate::pruner::CountBounds;
 use crate::window::Rows;
 
 impl Plan {
-    /// Number of rows; from shapes alone where no predicate is left to test row by row.
+    /// Number of matching rows; from shapes alone if there is no residual predicate.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
         let limit = self.request.limit.unwrap_or(u64::MAX);
         let mut count = 0u64;
@@ -24,7 +24,7 @@ impl Plan {
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
                     self.session.compute(|| {
-                        windows.par_bridge().map(|rows| part.matching(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
+                        windows.par_bridge().map(|rows| part.count_in_window(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
                     })?
                 }
             };
@@ -33,7 +33,7 @@ impl Plan {
         Ok(count.min(limit))
     }
 
-    /// How many rows of each segment pass.
+    /// Number of matching rows of each segment.
     pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
         let matching_rows = self.parts.iter().map(|part| match &part.residual {
             None => part.selection.element_count().map(Some),
@@ -43,20 +43,18 @@ impl Plan {
         let mut counts: Vec<u64> = matching_rows.iter().map(|count| count.unwrap_or(0)).collect();
         self.for_windows(
             |index| matching_rows.get(index).is_some_and(Option::is_none),
-            |part, rows| part.matching(rows, cancellation),
+            |part, rows| part.count_in_window(rows, cancellation),
             |index, found| {
-                if let Some(mine) = counts.get_mut(index) {
-                    *mine += found;
-                }
+                *counts.get_mut(index).ok_or_else(|| Error::internal("rows of an unknown segment"))? += found;
                 Ok(())
             },
         )?;
         Ok(counts)
     }
 
-    /// The numbers of the rows of each segment, in the order of the segments.
+    /// The numbers of the matching rows of each segment, in the order of the segments.
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
-        // Indexes number the rows of the selection: of whole segments these are the rows' own numbers.
+        // Indexes number rows over the selection, so only those of wholly selected segments are row numbers of the segment.
         let matching_rows = self.parts.iter().map(|part| {
             let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
             let rows = if whole { part.matching_rows(cancellation)? } else { None };
@@ -70,24 +68,22 @@ impl Plan {
         let mut positions: Vec<Vec<u64>> = matching_rows.into_iter().map(Option::unwrap_or_default).collect();
         self.for_windows(
             |index| wanted.get(index).copied().unwrap_or(false),
-            |part, rows| part.passing(rows, cancellation),
+            |part, rows| part.matching_in_window(rows, cancellation),
             |index, found| {
-                if let Some(mine) = positions.get_mut(index) {
-                    mine.extend(found);
-                }
+                positions.get_mut(index).ok_or_else(|| Error::internal("rows of an unknown segment"))?.extend(found);
                 Ok(())
             },
         )?;
         Ok(positions)
     }
 
-    /// At least and at most so many rows pass, by indexes alone.
+    /// Lower and upper bound of the number of matching rows, from indexes alone.
     pub fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         self.parts.iter().try_fold(CountBounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
     }
 
-    /// What `work` makes of each window of the segments that are `wanted`, side by side, and the number of the
-    /// window's segment; handed to `take` in row order, a few at a time, so that no more than these are there at once.
+    /// Calls `work` for each window of the segments that are `wanted`, in parallel, and `take` with the index of the segment
+    /// and the result, in row order. Only a few results are in memory at a time.
     pub(crate) fn for_windows<T: Send>(
         &self,
         wanted: impl Fn(usize) -> bool,
@@ -114,7 +110,7 @@ impl Plan {
         })
     }
 
-    /// What `work` makes of the wanted columns in each window, handed to `take` in row order.
+    /// Calls `work` with the batch of each window, in parallel, and `take` with the results in row order.
     pub fn for_batches<T: Send>(
         &self,
         cancellation: &Cancellation,

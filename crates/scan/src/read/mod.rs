@@ -1,4 +1,4 @@
-//! Reading windows side by side: batches and aggregates.
+//! Runs a plan: reads windows in parallel, as batches, counts, columns or aggregates.
 
 pub(crate) mod aggregate;
 pub(crate) mod batches;

@@ -1,4 +1,4 @@
-//! The wanted columns at the rows that pass, whole, where indexes tell these rows.
+//! The wanted columns at the matching rows as whole arrays, if indexes find these rows.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
 use crate::access::cost_model::TASK_MIN_BYTES;
-use crate::access::row_gather::{ColumnGroup, ValueSource, GatherColumn};
+use crate::access::row_gather::{ColumnGroup, GatherColumn, ValueSource};
 use crate::access::segment_scan::SegmentScan;
 use crate::plan::Plan;
 use crate::pruner::{Piece, RowSelection};
 
-/// A part, and its wanted columns.
+/// A segment and its wanted columns.
 type SegmentColumns<'a> = (&'a SegmentScan, Vec<GatherColumn>);
 
 impl Plan {
-    /// The wanted columns where their values can be had one by one, part by part; `None` where one cannot.
+    /// The wanted columns of each segment, if all their values can be read at single rows.
     fn gather_columns(&self) -> Result<Option<Vec<SegmentColumns<'_>>>> {
         let names = self.schema.fields();
         if names.is_empty() || self.request.limit.is_some() {
@@ -32,13 +32,13 @@ impl Plan {
             .collect()
     }
 
-    /// The wanted columns, where indexes tell which rows pass and the values of these can be had one by one.
+    /// The wanted columns at the matching rows, if indexes find these rows and all values can be read at single rows.
     pub fn matching_columns(&self, cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
         let Some(gather_columns) = self.gather_columns()? else { return Ok(None) };
         let mut columns: Vec<Vec<ArrayRef>> = vec![Vec::new(); self.schema.fields().len()];
-        for (part, matching_columns) in gather_columns {
+        for (part, part_columns) in gather_columns {
             let mut rows: Option<RowSelection> = None;
-            for ((field, column), arrays) in self.schema.fields().iter().zip(matching_columns).zip(&mut columns) {
+            for ((field, column), arrays) in self.schema.fields().iter().zip(part_columns).zip(&mut columns) {
                 let values = match part.value_source(field.name(), &column, cancellation)? {
                     Some(ValueSource::Index(values)) => values,
                     Some(ValueSource::File) => {
@@ -71,7 +71,7 @@ impl Plan {
         columns.into_iter().map(whole).collect::<Result<Vec<ArrayRef>>>().map(Some)
     }
 
-    /// As `positions`, in arrays.
+    /// As [`Plan::positions`], as arrays of unsigned 64-bit integers.
     pub fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
         let matching_rows = self.parts().map(|part| if part.can_resolve_by_index() { part.matching_rows(cancellation) } else { Ok(None) });
         let Some(matching_rows) = matching_rows.collect::<Result<Option<Vec<RowSelection>>>>()? else {
@@ -80,15 +80,15 @@ impl Plan {
         };
         self.parts().try_for_each(SegmentScan::count_index_blocks)?;
         let array = |rows: RowSelection| {
-            let count = usize::try_from(rows.len()).map_err(|_| Error::limit_exceeded("rows beyond memory"))?;
+            let count = usize::try_from(rows.len()).map_err(|_| Error::limit_exceeded("the rows exceed memory"))?;
             let data = ArrayData::builder(DataType::UInt64).len(count).add_buffer(rows.to_values(&self.session)?.into_buffer()).align_buffers(true);
             Ok(make_array(data.build().map_err(|error| Error::internal(error.to_string()))?))
         };
         matching_rows.into_iter().map(array).collect()
     }
 
-    /// What `work` makes of the bytes of the only wanted column's values, in tasks whose results are returned; `None` as
-    /// in `matching_columns`.
+    /// Folds the bytes of the only wanted column's values at the matching rows: each task begins with `new()` and calls
+    /// `work`; returns the tasks' results. `None` as in [`Plan::matching_columns`].
     pub fn fold_matching_values<T: Send>(
         &self,
         cancellation: &Cancellation,
@@ -123,8 +123,9 @@ impl Plan {
         Ok(Some(found))
     }
 
-    /// What `work` makes of the bytes of the wanted columns' values in each window that has rows, a piece of these after the
-    /// other, handed to `take` in row order, as `for_batches` does; whether it could, as `matching_columns`.
+    /// Folds the bytes of the wanted columns' values at the matching rows, window by window: `work` is called for each piece
+    /// of a window's rows, `take` with the windows' results in row order, as in [`Plan::for_batches`]. Returns `false`, and
+    /// calls nothing, if that is not possible, as in [`Plan::matching_columns`].
     pub fn for_matching_pieces<T: Send>(
         &self,
         cancellation: &Cancellation,

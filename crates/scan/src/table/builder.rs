@@ -1,4 +1,4 @@
-//! Builder: the rows and columns of one object.
+//! Builds the rows and columns of one object.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::members::{self, Member, Omitted, row_ndim};
 use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns};
 
 impl Segment {
-    /// `path` of `file` as a table. `captures` are columns of what wildcards matched.
+    /// The object at `path` of `file` as a table. `captures` are the columns of text that wildcards matched.
     pub fn new(
         file: &File,
         path: &str,
@@ -37,7 +37,7 @@ impl Segment {
         let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
         let mut columns = Vec::with_capacity(captures.len() + built.columns.len() + 2);
         for (name, value) in captures {
-            // Files are often called after what is in them: t2m_2020.h5 has a t2m.
+            // Files are often named after their contents: t2m_2020.h5 has a variable t2m.
             let name = free_name(name, "part", &taken);
             taken.insert(name.clone());
             columns.push(SegmentColumn {
@@ -46,7 +46,7 @@ impl Segment {
             });
         }
         columns.extend(built.columns);
-        // A column of the file comes before ours of the same name.
+        // A column of the file takes precedence over a metadata column of the same name.
         columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
         Ok(Self {
             file: found.file,
@@ -62,7 +62,7 @@ impl Segment {
     }
 }
 
-/// Rows and columns without what wildcards add.
+/// Rows and columns of an object, without the columns of wildcards.
 pub(crate) struct Built {
     pub shape: Vec<u64>,
     pub chunk_shape: Vec<u64>,
@@ -97,7 +97,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The datasets directly in the group that make one table.
+    /// The table of the datasets that are direct members of the group.
     pub fn group(&self, layout: Option<Layout>) -> Result<Built> {
         let chosen = members::choose(self.found, self.decode, layout)?;
         match (chosen.layout, chosen.members.as_slice()) {
@@ -106,7 +106,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Datasets of the same dimensions: a column for each dimension and each dataset.
+    /// Datasets with the same dimensions: a column for each dimension and each dataset.
     fn side_by_side(&self, members: &[Member<'_>], layout: Layout, omitted: Vec<Omitted>) -> Result<Built> {
         let first = members.first().ok_or_else(|| Error::internal("a table without columns"))?;
         let (row_shape, per_row) = match (layout, first.shape().split_first()) {
@@ -176,7 +176,7 @@ impl Builder<'_> {
         Ok(SegmentColumn { field, source: Source::Variable { dataset: id, column, per_row } })
     }
 
-    /// Attributes that cannot be read may say how values are decoded: without them they would be wrong.
+    /// Fails if attributes cannot be read: they may say how values are decoded.
     fn check_attributes(&self, object: &Object) -> Result<()> {
         match &object.attributes_error {
             Some(error) if self.decode => Err(error.clone()),
@@ -188,26 +188,26 @@ impl Builder<'_> {
         decoding(&self.found.file, self.decode)
     }
 
-    /// The datatype as the columns show it: references undecoded are their bytes.
+    /// The datatype of the column: references that are not decoded are bytes.
     fn shown(&self, datatype: &Datatype) -> Datatype {
         if self.decode { datatype.clone() } else { datatype.with_references_as_bytes() }
     }
 
-    /// A column for each of the first `count` dimensions: coordinate values, else the index. `taken` are the names of
-    /// other columns.
+    /// A column for each of the first `count` dimensions: its coordinate values, or its indexes if it has none. `taken` are
+    /// the names of other columns.
     fn dimension_columns(&self, member: &Member<'_>, count: usize, taken: &BTreeSet<String>) -> Result<Vec<SegmentColumn>> {
         let (tree, dataset) = (self.found.file.tree(), member.dataset);
         let mut taken = taken.clone();
         let mut columns: Vec<SegmentColumn> = Vec::new();
         for axis in 0..count {
             let dimension = dataset.dimensions.get(axis).cloned().unwrap_or_default();
-            // A coordinate variable's values are its own coordinates.
+            // The values of a coordinate variable are its coordinates already.
             if dimension.scale == Some(member.id) && member.ndim == 1 {
                 continue;
             }
             let mut name = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
             if columns.iter().any(|c| *c.field.name() == name) {
-                // The same dimension twice (a covariance matrix): the second gets its number.
+                // One dimension twice, as in a covariance matrix: append the axis to the second name.
                 name = format!("{name}_{axis}");
             }
             let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, self.found.file.dataset(scale).ok()?)));
@@ -225,7 +225,7 @@ impl Builder<'_> {
                         source: Source::Coordinate { axis, dataset: scale, column },
                     }
                 }
-                // A variable may be named like one of its dimensions and not hold its coordinates.
+                // A variable may have the name of one of its dimensions without holding its coordinates.
                 None => SegmentColumn {
                     field: Arc::new(Field::new(free_name(&name, "index", &taken), DataType::Int64, false)),
                     source: Source::Index { axis },
@@ -238,7 +238,7 @@ impl Builder<'_> {
     }
 }
 
-/// The last part of a path, as the name of a column.
+/// The last part of a path, which names the column.
 fn last_part(path: &str) -> &str {
     match path.rsplit('/').next() {
         Some(name) if !name.is_empty() => name,

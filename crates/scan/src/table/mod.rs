@@ -1,4 +1,4 @@
-//! Which objects a request stands for, and their rows and columns.
+//! Resolves a request to objects, with their rows and columns.
 
 pub(crate) mod array_sources;
 pub(crate) mod boundary;
