@@ -260,7 +260,7 @@ def test_what_lies_beside_columns_that_nobody_wants_does_not_matter(tmp_path: pa
 def test_arrays_of_this_process_are_refused_by_name(run: pathlib.Path) -> None:
     with pytest.raises(hs.UnsupportedError, match="mine"):
         hs.query(str(run / "run1.h5"), "/Step#0", "x > mine", variables={"mine": np.zeros(500)}).splits(["x"])
-    with pytest.raises(hs.UnsupportedError, match="this process holds"):
+    with pytest.raises(hs.UnsupportedError, match="in this process"):
         hs.query({"a": np.zeros(5)}, "/", "a > 0").splits(["a"])
 
 

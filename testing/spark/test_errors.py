@@ -89,7 +89,7 @@ def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathli
     assert jvm_plan.execute().getNumPartitions() >= 1
     time.sleep(0.02)  # file systems count time in steps
     path.write_bytes(path.read_bytes())
-    with pytest.raises(Exception, match="Conflict.*another time of change.*plan again"):
+    with pytest.raises(Exception, match="Conflict.*another modification time.*plan again"):
         jvm_plan.executeCollect()
     with open(path, "ab") as f:
         f.write(b"more")

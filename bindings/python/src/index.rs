@@ -237,7 +237,7 @@ impl ColumnIndex {
         let session = self.file.session().clone();
         let matches = self.ask(py, axes, move |index, selection, cancellation| {
             let matches = index.rows(selection, &condition, cancellation)?;
-            Ok([matches.certain.numbers(&session)?, matches.possible.numbers(&session)?])
+            Ok([matches.certain.to_vec_in(&session)?, matches.possible.to_vec_in(&session)?])
         })?;
         let [hits, candidates] = matches;
         Ok([capsules(py, Arc::new(UInt64Array::from(hits)))?, capsules(py, Arc::new(UInt64Array::from(candidates)))?])
@@ -256,7 +256,7 @@ impl ColumnIndex {
     fn count(&self, py: Python<'_>, condition: &str, axes: Option<Vec<PyAxis>>) -> PyResult<(u64, u64)> {
         let condition = self.condition(py, condition)?;
         let bounds = self.ask(py, axes, move |index, selection, cancellation| index.count(selection, &condition, cancellation))?;
-        Ok((bounds.least, bounds.most))
+        Ok((bounds.lower, bounds.upper))
     }
 
     /// At least and at most so many values below each edge.
@@ -264,7 +264,7 @@ impl ColumnIndex {
         let key_type = self.index.key_type().ok_or_else(|| raise(py, &Error::unsupported("an order of text")))?;
         let keys: Vec<Option<u64>> = edges.into_iter().map(|edge| key_type.at_least(edge)).collect();
         let bounds = self.ask(py, None, move |index, selection, cancellation| index.below(selection, &keys, cancellation))?;
-        Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.least, bounds.most)).collect()))
+        Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.lower, bounds.upper)).collect()))
     }
 
     /// The value with this number in order.

@@ -100,13 +100,13 @@ impl Query {
     /// At least and at most so many rows, by indexes alone.
     fn bounds(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let bounds = self.ask(py, |query, cancellation| query.bounds(cancellation))?;
-        Ok((bounds.least, bounds.most))
+        Ok((bounds.lower, bounds.upper))
     }
 
     /// At least and at most so many rows in each bin, by the index of a variable alone.
     fn histogram_bounds(&self, py: Python<'_>, variable: String, edges: Vec<f64>) -> PyResult<Option<Vec<(u64, u64)>>> {
         let bounds = self.ask(py, move |query, cancellation| query.histogram_bounds(&variable, &Bins::new(edges)?, cancellation))?;
-        Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.least, bounds.most)).collect()))
+        Ok(bounds.map(|bounds| bounds.into_iter().map(|bounds| (bounds.lower, bounds.upper)).collect()))
     }
 
     /// The rows of each step, as Arrow columns of unsigned 64-bit integers.

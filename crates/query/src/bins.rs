@@ -1,61 +1,61 @@
-//! Bins: intervals beside each other, of any width.
+//! Bins: adjacent intervals of any width.
 
 use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
-use super::even::{AT_ONCE, Even, Float};
-use super::histogram::for_numbers;
+use super::uniform_bins::{BLOCK_NUMBERS, Float, UniformBins};
+use super::number_types::for_numbers;
 
-/// The bins of one axis of a histogram: `edges[i] <= value < edges[i + 1]`, the last one with its upper edge.
+/// The bins of one axis of a histogram: `edges[i] <= value < edges[i + 1]`; the last bin includes its upper edge.
 #[derive(Debug, Clone)]
 pub struct Bins {
     edges: Vec<f64>,
     low: f64,
     high: f64,
-    /// Bins per unit, were all of one width: where to look first.
+    /// Bins per unit if all had the same width, for a first guess.
     scale: f64,
-    /// Of bins of one width the first value of each and of what is behind it; else empty.
-    even: Vec<[f64; 2]>,
-    /// The same for many numbers at once, computed in floats and in doubles.
-    floats: Option<Even<f32>>,
-    doubles: Option<Even<f64>>,
+    /// For bins of equal width, the first value of each bin and the first after it; otherwise empty.
+    uniform: Vec<[f64; 2]>,
+    /// For bins of equal width, computation of many slots at once, in single and in double precision.
+    floats: Option<UniformBins<f32>>,
+    doubles: Option<UniformBins<f64>>,
 }
 
-/// Added to a double from 0 to 2^51 it leaves the nearest whole number in the lowest bits.
-const WHOLE: f64 = 4_503_599_627_370_496.0;
+/// Adding it to a double from 0 to 2^51 leaves the nearest integer in the lowest bits.
+const ROUNDING_OFFSET: f64 = 4_503_599_627_370_496.0;
 
 impl Bins {
-    /// Bins between edges. `InvalidInput` for edges that do not increase or are not finite.
+    /// Bins between `edges`. `InvalidInput` if these do not increase or are not finite.
     pub fn new(edges: Vec<f64>) -> Result<Self> {
         let rising = edges.windows(2).all(|pair| matches!(pair, [low, high] if low < high));
         match (edges.first().copied(), edges.last().copied()) {
             (Some(low), Some(high)) if rising && edges.len() > 1 && edges.iter().all(|edge| edge.is_finite()) => {
                 let scale = (edges.len() - 1) as f64 / (high - low);
-                // Where edges are this near to where they would be, a value is no more than one bin from its guess: the
-                // guess rises with the value.
-                let is_even = edges.iter().enumerate().all(|(number, edge)| ((edge - low) * scale - number as f64).abs() < 0.25);
-                let ends = |(number, pair): (usize, &[f64])| match pair {
-                    [first, end] => [*first, if number + 2 == edges.len() { end.next_up() } else { *end }],
+                // If all edges are this close to those of equal bins, the guess for a value is off by at most one bin,
+                // because the guess increases with the value.
+                let is_even = edges.iter().enumerate().all(|(index, edge)| ((edge - low) * scale - index as f64).abs() < 0.25);
+                let ends = |(index, pair): (usize, &[f64])| match pair {
+                    [first, end] => [*first, if index + 2 == edges.len() { end.next_up() } else { *end }],
                     _ => [low, high],
                 };
-                let even = if is_even { edges.windows(2).enumerate().map(ends).collect() } else { Vec::new() };
-                Ok(Self { floats: Even::new(&edges), doubles: Even::new(&edges), edges, low, high, scale, even })
+                let uniform = if is_even { edges.windows(2).enumerate().map(ends).collect() } else { Vec::new() };
+                Ok(Self { floats: UniformBins::new(&edges), doubles: UniformBins::new(&edges), edges, low, high, scale, uniform })
             }
             _ => Err(Error::invalid_input("the edges of a histogram are two or more finite numbers that increase")),
         }
     }
 
-    /// The edges, one more than bins.
+    /// The edges; one more than there are bins.
     pub fn edges(&self) -> &[f64] {
         &self.edges
     }
 
-    /// How many bins.
+    /// Number of bins.
     pub fn count(&self) -> usize {
         self.edges.len() - 1
     }
 
-    /// The bin of a value; `None` outside of all of them and for NaN.
+    /// The bin of a value; `None` for NaN and values outside all bins.
     pub fn bin(&self, value: f64) -> Option<usize> {
         if !(value >= self.low && value <= self.high) {
             return None;
@@ -72,23 +72,23 @@ impl Bins {
         Some(self.edges.partition_point(|edge| *edge <= value).saturating_sub(1).min(last))
     }
 
-    /// The slot of a value: 0 before the first bin and for NaN, then one a bin, then one for what is behind the last (that
-    /// is 0, too, where bins are not of one width).
+    /// The slot of a value: 0 for NaN and values below the first bin, then one slot per bin, then one for values above the
+    /// last bin (0 as well, if bins have different widths).
     pub fn slot(&self, value: f64) -> usize {
-        if self.even.is_empty() {
+        if self.uniform.is_empty() {
             return self.bin(value).map_or(0, |bin| bin + 1);
         }
         let guess = (value - self.low) * self.scale - 0.5;
-        // NaN is less than nothing.
+        // The comparison is false for NaN.
         let guess = if guess > 0.0 { guess } else { 0.0 };
-        let last = (self.even.len() - 1) as f64;
+        let last = (self.uniform.len() - 1) as f64;
         let guess = if guess < last { guess } else { last };
-        let near = (guess + WHOLE).to_bits() as u32 as usize;
-        let Some([first, end]) = self.even.get(near) else { return 0 };
+        let near = (guess + ROUNDING_OFFSET).to_bits() as u32 as usize;
+        let Some([first, end]) = self.uniform.get(near) else { return 0 };
         near + usize::from(value >= *first) + usize::from(value >= *end)
     }
 
-    /// Hands the slots of numbers to `take`, a few at a time, in order; whether their type has bins.
+    /// Calls `take` with the slots of numbers, in order, some at a time. Returns whether their type has bins.
     pub(super) fn slots(&self, data_type: &DataType, bytes: &[u8], take: &mut impl FnMut(&[u32])) -> bool {
         macro_rules! doubles {
             ($type:ty, $value:ident => $double:expr) => {
@@ -103,16 +103,16 @@ impl Bins {
         true
     }
 
-    fn slots_of<const N: usize, T: Float>(&self, even: Option<&Even<T>>, bytes: &[u8], of: impl Fn([u8; N]) -> T, take: &mut impl FnMut(&[u32])) {
-        // With the widest instructions that the processor has, not only those that all have.
-        pulp::Arch::new().dispatch(Slots { bins: self, even, bytes: bytes.as_chunks::<N>().0, of, take });
+    fn slots_of<const N: usize, T: Float>(&self, uniform: Option<&UniformBins<T>>, bytes: &[u8], of: impl Fn([u8; N]) -> T, take: &mut impl FnMut(&[u32])) {
+        // Uses the instructions of this processor, not only the baseline.
+        pulp::Arch::new().dispatch(Slots { bins: self, uniform, bytes: bytes.as_chunks::<N>().0, of, take });
     }
 }
 
-/// The slots of numbers, compiled once for each kind of processor.
+/// The slots of numbers, compiled for each supported instruction set.
 struct Slots<'a, const N: usize, T, Of, Take> {
     bins: &'a Bins,
-    even: Option<&'a Even<T>>,
+    uniform: Option<&'a UniformBins<T>>,
     bytes: &'a [[u8; N]],
     of: Of,
     take: &'a mut Take,
@@ -122,13 +122,13 @@ impl<const N: usize, T: Float, Of: Fn([u8; N]) -> T, Take: FnMut(&[u32])> pulp::
     type Output = ();
     #[inline(always)]
     fn call(self) {
-        let Self { bins, even, bytes, of, take } = self;
-        let (blocks, rest) = bytes.as_chunks::<AT_ONCE>();
-        let (mut numbers, mut slots) = ([T::ZERO; AT_ONCE], [0; AT_ONCE]);
+        let Self { bins, uniform, bytes, of, take } = self;
+        let (blocks, rest) = bytes.as_chunks::<BLOCK_NUMBERS>();
+        let (mut numbers, mut slots) = ([T::ZERO; BLOCK_NUMBERS], [0; BLOCK_NUMBERS]);
         let exact = |slots: &mut [u32], numbers: &[T]| slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = bins.slot(number.double()) as u32);
         for block in blocks {
             numbers.iter_mut().zip(block).for_each(|(number, bytes)| *number = of(*bytes));
-            if !even.is_some_and(|even| even.slots(&numbers, &mut slots)) {
+            if !uniform.is_some_and(|uniform| uniform.slots(&numbers, &mut slots)) {
                 exact(&mut slots, &numbers);
             }
             take(&slots);
@@ -144,10 +144,10 @@ impl<const N: usize, T: Float, Of: Fn([u8; N]) -> T, Take: FnMut(&[u32])> pulp::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::Counts;
+    use crate::bin_counter::BinCounter;
     use proptest::prelude::*;
 
-    /// Of values, edges and their neighbours, `slots` says what `bin` says.
+    /// `slots` agrees with `bin` for values, edges and their neighbors.
     fn found(bins: &Bins, values: &[f64]) -> std::result::Result<(), TestCaseError> {
         let around = bins.edges().iter().flat_map(|edge| [edge.next_down(), *edge, edge.next_up()]);
         let near = bins.edges().iter().map(|edge| *edge as f32).flat_map(|edge| [edge.next_down(), edge, edge.next_up()]).map(f64::from);
@@ -156,7 +156,7 @@ mod tests {
         macro_rules! same {
             ($data_type:expr, $type:ty) => {
                 let typed: Vec<$type> = all.iter().map(|value| *value as $type).collect();
-                // With those near edges, and without.
+                // With and without values near edges.
                 for typed in [typed.clone(), typed.iter().copied().take(values.len()).cycle().take(200).collect()] {
                     let wanted: Vec<Option<usize>> = typed.iter().map(|value| bins.bin(*value as f64)).collect();
                     let bytes: Vec<u8> = typed.iter().flat_map(|value| value.to_ne_bytes()).collect();
@@ -164,7 +164,7 @@ mod tests {
                     prop_assert!(bins.slots(&$data_type, &bytes, &mut |some| slots.extend_from_slice(some)));
                     let found: Vec<Option<usize>> = slots.iter().map(|slot| (*slot as usize).checked_sub(1).filter(|bin| *bin < bins.count())).collect();
                     prop_assert_eq!(found, wanted, "{:?}", $data_type);
-                    let mut counts = Counts::new(bins);
+                    let mut counts = BinCounter::new(bins);
                     prop_assert!(counts.add(&$data_type, &bytes) && counts.add(&$data_type, &bytes[..bytes.len() / 2 / size_of::<$type>() * size_of::<$type>()]));
                     let mut wanted = vec![0; bins.count()];
                     typed.iter().chain(&typed[..typed.len() / 2]).filter_map(|value| bins.bin(*value as f64)).for_each(|bin| wanted[bin] += 1);
@@ -185,22 +185,22 @@ mod tests {
         Ok(())
     }
 
-    /// Numbers near an edge are in their slots, or are said to be near.
-    fn told<T: Float>(bins: &Bins, even: Option<&Even<T>>, next: impl Fn(f64, i32) -> T) -> std::result::Result<(), TestCaseError> {
+    /// Numbers near an edge get their slots, or are reported to be near.
+    fn agrees<T: Float>(bins: &Bins, uniform: Option<&UniformBins<T>>, next: impl Fn(f64, i32) -> T) -> std::result::Result<(), TestCaseError> {
         for (edge, steps) in bins.edges().iter().flat_map(|edge| [0, 1, -1, 2, -2, 3, -5, 8, -13, 30, -30, 100, -200, 1000, -3000].map(|steps| (*edge, steps))) {
-            let (value, mut slots) = (next(edge, steps), [0; AT_ONCE]);
-            if even.is_some_and(|even| even.slots(&[value; AT_ONCE], &mut slots)) {
-                prop_assert_eq!(slots, [bins.slot(value.double()) as u32; AT_ONCE], "{} steps from {}", steps, edge);
+            let (value, mut slots) = (next(edge, steps), [0; BLOCK_NUMBERS]);
+            if uniform.is_some_and(|uniform| uniform.slots(&[value; BLOCK_NUMBERS], &mut slots)) {
+                prop_assert_eq!(slots, [bins.slot(value.double()) as u32; BLOCK_NUMBERS], "{} steps from {}", steps, edge);
             }
         }
         Ok(())
     }
 
     #[test]
-    fn bins_of_one_width_are_known_as_such() {
+    fn bins_of_equal_width_are_recognized() {
         let edges = |count: u32, low: f64, high: f64| (0..=count).map(|n| low + f64::from(n) * ((high - low) / f64::from(count))).collect::<Vec<f64>>();
         for edges in [edges(64, 0.0, 6.0), edges(1, -1.0, 1.0), edges(1000, 0.1, 0.7)] {
-            assert!(Bins::new(edges).is_ok_and(|bins| bins.even.len() == bins.count() && bins.floats.is_some() && bins.doubles.is_some()));
+            assert!(Bins::new(edges).is_ok_and(|bins| bins.uniform.len() == bins.count() && bins.floats.is_some() && bins.doubles.is_some()));
         }
         for edges in [vec![0.0, 1.0, 3.0], vec![f64::MIN, 0.0, f64::MAX], vec![0.0, 5e-324, 1e-323]] {
             assert!(Bins::new(edges.clone()).is_ok_and(|bins| found(&bins, &edges).is_ok()));
@@ -228,7 +228,7 @@ mod tests {
 
         #[test]
         fn many_values_at_once_are_in_the_bins_of_each(low in prop_oneof![-1e3f64..1e3, Just(0.0), -3.0f64..3.0], width in prop_oneof![1e-3f64..1e3, Just(6.0), Just(1e-12), Just(1e36), Just(1e300)], count in 1usize..300, values in proptest::collection::vec(-2f64..3.0, 0..50)) {
-            // As numpy's linspace has them.
+            // As numpy's linspace computes them.
             let mut edges: Vec<f64> = (0..=count).map(|n| low + n as f64 * (width / count as f64)).collect();
             edges[count] = low + width;
             prop_assume!(edges.is_sorted_by(|a, b| a < b));
@@ -236,9 +236,9 @@ mod tests {
             let values: Vec<f64> = values.iter().map(|share| low + share * width).collect();
             found(&bins, &values)?;
             let moved = |edge: f32, steps: i32| if edge == 0.0 { 0.0 } else { f32::from_bits(edge.to_bits().wrapping_add_signed(steps)) };
-            told(&bins, bins.floats.as_ref(), |edge, steps| moved(edge as f32, steps))?;
+            agrees(&bins, bins.floats.as_ref(), |edge, steps| moved(edge as f32, steps))?;
             let moved = |edge: f64, steps: i64| if edge == 0.0 { 0.0 } else { f64::from_bits(edge.to_bits().wrapping_add_signed(steps)) };
-            told(&bins, bins.doubles.as_ref(), |edge, steps| moved(edge, steps.into()))?;
+            agrees(&bins, bins.doubles.as_ref(), |edge, steps| moved(edge, steps.into()))?;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Conditional: histograms of the rows that satisfy a query's condition.
+//! Histograms of the rows that satisfy a query's condition.
 
 use arrow_array::RecordBatch;
 use hyperslab_array::{Cancellation, Error, Result};
@@ -7,19 +7,20 @@ use hyperslab_scan::{ColumnByIndex, Plan};
 use hyperslab_scan::pruner::CountBounds;
 
 use super::{Bins, Query};
-use super::counts::Counts;
-use super::histogram::{FEW_CELLS, Grid, Totals, is_countable};
+use super::bin_counter::BinCounter;
+use super::histogram::{MAX_DENSE_CELLS, Grid, Totals};
+use super::number_types::is_countable;
 
-/// Rows of a block of an index, about.
-const BLOCK_ROWS: u64 = 1 << 16;
-/// So many values are put into bins in the time of one look-up in a block.
-const VALUES_OF_A_LOOK_UP: u64 = 16;
+/// Approximate number of rows of an index block.
+const INDEX_BLOCK_ROWS: u64 = 1 << 16;
+/// Number of values that are counted in bins in the time of one look-up in an index block.
+const VALUES_PER_LOOKUP: u64 = 16;
 
 impl Query {
-    /// How many of the rows that satisfy the condition lie in each bin, row-major over `axes` (a variable and its
-    /// bins each). Rows where one of the variables is null or NaN are in no bin.
+    /// Number of rows in each bin that satisfy the condition, row-major over `axes` (a variable and its bins each). Rows in
+    /// which a variable is null or NaN are not counted.
     pub fn histogram(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Vec<u64>> {
-        if let Some(counts) = self.counts_of_gathered(axes, cancellation)? {
+        if let Some(counts) = self.count_single_values(axes, cancellation)? {
             return Ok(counts);
         }
         if let Some(counts) = self.counts_by_index(axes, cancellation)? {
@@ -31,7 +32,7 @@ impl Query {
         }
     }
 
-    /// As [`Query::histogram`], with the sums of a variable instead of counts. The same for any number of threads.
+    /// As [`Query::histogram`], with sums of a variable instead of counts. The result does not depend on the number of threads.
     pub fn weighted_histogram(&self, axes: &[(String, Bins)], weights: &str, cancellation: &Cancellation) -> Result<Vec<f64>> {
         match self.totals(axes, Some(weights), cancellation)? {
             Totals::Sums(sums) => Ok(sums),
@@ -39,29 +40,29 @@ impl Query {
         }
     }
 
-    /// As [`Query::histogram`] of one variable, from its index alone: at least and at most so many in each bin. `None`
-    /// where there is no index, or where the condition is about other variables.
+    /// Lower and upper bound of the counts of [`Query::histogram`] of one variable, from its index alone. `None` if there is
+    /// no index, or the condition uses other variables.
     pub fn histogram_bounds(&self, variable: &str, bins: &Bins, cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
-        let Some(index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
-        if matches!(index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
-            // Such integers are rounded to doubles before they are put into bins.
+        let Some(by_index) = self.plan(&[variable.to_owned()])?.by_index(variable)? else { return Ok(None) };
+        if matches!(by_index.key_type(), KeyType::Signed(8) | KeyType::Unsigned(8)) {
+            // 64-bit integers are rounded to doubles before they are compared with edges.
             return Ok(None);
         }
         let edges = bins.edges();
         let last = edges.len().saturating_sub(1);
-        let keys = edges.iter().enumerate().map(|(number, edge)| if number == last { index.key_type().above(*edge) } else { index.key_type().at_least(*edge) });
-        let Some(below) = index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
-        let between = |pair: &[CountBounds]| match pair {
-            [low, high] => CountBounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) },
-            _ => CountBounds::default(),
+        let keys = edges.iter().enumerate().map(|(index, edge)| if index == last { by_index.key_type().above(*edge) } else { by_index.key_type().at_least(*edge) });
+        let Some(below) = by_index.below(&keys.collect::<Vec<_>>(), cancellation)? else { return Ok(None) };
+        let between = |(low, high): (&CountBounds, &CountBounds)| CountBounds {
+            lower: high.lower.saturating_sub(low.upper),
+            upper: high.upper.saturating_sub(low.lower),
         };
-        Ok(Some(below.windows(2).map(between).collect()))
+        Ok(Some(below.iter().zip(below.iter().skip(1)).map(between).collect()))
     }
 
-    /// Counts in bins of one variable whose values can be had one by one, unless its index tells them with less work.
-    fn counts_of_gathered(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
+    /// Counts in bins of one variable whose values can be read at single rows, unless its index answers with less work.
+    fn count_single_values(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
         let [(variable, bins)] = axes else { return Ok(None) };
-        if bins.count() > FEW_CELLS {
+        if bins.count() > MAX_DENSE_CELLS {
             return Ok(None);
         }
         let plan = self.plan(&[variable.to_owned()])?;
@@ -70,15 +71,15 @@ impl Query {
         }
         if let Some(index) = plan.by_index(variable)?.filter(ColumnByIndex::is_exact) {
             // Each edge is looked up in each block.
-            let look_ups = plan.row_count()?.div_ceil(BLOCK_ROWS).saturating_mul(bins.edges().len() as u64);
-            if index.numbers(cancellation)?.is_none_or(|numbers| numbers.most > look_ups.saturating_mul(VALUES_OF_A_LOOK_UP)) {
+            let lookups = plan.row_count()?.div_ceil(INDEX_BLOCK_ROWS).saturating_mul(bins.edges().len() as u64);
+            if index.numbers(cancellation)?.is_none_or(|numbers| numbers.upper > lookups.saturating_mul(VALUES_PER_LOOKUP)) {
                 return Ok(None);
             }
         }
-        let counts = plan.fold_gathered(
+        let counts = plan.fold_matching_values(
             cancellation,
-            || Counts::new(bins),
-            |counts, data_type, bytes| if counts.add(data_type, bytes) { Ok(()) } else { Err(Error::internal("values that have no bins")) },
+            || BinCounter::new(bins),
+            |counts, data_type, bytes| if counts.add(data_type, bytes) { Ok(()) } else { Err(Error::internal("values of a type without bins")) },
         )?;
         let Some(counts) = counts else { return Ok(None) };
         let mut totals = vec![0; bins.count()];
@@ -88,7 +89,7 @@ impl Query {
         Ok(Some(totals))
     }
 
-    /// Counts in bins of one variable, where its index alone tells them.
+    /// Counts in bins of one variable, if its index alone answers exactly.
     fn counts_by_index(&self, axes: &[(String, Bins)], cancellation: &Cancellation) -> Result<Option<Vec<u64>>> {
         let [(variable, bins)] = axes else { return Ok(None) };
         let bounds = self.histogram_bounds(variable, bins, cancellation)?;
@@ -101,7 +102,7 @@ impl Query {
         let names: Vec<String> = axes.iter().map(|(name, _)| name.clone()).chain(weights.map(str::to_owned)).collect();
         let plan = self.each_once(&names)?;
         let mut totals = grid.empty();
-        if self.add_gathered(&plan, &grid, &names, &mut totals, cancellation)? {
+        if self.add_single_values(&plan, &grid, &names, &mut totals, cancellation)? {
             return Ok(totals);
         }
         plan.for_batches(
@@ -111,37 +112,32 @@ impl Query {
                 grid.add_batch(&mut part, &by_name(batch, &names)?)?;
                 Ok(part)
             },
-            |part| {
-                totals.add(part);
-                Ok(())
-            },
+            |part| totals.add(part),
         )?;
         Ok(totals)
     }
 
-    /// Adds what the windows have, without batches, where the values of all columns can be had one by one; whether they can.
-    fn add_gathered(&self, plan: &Plan, grid: &Grid<'_>, names: &[String], totals: &mut Totals, cancellation: &Cancellation) -> Result<bool> {
+    /// Adds the rows of all windows without reading batches. Returns `false`, and adds nothing, if the values of a column
+    /// cannot be read at single rows.
+    fn add_single_values(&self, plan: &Plan, grid: &Grid<'_>, names: &[String], totals: &mut Totals, cancellation: &Cancellation) -> Result<bool> {
         let schema = plan.schema();
         if schema.fields().iter().any(|field| !is_countable(field.data_type())) {
             return Ok(false);
         }
         let places = names.iter().map(|name| schema.index_of(name).map_err(|e| Error::internal(e.to_string()))).collect::<Result<Vec<usize>>>()?;
-        plan.for_gathered(
+        plan.for_matching_pieces(
             cancellation,
             || grid.part(),
             |part, rows, columns| {
                 let columns: Vec<_> = places.iter().filter_map(|place| columns.get(*place).copied()).collect();
                 grid.add_rows(part, rows, &columns)
             },
-            |part| {
-                totals.add(part);
-                Ok(())
-            },
+            |part| totals.add(part),
         )
     }
 }
 
-/// The columns in the order of `names`, which may name one twice.
+/// The columns in the order of `names`, which may contain duplicates.
 fn by_name(batch: &RecordBatch, names: &[String]) -> Result<RecordBatch> {
     let schema = batch.schema();
     let places = names.iter().map(|name| schema.index_of(name).map_err(|e| Error::internal(e.to_string())));

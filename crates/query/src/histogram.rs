@@ -1,4 +1,4 @@
-//! Histogram: rows counted, or their weights added up, in bins of one or more columns.
+//! Histogram: counts rows, or adds up their weights, in bins of one or more columns.
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_data::ArrayData;
@@ -6,15 +6,16 @@ use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 
 use super::Bins;
+use super::number_types::{for_numbers, is_countable};
 
-/// Cells of a histogram at most (1 GiB of counts).
-const MOST_CELLS: usize = 1 << 27;
-/// Cells up to which each window has a histogram of its own; beyond, it lists the cells of its rows.
-pub(super) const FEW_CELLS: usize = 1 << 15;
-/// Rows whose cells are computed together.
-const ROWS_AT_ONCE: usize = 4096;
-/// The cell of a row that is in none.
-const NONE: u32 = u32::MAX;
+/// Maximum number of cells of a histogram (1 GiB of counts).
+const MAX_CELLS: usize = 1 << 27;
+/// Maximum number of cells for which each window has its own histogram; with more, it lists the cells of its rows.
+pub(super) const MAX_DENSE_CELLS: usize = 1 << 15;
+/// Rows that are processed together.
+const BLOCK_ROWS: usize = 4096;
+/// The cell of a row outside the histogram.
+const NO_CELL: u32 = u32::MAX;
 
 /// The bins of all axes.
 pub(super) struct Grid<'a> {
@@ -23,15 +24,15 @@ pub(super) struct Grid<'a> {
     weighted: bool,
 }
 
-/// What a window adds. Counts and sums have one cell more, for rows that are in none.
-pub(super) enum Part {
+/// The result of one window. Counts and sums have an extra cell for rows outside the histogram.
+pub(super) enum WindowTotals {
     Counts(Vec<u64>),
     Sums(Vec<f64>),
     Cells(Vec<u32>),
     Weights(Vec<(u32, f64)>),
 }
 
-/// Counts of rows, or sums of their weights; row-major over the axes.
+/// Counts of rows or sums of their weights, row-major over the axes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Totals {
     Counts(Vec<u64>),
@@ -39,13 +40,13 @@ pub(super) enum Totals {
 }
 
 impl<'a> Grid<'a> {
-    /// `LimitExceeded` for more cells than a histogram may have.
+    /// `LimitExceeded` for more cells than the maximum.
     pub fn new(bins: &'a [Bins], weighted: bool) -> Result<Self> {
         let cells = bins.iter().try_fold(1usize, |cells, bins| cells.checked_mul(bins.count()));
-        match cells.filter(|cells| *cells <= MOST_CELLS) {
+        match cells.filter(|cells| *cells <= MAX_CELLS) {
             Some(cells) if !bins.is_empty() => Ok(Self { bins, cells, weighted }),
             Some(_) => Err(Error::invalid_input("a histogram has at least one axis")),
-            None => Err(Error::limit_exceeded(format!("a histogram of more than {MOST_CELLS} cells: give fewer bins"))),
+            None => Err(Error::limit_exceeded(format!("a histogram of more than {MAX_CELLS} cells: give fewer bins"))),
         }
     }
 
@@ -53,42 +54,42 @@ impl<'a> Grid<'a> {
         if self.weighted { Totals::Sums(vec![0.0; self.cells]) } else { Totals::Counts(vec![0; self.cells]) }
     }
 
-    /// A window without rows.
-    pub fn part(&self) -> Part {
-        match (self.cells <= FEW_CELLS, self.weighted) {
-            (true, false) => Part::Counts(vec![0; self.cells + 1]),
-            (true, true) => Part::Sums(vec![0.0; self.cells + 1]),
-            (false, false) => Part::Cells(Vec::new()),
-            (false, true) => Part::Weights(Vec::new()),
+    /// The result of a window without rows.
+    pub fn part(&self) -> WindowTotals {
+        match (self.cells <= MAX_DENSE_CELLS, self.weighted) {
+            (true, false) => WindowTotals::Counts(vec![0; self.cells + 1]),
+            (true, true) => WindowTotals::Sums(vec![0.0; self.cells + 1]),
+            (false, false) => WindowTotals::Cells(Vec::new()),
+            (false, true) => WindowTotals::Weights(Vec::new()),
         }
     }
 
-    /// Adds the rows of a batch: its first columns are the axes, one more is the weight. Rows with a null are in no bin.
-    pub fn add_batch(&self, part: &mut Part, batch: &RecordBatch) -> Result<()> {
+    /// Adds the rows of a batch: its first columns are the axes, the next is the weight. Rows with a null are not counted.
+    pub fn add_batch(&self, part: &mut WindowTotals, batch: &RecordBatch) -> Result<()> {
         let columns = batch.columns().iter().map(plain).collect::<Result<Vec<ArrayData>>>()?;
         let bytes = columns.iter().map(|column| Ok((column.data_type(), bytes_of(column)?))).collect::<Result<Vec<_>>>()?;
         let nulls = columns.iter().filter_map(ArrayData::nulls).filter(|nulls| nulls.null_count() > 0).collect::<Vec<_>>();
         self.add(part, batch.num_rows(), &bytes, |first, cells| {
             for nulls in &nulls {
                 let valid = nulls.iter().skip(first);
-                cells.iter_mut().zip(valid).filter(|(_, valid)| !valid).for_each(|(cell, _)| *cell = NONE);
+                cells.iter_mut().zip(valid).filter(|(_, valid)| !valid).for_each(|(cell, _)| *cell = NO_CELL);
             }
         })
     }
 
-    /// Adds rows, given the bytes of their columns, which are [countable](is_countable): the axes, and perhaps the weight.
-    pub fn add_rows(&self, part: &mut Part, rows: usize, columns: &[(&DataType, &[u8])]) -> Result<()> {
+    /// Adds rows, given the bytes of their [countable](is_countable) columns: the axes, and the weight if there is one.
+    pub fn add_rows(&self, part: &mut WindowTotals, rows: usize, columns: &[(&DataType, &[u8])]) -> Result<()> {
         self.add(part, rows, columns, |_, _| {})
     }
 
-    /// Adds rows, some at a time; `strike` has the number of the first of them, and their cells.
-    fn add(&self, part: &mut Part, rows: usize, columns: &[(&DataType, &[u8])], strike: impl Fn(usize, &mut [u32])) -> Result<()> {
+    /// Adds rows, some at a time; `exclude` gets the first row number and the rows' cells, and may clear some.
+    fn add(&self, part: &mut WindowTotals, rows: usize, columns: &[(&DataType, &[u8])], exclude: impl Fn(usize, &mut [u32])) -> Result<()> {
         let (axes, weight) = columns.split_at_checked(self.bins.len()).ok_or_else(|| Error::internal("an axis without values"))?;
         let weight = weight.first().filter(|_| self.weighted);
-        let (mut cells, mut weights) = (vec![0; ROWS_AT_ONCE.min(rows)], Vec::new());
+        let (mut cells, mut weights) = (vec![0; BLOCK_ROWS.min(rows)], Vec::new());
         let mut first = 0;
         while first < rows {
-            let count = ROWS_AT_ONCE.min(rows - first);
+            let count = BLOCK_ROWS.min(rows - first);
             let cells = cells.get_mut(..count).unwrap_or_default();
             cells.fill(0);
             for (bins, column) in self.bins.iter().zip(axes) {
@@ -98,19 +99,19 @@ impl<'a> Grid<'a> {
                     let (mine, others) = std::mem::take(&mut rest).split_at_mut(some);
                     for (cell, slot) in mine.iter_mut().zip(slots) {
                         let bin = slot.wrapping_sub(1);
-                        *cell = if bin < all && *cell != NONE { cell.wrapping_mul(all).wrapping_add(bin) } else { NONE };
+                        *cell = if bin < all && *cell != NO_CELL { cell.wrapping_mul(all).wrapping_add(bin) } else { NO_CELL };
                     }
                     rest = others;
                 });
                 if !known || !rest.is_empty() {
-                    return Err(Error::internal("values that have no bins"));
+                    return Err(Error::internal("values of a type without bins"));
                 }
             }
-            strike(first, cells);
+            exclude(first, cells);
             if let Some(weight) = weight {
                 weights.clear();
                 if !doubles(weight.0, slice(*weight, first, count)?, &mut weights) || weights.len() != count {
-                    return Err(Error::internal("weights that are no numbers"));
+                    return Err(Error::internal("weights that are not numbers"));
                 }
             }
             self.take(part, cells, &weights);
@@ -120,63 +121,40 @@ impl<'a> Grid<'a> {
     }
 
     /// Adds rows to their cells.
-    fn take(&self, part: &mut Part, cells: &[u32], weights: &[f64]) {
+    fn take(&self, part: &mut WindowTotals, cells: &[u32], weights: &[f64]) {
         let place = |cell: u32| (cell as usize).min(self.cells);
         match part {
-            Part::Counts(counts) => cells.iter().for_each(|cell| counts.get_mut(place(*cell)).into_iter().for_each(|count| *count += 1)),
-            Part::Sums(sums) => {
+            WindowTotals::Counts(counts) => cells.iter().for_each(|cell| counts.get_mut(place(*cell)).into_iter().for_each(|count| *count += 1)),
+            WindowTotals::Sums(sums) => {
                 for (cell, weight) in cells.iter().zip(weights) {
                     sums.get_mut(place(*cell)).into_iter().for_each(|sum| *sum += weight);
                 }
             }
-            Part::Cells(all) => all.extend(cells.iter().filter(|cell| **cell != NONE)),
-            Part::Weights(all) => all.extend(cells.iter().copied().zip(weights.iter().copied()).filter(|(cell, _)| *cell != NONE)),
+            WindowTotals::Cells(all) => all.extend(cells.iter().filter(|cell| **cell != NO_CELL)),
+            WindowTotals::Weights(all) => all.extend(cells.iter().copied().zip(weights.iter().copied()).filter(|(cell, _)| *cell != NO_CELL)),
         }
     }
 }
 
 impl Totals {
-    /// Adds what a window has. Windows come in row order, so that sums do not depend on threads.
-    pub fn add(&mut self, part: Part) {
+    /// Adds the result of a window. Windows are added in row order, so that sums do not depend on the number of threads.
+    pub fn add(&mut self, part: WindowTotals) -> Result<()> {
         match (self, part) {
-            (Self::Counts(totals), Part::Counts(counts)) => totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count),
-            (Self::Sums(totals), Part::Sums(sums)) => totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum),
-            (Self::Counts(totals), Part::Cells(cells)) => {
+            (Self::Counts(totals), WindowTotals::Counts(counts)) => totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count),
+            (Self::Sums(totals), WindowTotals::Sums(sums)) => totals.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum),
+            (Self::Counts(totals), WindowTotals::Cells(cells)) => {
                 cells.iter().for_each(|cell| totals.get_mut(*cell as usize).into_iter().for_each(|total| *total += 1));
             }
-            (Self::Sums(totals), Part::Weights(rows)) => {
+            (Self::Sums(totals), WindowTotals::Weights(rows)) => {
                 rows.iter().for_each(|(cell, weight)| totals.get_mut(*cell as usize).into_iter().for_each(|total| *total += weight));
             }
-            _ => {}
+            _ => return Err(Error::internal("counts and sums in one histogram")),
         }
+        Ok(())
     }
 }
 
-macro_rules! for_numbers {
-    ($data_type:expr, $each:ident) => {
-        match $data_type {
-            DataType::Int8 => $each!(i8, v => f64::from(v)),
-            DataType::Int16 => $each!(i16, v => f64::from(v)),
-            DataType::Int32 => $each!(i32, v => f64::from(v)),
-            DataType::Int64 => $each!(i64, v => v as f64),
-            DataType::UInt8 => $each!(u8, v => f64::from(v)),
-            DataType::UInt16 => $each!(u16, v => f64::from(v)),
-            DataType::UInt32 => $each!(u32, v => f64::from(v)),
-            DataType::UInt64 => $each!(u64, v => v as f64),
-            DataType::Float32 => $each!(f32, v => f64::from(v)),
-            DataType::Float64 => $each!(f64, v => v),
-            _ => return false,
-        }
-    };
-}
-pub(super) use for_numbers;
-
-/// Whether numbers of a type are put into bins as they are.
-pub(super) fn is_countable(data_type: &DataType) -> bool {
-    data_type.is_integer() || matches!(data_type, DataType::Float32 | DataType::Float64)
-}
-
-/// Appends numbers as doubles; whether they are numbers.
+/// Appends numbers as doubles; returns whether they are numbers.
 fn doubles(data_type: &DataType, bytes: &[u8], all: &mut Vec<f64>) -> bool {
     macro_rules! extend {
         ($type:ty, $value:ident => $double:expr) => {
@@ -190,7 +168,7 @@ fn doubles(data_type: &DataType, bytes: &[u8], all: &mut Vec<f64>) -> bool {
 /// The bytes of some of a column's rows.
 fn slice<'a>((data_type, bytes): (&DataType, &'a [u8]), first: usize, count: usize) -> Result<&'a [u8]> {
     let width = data_type.primitive_width().unwrap_or(1);
-    bytes.get(first * width..(first + count) * width).ok_or_else(|| Error::internal("rows beyond their values"))
+    bytes.get(first * width..(first + count) * width).ok_or_else(|| Error::internal("rows beyond the values"))
 }
 
 /// The bytes of a column's values.
@@ -199,7 +177,7 @@ fn bytes_of(column: &ArrayData) -> Result<&[u8]> {
     slice(all.ok_or_else(|| Error::internal("a column without values"))?, column.offset(), column.len())
 }
 
-/// A column of numbers in a type that has bins.
+/// A column of numbers, cast to a type that has bins if necessary.
 fn plain(array: &ArrayRef) -> Result<ArrayData> {
     if is_countable(array.data_type()) {
         return Ok(array.to_data());
@@ -250,18 +228,18 @@ mod tests {
                 let batch = RecordBatch::try_from_iter(["x", "y", "z"].into_iter().zip(columns)).map_err(|error| TestCaseError::fail(error.to_string()))?;
                 let mut part = grid.part();
                 grid.add_batch(&mut part, &batch).map_err(failed)?;
-                totals.add(part);
+                totals.add(part).map_err(failed)?;
             }
             match totals {
                 Totals::Counts(found) => counts = found,
                 Totals::Sums(found) => sums = found,
             }
         }
-        // A window is added up before it is added, or row by row where cells are many.
+        // A window is summed before it is added, or added row by row if there are many cells.
         for rows in [&rows[..cut], &rows[cut..]] {
-            let mut here = if cells <= FEW_CELLS { vec![(0, 0.0); cells] } else { std::mem::take(&mut wanted) };
+            let mut here = if cells <= MAX_DENSE_CELLS { vec![(0, 0.0); cells] } else { std::mem::take(&mut wanted) };
             naive(bins, rows, &mut here);
-            if cells <= FEW_CELLS {
+            if cells <= MAX_DENSE_CELLS {
                 wanted.iter_mut().zip(here).for_each(|(all, here)| *all = (all.0 + here.0, all.1 + here.1));
             } else {
                 wanted = here;
@@ -284,7 +262,7 @@ mod tests {
             let edges = |count: u32, high: f64| (0..=count).map(|n| f64::from(n) * (high / f64::from(count))).collect::<Vec<f64>>();
             let bins = [Bins::new(edges(bins.0, 6.0)), Bins::new(edges(bins.1, 64.0))];
             let bins = bins.into_iter().collect::<Result<Vec<Bins>>>().map_err(|error| TestCaseError::fail(error.to_string()))?;
-            // More than are computed together.
+            // More than one block of rows.
             let rows: Vec<_> = rows.iter().copied().cycle().take(rows.len() * times).collect();
             same(&bins, &rows, cut.min(rows.len()))?;
         }

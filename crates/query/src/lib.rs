@@ -1,24 +1,26 @@
-//! Query: which elements of arrays satisfy a condition, and what is known of these.
+//! Query: finds the elements of arrays that satisfy a condition, and summarizes their values.
 //!
-//! The group and the names are apart: `energy > 1.3 && x < 140` is asked of every group that `/Step#*` stands
-//! for, in every file. In each of these **steps** the names become [`Variable`](variable)s of one shape, which
-//! is the shape of the step's rows, and the step a segment of a scan. What a scan can do (hyperslabs from
-//! dimensions, windows that follow the chunks, values read only where rows passed, indexes), a query does.
+//! A query separates groups from names: `energy > 1.3 && x < 140` applies to every group that matches `/Step#*`, in every
+//! file. In each of these **steps**, the names are resolved to [`Variable`](variable)s of one shape, which is the shape of the
+//! step's rows, and the step becomes a segment of a scan. A query therefore does all that a scan does: it turns conditions on
+//! dimensions into hyperslabs, reads windows that follow the chunks, reads other columns only at matching rows, and uses
+//! indexes.
 #![forbid(unsafe_code)]
 
+mod bin_counter;
 mod bins;
 mod conditional;
-mod counts;
-mod even;
 mod histogram;
+mod matched_group;
+mod number_types;
 mod quantile;
+mod query;
 mod request;
-mod run;
-mod step;
 mod subarray;
+mod uniform_bins;
 mod variable;
 
 pub use bins::Bins;
 pub use quantile::OrderStatistics;
+pub use query::{Query, StepDescription};
 pub use request::{Origin, QueryRequest};
-pub use run::{Query, StepDescription};

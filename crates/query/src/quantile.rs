@@ -1,8 +1,8 @@
-//! Order statistics: the values at given places of the sorted values, exactly and in bounded memory.
+//! Order statistics: the values with given ranks, exactly and in bounded memory.
 //!
-//! Values are taken as keys, unsigned numbers in their order. As long as all of them fit into memory they are
-//! kept and selected from. Where they do not, one pass counts them by the first 16 bits that are not known
-//! yet; the next ones look only at those that share the bits of a wanted value.
+//! Values are compared by their keys, unsigned integers in the order of the values. If all keys fit into memory, they are
+//! sorted there. Otherwise a pass counts keys by their first 16 bits, which determines these bits of the wanted keys; each
+//! further pass determines 16 more bits, counting only keys that share the known bits of a wanted key.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use arrow_schema::DataType;
 use hyperslab_array::{Error, Result};
 use hyperslab_predicate::KeyType;
 
-/// Keys that are kept at once: 256 MiB.
-const MOST_KEPT: usize = 1 << 25;
-/// Bits that one pass tells more.
-const DIGIT: u32 = 16;
+/// Maximum number of keys in memory: 256 MiB.
+const MAX_KEPT_KEYS: usize = 1 << 25;
+/// Bits that one pass determines.
+const DIGIT_BITS: u32 = 16;
 
-/// Values by their place in the order; nulls and NaN have none.
+/// Values by rank; nulls and NaN have no rank.
 pub struct OrderStatistics {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
-    /// The values, in the order of the places that were asked for.
+    /// The values, in the order of the requested ranks.
     pub values: ArrayRef,
 }
 
@@ -35,44 +35,44 @@ pub(super) fn keys(array: &ArrayRef) -> Result<Vec<u64>> {
 }
 
 pub(super) fn key_type(data_type: &DataType) -> Result<KeyType> {
-    KeyType::of(data_type).ok_or_else(|| Error::unsupported(format!("extremes and quantiles of {data_type}: only numbers, truth values and times have them")))
+    KeyType::of(data_type).ok_or_else(|| Error::unsupported(format!("extremes and quantiles of {data_type}: only numbers, booleans and times have them")))
 }
 
-/// Gives every window's keys, filtered by what a pass wants of them, to a visitor; may be called again.
+/// Runs one pass: maps every window's keys by the first function, and calls the second with the results. Can be run again.
 pub(super) type Pass<'a> = dyn FnMut(&(dyn Fn(Vec<u64>) -> Found + Sync), &mut (dyn FnMut(Found) + Send)) -> Result<()> + 'a;
 
-/// What a pass keeps of a window.
+/// The result of a pass for one window.
 #[derive(Default)]
 pub(super) struct Found {
     /// Keys that are kept.
     keys: Vec<u64>,
-    /// How many keys have been seen.
+    /// Number of keys in the window.
     all: u64,
-    /// First bits of keys, and how many keys have them.
+    /// First bits of keys, and the number of keys with them.
     counts: Vec<(u64, u64)>,
 }
 
-/// The keys at `places(count)` of the sorted keys, of `width` bits, and how many keys there are.
-pub(super) fn select(width: u32, most_kept: usize, places: impl Fn(u64) -> Vec<u64>, pass: &mut Pass<'_>) -> Result<(u64, Vec<u64>)> {
-    // First all is kept, until it is too much.
+/// The number of keys, and the keys with the ranks `ranks(count)`; keys have `width` bits.
+pub(super) fn select(width: u32, max_kept: usize, ranks: impl Fn(u64) -> Vec<u64>, pass: &mut Pass<'_>) -> Result<(u64, Vec<u64>)> {
+    // Keep all keys, until there are too many.
     let (mut kept, mut count) = (Vec::new(), 0u64);
     pass(&|keys| Found { all: keys.len() as u64, keys, ..Found::default() }, &mut |found| {
         count += found.all;
-        if count <= most_kept as u64 { kept.extend(found.keys) } else { kept = Vec::new() }
+        if count <= max_kept as u64 { kept.extend(found.keys) } else { kept = Vec::new() }
     })?;
-    let places = places(count);
-    if places.iter().any(|place| *place >= count) {
+    let ranks = ranks(count);
+    if ranks.iter().any(|rank| *rank >= count) {
         return Ok((count, Vec::new()));
     }
-    if count <= most_kept as u64 {
+    if count <= max_kept as u64 {
         kept.sort_unstable();
-        return Ok((count, places.iter().filter_map(|place| kept.get(usize::try_from(*place).ok()?).copied()).collect()));
+        return Ok((count, ranks.iter().filter_map(|rank| kept.get(usize::try_from(*rank).ok()?).copied()).collect()));
     }
-    // For each wanted value: the bits that are known of it, and its place among the keys that share them.
-    let mut wanted: Vec<(u64, u64)> = places.iter().map(|place| (0, *place)).collect();
+    // For each wanted key: its known first bits, and its rank among the keys that share them.
+    let mut wanted: Vec<(u64, u64)> = ranks.iter().map(|rank| (0, *rank)).collect();
     let mut known = 0;
     while known < width {
-        let digit = DIGIT.min(width - known);
+        let digit = DIGIT_BITS.min(width - known);
         let below = width - known - digit;
         let mut prefixes: Vec<u64> = wanted.iter().map(|(prefix, _)| *prefix).collect();
         prefixes.sort_unstable();
@@ -86,35 +86,35 @@ pub(super) fn select(width: u32, most_kept: usize, places: impl Fn(u64) -> Vec<u
             Found { counts: counts.collect(), ..Found::default() }
         };
         pass(&count_window, &mut |found| found.counts.into_iter().for_each(|(bits, n)| *counts.entry(bits).or_insert(0) += n))?;
-        for (prefix, place) in &mut wanted {
-            (*prefix, *place) = narrowed(&counts, *prefix << digit, digit, *place)?;
+        for (prefix, rank) in &mut wanted {
+            (*prefix, *rank) = narrowed(&counts, *prefix << digit, digit, *rank)?;
         }
         known += digit;
     }
     Ok((count, wanted.into_iter().map(|(key, _)| key).collect()))
 }
 
-/// The first bits, from `from` on with other last `digit` bits, that the value at `place` has, and its place among
-/// those that share them.
-fn narrowed(counts: &BTreeMap<u64, u64>, from: u64, digit: u32, mut place: u64) -> Result<(u64, u64)> {
+/// Given the counts of keys by first bits, the first bits of the key with rank `rank` among those that share all but the last
+/// `digit` bits of `from`, and its rank among the keys that share these.
+fn narrowed(counts: &BTreeMap<u64, u64>, from: u64, digit: u32, mut rank: u64) -> Result<(u64, u64)> {
     for (bits, count) in counts.range(from..=from | ((1 << digit) - 1)) {
-        if place < *count {
-            return Ok((*bits, place));
+        if rank < *count {
+            return Ok((*bits, rank));
         }
-        place -= count;
+        rank -= count;
     }
-    // Each pass sees the same values.
-    Err(Error::internal("values that are not there any more"))
+    // Each pass reads the same values.
+    Err(Error::internal("values changed between two passes"))
 }
 
-/// As [`select`], with the memory that a quantile may take.
+/// As [`select`] for values, with at most [`MAX_KEPT_KEYS`] keys in memory.
 pub(super) fn select_values(
     data_type: &DataType,
-    places: impl Fn(u64) -> Vec<u64>,
+    ranks: impl Fn(u64) -> Vec<u64>,
     pass: &mut Pass<'_>,
 ) -> Result<OrderStatistics> {
     let key_type = key_type(data_type)?;
-    let (count, keys) = select(key_type.width() as u32 * 8, MOST_KEPT, places, pass)?;
+    let (count, keys) = select(key_type.width() as u32 * 8, MAX_KEPT_KEYS, ranks, pass)?;
     let keys: Vec<Option<u64>> = keys.into_iter().map(Some).collect();
     Ok(OrderStatistics { count, values: key_type.array(&keys, data_type)? })
 }

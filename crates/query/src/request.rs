@@ -1,32 +1,32 @@
-//! What a caller asks.
+//! What a caller asks of a query.
 
 use hyperslab_predicate::List;
 use hyperslab_reader::File;
 
-/// A question: of which groups, and for what.
+/// A query: the groups that it applies to, and the condition.
 #[derive(Clone)]
 pub struct QueryRequest {
-    /// The group that the names are looked up in, or a dataset of compounds whose members they are. `*` and `?`
-    /// are wildcards within a part of the path; behind `re:` it is a regular expression that the whole path of a
-    /// group matches. What was matched becomes columns.
+    /// The group in which the names are looked up, or a compound dataset whose members they are. `*` and `?` are wildcards
+    /// within a part of the path; after `re:` it is a regular expression for the whole path of a group. The text that they
+    /// match becomes columns.
     pub group: String,
-    /// The condition (see [`hyperslab_predicate::Predicate::parse`]); `None` is every row.
+    /// The condition (see [`hyperslab_predicate::Predicate::parse`]); `None` selects every row.
     pub text: Option<String>,
-    /// An array whose elements are the rows, where the condition alone does not say so.
+    /// An array whose elements are the rows, if the condition does not determine them.
     pub rows: Option<String>,
-    /// Names that stand for arrays elsewhere, in another group or file.
+    /// Names of arrays in another group or file.
     pub variables: Vec<(String, Origin)>,
-    /// Lists that the condition names behind `in`.
+    /// Lists that the condition names after `in`.
     pub lists: Vec<(String, List)>,
-    /// The file pattern that the files came from, if any: what its wildcards matched becomes columns.
+    /// The file pattern that the files came from, if any: the text that its wildcards matched becomes columns.
     pub file_pattern: Option<String>,
-    /// What was matched in the names of the files by a regular expression, as columns: a value for each file.
+    /// Columns from the file names, matched by a regular expression: one value for each file.
     pub file_captures: Vec<(String, Vec<String>)>,
-    /// Whether netCDF conventions are applied.
+    /// Whether values are decoded by the netCDF conventions.
     pub decode: bool,
 }
 
-/// An array by file and path; the path may end in a part of it (`/E[0:100,:,3]`).
+/// An array, given by file and path; the path may end in a subarray (`/E[0:100,:,3]`).
 #[derive(Clone)]
 pub struct Origin {
     /// The file.
@@ -36,7 +36,7 @@ pub struct Origin {
 }
 
 impl QueryRequest {
-    /// `text` asked of `group`.
+    /// The condition `text` on the arrays of `group`.
     pub fn new(group: impl Into<String>, text: Option<String>) -> Self {
         Self {
             group: group.into(),

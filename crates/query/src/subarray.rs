@@ -1,9 +1,9 @@
-//! Subarray: a part of an array as it is written behind its name, with numpy's meaning.
+//! Subarray: a part of an array in brackets after its name, with numpy's meaning.
 
 use hyperslab_array::{Error, Result};
-use hyperslab_scan::PlacedDimension;
+use hyperslab_scan::DimensionMapping;
 
-/// What is written in brackets, one entry for each dimension that it speaks of.
+/// The expression in brackets, with one entry for each of the first dimensions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Subarray(Vec<Part>);
 
@@ -14,11 +14,11 @@ enum Part {
 }
 
 impl Subarray {
-    /// The parts of `[0:100,:,3]`.
+    /// Parses an expression such as `[0:100,:,3]`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |what: &str| Error::invalid_input(format!("the part {text} of an array: {what}; write for example [0:100,:,3]"));
         let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).ok_or_else(|| wrong("brackets are missing"))?;
-        let number = |digits: &str| digits.trim().parse::<i64>().map(i128::from).map_err(|_| wrong(&format!("{digits:?} is no index")));
+        let number = |digits: &str| digits.trim().parse::<i64>().map(i128::from).map_err(|_| wrong(&format!("{digits:?} is not an index")));
         let optional = |digits: Option<&&str>| match digits.map(|digits| digits.trim()) {
             None | Some("") => Ok(None),
             Some(digits) => number(digits).map(Some),
@@ -38,22 +38,22 @@ impl Subarray {
         Ok(Self(parts.collect::<Result<_>>()?))
     }
 
-    /// Where the rows lie in an array of `shape`, and the shape of the rows. Dimensions that are not spoken of
-    /// are whole, negative indexes count from the end, slices end where the array does.
-    pub fn place(&self, shape: &[u64]) -> Result<(Vec<PlacedDimension>, Vec<u64>)> {
+    /// Maps rows to the elements of an array of `shape`; also returns the shape of the rows. Dimensions that are not given
+    /// are selected whole, negative indexes count from the end, slices are clipped to the extent.
+    pub fn resolve(&self, shape: &[u64]) -> Result<(Vec<DimensionMapping>, Vec<u64>)> {
         if self.0.len() > shape.len() {
             return Err(Error::invalid_input(format!("a part of {} dimensions of an array of shape {shape:?}", self.0.len())));
         }
         let whole = Part::Slice { start: None, end: None, step: 1 };
         let mut rows = Vec::new();
         let mut dimensions = Vec::with_capacity(shape.len());
-        for (number, &extent) in shape.iter().enumerate() {
+        for (axis, &extent) in shape.iter().enumerate() {
             let from_end = |index: i128| if index < 0 { index + i128::from(extent) } else { index };
-            match self.0.get(number).unwrap_or(&whole) {
+            match self.0.get(axis).unwrap_or(&whole) {
                 Part::Index(index) => {
                     let found = u64::try_from(from_end(*index)).ok().filter(|index| *index < extent);
                     let message = || Error::invalid_input(format!("index {index} is out of range for a dimension of extent {extent}"));
-                    dimensions.push(PlacedDimension::Fixed(found.ok_or_else(message)?));
+                    dimensions.push(DimensionMapping::Fixed(found.ok_or_else(message)?));
                 }
                 Part::Slice { start, end, step } => {
                     let clipped = |index: Option<i128>, otherwise: u64| match index {
@@ -62,7 +62,7 @@ impl Subarray {
                     };
                     let (start, end) = (clipped(*start, 0), clipped(*end, extent));
                     rows.push(end.saturating_sub(start).div_ceil(*step));
-                    dimensions.push(PlacedDimension::Rows { start, step: *step });
+                    dimensions.push(DimensionMapping::Rows { start, step: *step });
                 }
             }
         }
@@ -70,8 +70,8 @@ impl Subarray {
     }
 }
 
-/// A name and the part of the array behind it.
-pub(super) fn parted(name: &str) -> Option<(&str, &str)> {
+/// Splits a name into the array's name and the subarray in brackets.
+pub(super) fn split_subarray(name: &str) -> Option<(&str, &str)> {
     let open = name.rfind('[').filter(|_| name.ends_with(']'))?;
     Some((name.get(..open)?, name.get(open..)?))
 }
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn parts_mean_what_they_mean_in_numpy() -> Result<()> {
-        let place = |text: &str, shape: &[u64]| Subarray::parse(text)?.place(shape);
-        let rows = |start, step| PlacedDimension::Rows { start, step };
-        assert_eq!(place("[0:100,:,3]", &[50, 4, 9])?, (vec![rows(0, 1), rows(0, 1), PlacedDimension::Fixed(3)], vec![50, 4]));
+        let place = |text: &str, shape: &[u64]| Subarray::parse(text)?.resolve(shape);
+        let rows = |start, step| DimensionMapping::Rows { start, step };
+        assert_eq!(place("[0:100,:,3]", &[50, 4, 9])?, (vec![rows(0, 1), rows(0, 1), DimensionMapping::Fixed(3)], vec![50, 4]));
         assert_eq!(place("[-3:]", &[10, 2])?, (vec![rows(7, 1), rows(0, 1)], vec![3, 2]));
-        assert_eq!(place("[1:8:3,-1]", &[10, 2])?, (vec![rows(1, 3), PlacedDimension::Fixed(1)], vec![3]));
+        assert_eq!(place("[1:8:3,-1]", &[10, 2])?, (vec![rows(1, 3), DimensionMapping::Fixed(1)], vec![3]));
         assert_eq!(place("[5:2]", &[10])?.1, [0]);
         for (wrong, shape) in [("[10]", vec![10]), ("[0,0]", vec![10]), ("[::0]", vec![10]), ("[a]", vec![1]), ("[1:2:3:4]", vec![9]), ("[-11]", vec![10])] {
             assert!(place(wrong, &shape).is_err(), "{wrong}");

@@ -1,6 +1,6 @@
-//! Variable table: what the names of a query are in one step, as a segment of a scan.
+//! Resolves the names of a query in one step, and makes the step a segment of a scan.
 //!
-//! A name is one thing. What could be two is refused, and so are variables whose shapes differ.
+//! Ambiguous names are refused, and so are variables of different shapes.
 
 use std::sync::Arc;
 
@@ -10,47 +10,49 @@ use hyperslab_array::shown::{shown, shown_around};
 use hyperslab_array::suggest::suggestion;
 use hyperslab_formats::{Content, ObjectId};
 use hyperslab_reader::{File, Found};
-use hyperslab_scan::{FILE, Place, PlacedDimension, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use hyperslab_scan::{FILE, RowMapping, DimensionMapping, ROW, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
 use super::QueryRequest;
-use super::step::Step;
-use super::subarray::{Subarray, parted};
+use super::matched_group::MatchedGroup;
+use super::subarray::{Subarray, split_subarray};
 
 /// A name with the array that it stands for.
 struct Variable {
-    /// As it is written; the column's name.
+    /// The name as written, which is the column's name.
     name: String,
     found: Found,
-    dimensions: Vec<PlacedDimension>,
-    /// Of the rows.
+    dimensions: Vec<DimensionMapping>,
+    /// Shape of the rows.
     shape: Vec<u64>,
     /// Whether the rows are the whole array.
     whole: bool,
 }
 
-/// What a name was found to be.
+/// What a name stands for.
 enum Meaning {
     Variable(Variable),
-    /// What a wildcard matched, `_row`, `_file`.
+    /// A capture of a wildcard, `_row` or `_file`.
     Constant,
-    /// No array: perhaps a dimension.
+    /// Not an array; perhaps a dimension.
     Unknown,
 }
 
-/// Names whose shapes make the rows, and others whose values are wanted or tested beside them.
+/// Names of a query.
 pub(super) struct Names<'a> {
+    /// Names whose shape is that of the rows.
     pub rows: &'a [String],
+    /// Further names whose values are wanted or tested.
     pub others: &'a [String],
 }
 
 /// The step as a segment with a column for each name.
-pub(super) fn segment(step: &Step, request: &QueryRequest, names: &Names<'_>) -> Result<Segment> {
+pub(super) fn segment(step: &MatchedGroup, request: &QueryRequest, names: &Names<'_>) -> Result<Segment> {
     let table = Table { step, request };
     table.segment(names).map_err(|error| error.at_object(&step.path).in_file(step.file.name()))
 }
 
 struct Table<'a> {
-    step: &'a Step,
+    step: &'a MatchedGroup,
     request: &'a QueryRequest,
 }
 
@@ -62,14 +64,14 @@ impl Table<'_> {
         let (mut variables, mut unknown) = (Vec::new(), Vec::new());
         for name in names.rows {
             match self.meaning(name)? {
-                // Members of one compound come from one column.
+                // Several members of a compound are one column.
                 Meaning::Variable(variable) if variables.iter().any(|other: &Variable| other.name == variable.name) => {}
                 Meaning::Variable(variable) => variables.push(variable),
                 Meaning::Unknown => unknown.push(name.clone()),
                 Meaning::Constant => {}
             }
         }
-        // The coordinates of other variables' dimensions describe these, and come back as dimensions.
+        // Coordinates of other variables' dimensions become columns of these dimensions.
         let is_scale = |one: &Variable| one.whole && variables.iter().any(|other| other.shape != one.shape && other.has_scale(one));
         let scales: Vec<bool> = variables.iter().map(is_scale).collect();
         let (coordinates, variables): (Vec<_>, Vec<_>) = variables.into_iter().zip(scales).partition(|(_, scale)| *scale);
@@ -78,7 +80,7 @@ impl Table<'_> {
         let Some(first) = variables.first() else {
             return Err(match unknown.first() {
                 Some(name) => self.missing(name),
-                None => Error::invalid_input("the query names no array: say in `rows` whose elements are asked for"),
+                None => Error::invalid_input("the query names no array: say in `rows` whose elements are the rows"),
             });
         };
         let shape = first.shape.clone();
@@ -106,7 +108,7 @@ impl Table<'_> {
     }
 
     fn of_variables(&self, variables: &[Variable], dimensions: &[String], shape: Vec<u64>) -> Result<Segment> {
-        let first = variables.first().ok_or_else(|| Error::internal("a segment of no variables"))?;
+        let first = variables.first().ok_or_else(|| Error::internal("a segment without variables"))?;
         let file = first.found.file.clone();
         let mut columns: Vec<SegmentColumn> = Vec::new();
         for (name, value) in &self.step.captures {
@@ -126,7 +128,7 @@ impl Table<'_> {
         Ok(Segment { file, opened, path, shape, chunk_shape, columns, coordinate_parts, named: true, omitted: Vec::new() })
     }
 
-    /// Whether the step is a dataset, whose own columns are the names.
+    /// Whether the step is a dataset, whose columns the names stand for.
     fn is_records(&self) -> Result<bool> {
         let found = self.step.file.find(&self.step.path)?;
         match &found.file.object(found.object)?.content {
@@ -147,7 +149,7 @@ impl Table<'_> {
         }
         match found {
             Some(variable) => Ok(Meaning::Variable(variable)),
-            // A dot may lead to a member of a compound, and a name may have dots itself.
+            // A dot may lead to a member of a compound, and a name may contain dots.
             None => match name.rsplit_once('.') {
                 Some((head, _)) if !head.is_empty() => Ok(match self.meaning(head)? {
                     Meaning::Variable(variable) => Meaning::Variable(variable),
@@ -158,22 +160,22 @@ impl Table<'_> {
         }
     }
 
-    /// The array that a name stands for.
+    /// The array that a name stands for, if any.
     fn variable(&self, name: &str) -> Result<Option<Variable>> {
         let exact = self.found(name)?;
-        let Some((base, part)) = parted(name) else {
-            return exact.map(|(found, path)| self.placed(name, found, path.as_deref(), None)).transpose();
+        let Some((base, part)) = split_subarray(name) else {
+            return exact.map(|(found, path)| self.variable_of(name, found, path.as_deref(), None)).transpose();
         };
         match (exact, self.found(base)?) {
             (Some((exact, _)), Some((base, _))) => Err(self.ambiguous(name, &[self.path_of(&exact), format!("a part of {}", self.path_of(&base))])),
-            (Some((found, path)), None) => self.placed(name, found, path.as_deref(), None).map(Some),
-            (None, Some((found, path))) => self.placed(name, found, path.as_deref(), Some(part)).map(Some),
+            (Some((found, path)), None) => self.variable_of(name, found, path.as_deref(), None).map(Some),
+            (None, Some((found, path))) => self.variable_of(name, found, path.as_deref(), Some(part)).map(Some),
             (None, None) => Ok(None),
         }
     }
 
-    /// A variable of what was found, by the part that its origin and its name say.
-    fn placed(&self, name: &str, found: Found, origin: Option<&str>, part: Option<&str>) -> Result<Variable> {
+    /// The variable for a dataset, restricted to the subarray in its origin or its name.
+    fn variable_of(&self, name: &str, found: Found, origin: Option<&str>, part: Option<&str>) -> Result<Variable> {
         let dataset = found.dataset()?;
         if let Some(refusal) = &dataset.refusal {
             return Err(refusal.clone().at_object(self.path_of(&found)));
@@ -184,25 +186,25 @@ impl Table<'_> {
         }
         let part = match (origin, part) {
             (Some(origin), Some(part)) => {
-                return Err(Error::invalid_input(format!("{name} is the part {origin} already: {part} of that is not known")));
+                return Err(Error::invalid_input(format!("{name} is the part {origin} already: a part {part} of that is not supported")));
             }
             (origin, part) => origin.or(part),
         };
         let (dimensions, rows) = match part {
-            None => Subarray::parse("[:]").and_then(|all| if shape.is_empty() { Ok((Vec::new(), Vec::new())) } else { all.place(&shape) })?,
-            Some(part) => Subarray::parse(part)?.place(&shape).map_err(|error| error.at_object(name))?,
+            None => Subarray::parse("[:]").and_then(|all| if shape.is_empty() { Ok((Vec::new(), Vec::new())) } else { all.resolve(&shape) })?,
+            Some(part) => Subarray::parse(part)?.resolve(&shape).map_err(|error| error.at_object(name))?,
         };
         Ok(Variable { name: name.to_owned(), found, dimensions, shape: rows, whole: part.is_none() })
     }
 
-    /// The dataset of a plain name, and the part of it that its origin says.
+    /// The dataset of a name without a subarray, and the subarray in its origin.
     fn found(&self, name: &str) -> Result<Option<(Found, Option<String>)>> {
         if let Some((_, origin)) = self.request.variables.iter().find(|(known, _)| known == name) {
             let dataset = |path: &str| origin.file.find(path).ok().filter(is_dataset);
             if let Some(found) = dataset(&origin.path) {
                 return Ok(Some((found, None)));
             }
-            return match parted(&origin.path) {
+            return match split_subarray(&origin.path) {
                 Some((base, part)) => Ok(Some((origin.file.find(base)?, Some(part.to_owned())))),
                 None => Ok(Some((origin.file.find(&origin.path)?, None))),
             };
@@ -219,18 +221,18 @@ impl Table<'_> {
                 return Ok(Some((found, None)));
             }
         }
-        // Further down, if there is just one of this name.
+        // In a subgroup, if there is exactly one of this name.
         let (prefix, suffix) = (format!("{group}/"), format!("/{name}"));
         let tree = self.step.file.tree();
         let below = tree.objects.iter().enumerate().filter(|(_, object)| {
             matches!(object.content, Content::Dataset(_)) && object.path.starts_with(&prefix) && object.path.ends_with(&suffix)
         });
-        // A dimension of netCDF-4 without values is a dataset that no path leads to.
-        let is_linked = |number: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(number));
-        let below: Vec<(usize, &str)> = below.map(|(number, object)| (number, object.path.as_str())).filter(|(number, path)| is_linked(*number, path)).collect();
+        // A netCDF-4 dimension without values is a dataset that no path leads to.
+        let is_linked = |index: usize, path: &str| self.step.file.find(path).is_ok_and(|found| found.object == ObjectId(index));
+        let below: Vec<(usize, &str)> = below.map(|(index, object)| (index, object.path.as_str())).filter(|(index, path)| is_linked(*index, path)).collect();
         match below.as_slice() {
             [] => Ok(None),
-            [(number, _)] => Ok(Some((Found { file: self.step.file.clone(), object: ObjectId(*number) }, None))),
+            [(index, _)] => Ok(Some((Found { file: self.step.file.clone(), object: ObjectId(*index) }, None))),
             several => {
                 let paths: Vec<String> = several.iter().take(6).map(|(_, path)| (*path).to_owned()).collect();
                 Err(self.ambiguous(name, &paths))
@@ -242,7 +244,7 @@ impl Table<'_> {
         found.file.object(found.object).map_or_else(|_| "?".to_owned(), |object| object.path.clone())
     }
 
-    /// " at character 3 of: …", where the name stands in the text.
+    /// The position of the name in the condition: " at character 3 of: …".
     fn place_in_text(&self, name: &str) -> String {
         let place = self.request.text.as_deref().and_then(|text| Some((hyperslab_predicate::Predicate::place_of(name, text)?, text)));
         place.map_or_else(String::new, |(place, text)| format!(" at character {} of: {}", place + 1, shown_around(text, place)))
@@ -261,15 +263,15 @@ impl Table<'_> {
         Error::not_found(format!("there is no array {:?}{}{near}", shown(name), self.place_in_text(name)))
     }
 
-    /// The column of a name that is a dimension's.
+    /// The column of the dimension called `name`.
     fn dimension(&self, name: &str, variables: &[Variable], file: &File, parts: &mut Vec<(ObjectId, Axis)>) -> Result<SegmentColumn> {
         for variable in variables {
             let dataset = variable.found.dataset()?;
-            for (axis, (number, start, step)) in variable.rows().enumerate() {
-                let dimension = dataset.dimensions.get(number).cloned().unwrap_or_default();
+            for (axis, (dimension_index, start, step)) in variable.rows().enumerate() {
+                let dimension = dataset.dimensions.get(dimension_index).cloned().unwrap_or_default();
                 let called = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
                 let scale = dimension.scale.filter(|_| variable.found.file == *file).and_then(|scale| Some((scale, file.dataset(scale).ok()?)));
-                // A path or the name of the coordinate's array say the same.
+                // The path or name of the coordinates' array also stands for the dimension.
                 let is_scale = |scale: ObjectId| {
                     let found = self.found(name).ok().flatten();
                     found.is_some_and(|(found, part)| part.is_none() && found.object == scale && found.file == *file)
@@ -278,14 +280,14 @@ impl Table<'_> {
                     continue;
                 }
                 let usable = scale.filter(|(_, values)| {
-                    values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(number..=number)
+                    values.refusal.is_none() && Some(values.dataspace.shape()) == dataset.dataspace.shape().get(dimension_index..=dimension_index)
                 });
                 let Some((scale, values)) = usable else {
                     return Ok(SegmentColumn { field: Arc::new(Field::new(name, DataType::Int64, false)), source: Source::Index { axis } });
                 };
                 let object = file.object(scale)?;
                 let column = array_column(name, file, object, values, self.request.decode)?;
-                let count = variable.shape.get(axis).copied().unwrap_or(0);
+                let count = *variable.shape.get(axis).ok_or_else(|| Error::internal("no such axis"))?;
                 parts.push((scale, Axis::Range { start, count, step }));
                 if parts.iter().any(|(other, part)| *other == scale && *part != Axis::Range { start, count, step }) {
                     return Err(Error::unsupported(format!("two different parts of the coordinates {name} in one query")));
@@ -304,34 +306,34 @@ impl Table<'_> {
         let source = if variable.whole && here == file {
             Source::Variable { dataset: id, column: column.clone(), per_row: None }
         } else {
-            let place = Place { file: here.clone(), dimensions: variable.dimensions.clone() };
-            Source::Placed { dataset: id, column: column.clone(), place: Arc::new(place) }
+            let mapping = RowMapping { file: here.clone(), dimensions: variable.dimensions.clone() };
+            Source::Mapped { dataset: id, column: column.clone(), mapping: Arc::new(mapping) }
         };
         Ok(SegmentColumn { field: column.field().clone(), source })
     }
 }
 
 impl Variable {
-    /// For each row dimension: the dataset's dimension, and where in it the rows lie.
+    /// For each row dimension: the index of the dataset's dimension, and start and step of the rows along it.
     fn rows(&self) -> impl Iterator<Item = (usize, u64, u64)> + '_ {
-        self.dimensions.iter().enumerate().filter_map(|(number, dimension)| match dimension {
-            PlacedDimension::Rows { start, step } => Some((number, *start, *step)),
-            PlacedDimension::Fixed(_) => None,
+        self.dimensions.iter().enumerate().filter_map(|(index, dimension)| match dimension {
+            DimensionMapping::Rows { start, step } => Some((index, *start, *step)),
+            DimensionMapping::Fixed(_) => None,
         })
     }
 
     /// Whether `other` holds the coordinates of one of the row dimensions.
     fn has_scale(&self, other: &Self) -> bool {
         let Ok(dataset) = self.found.dataset() else { return false };
-        let scales = |number: usize| dataset.dimensions.get(number).and_then(|dimension| dimension.scale);
-        self.found.file == other.found.file && self.rows().any(|(number, _, _)| scales(number) == Some(other.found.object))
+        let scales = |index: usize| dataset.dimensions.get(index).and_then(|dimension| dimension.scale);
+        self.found.file == other.found.file && self.rows().any(|(index, _, _)| scales(index) == Some(other.found.object))
     }
 
     /// Chunk extents along the rows.
     fn chunk_shape(&self) -> Result<Vec<u64>> {
         let dataset = self.found.dataset()?;
         let chunk = dataset.chunk_grid.chunk_shape();
-        Ok(self.rows().map(|(number, _, step)| (chunk.get(number).copied().unwrap_or(1) / step.max(1)).max(1)).collect())
+        Ok(self.rows().map(|(index, _, step)| (chunk.get(index).copied().unwrap_or(1) / step.max(1)).max(1)).collect())
     }
 }
 

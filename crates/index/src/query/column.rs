@@ -179,7 +179,7 @@ impl IndexedColumn {
 
     /// Bounds of one block's count, from the index alone.
     fn count_of(&self, entry: &Entry, selection: &Selection, condition: &Condition, scratch: &mut Vec<u8>) -> Result<CountBounds> {
-        let unknown = |elements: u64| CountBounds { least: 0, most: elements };
+        let unknown = |elements: u64| CountBounds { lower: 0, upper: elements };
         let selected: u64 = selection.axes().iter().zip(entry.place.origin.iter().zip(&entry.place.shape)).map(|(axis, (start, count))| axis.positions_within(*start, start + count).1).product();
         let Some((segment, row)) = self.table.row(entry) else { return Ok(unknown(selected)) };
         match verdict(row, condition.values()) {
@@ -198,7 +198,7 @@ impl IndexedColumn {
                 Ok(Gathered::join([gathered]).len())
             };
             let least = count(certain)?;
-            return Ok(CountBounds { least, most: least + count(possible)? });
+            return Ok(CountBounds { lower: least, upper: least + count(possible)? });
         }
         let counted = match (row.level, condition.values()) {
             (Level::Zone, _) => return Ok(unknown(selected)),
@@ -217,7 +217,7 @@ impl IndexedColumn {
                     let others = u64::from(if set.has_nan() { row.zone.nans } else { 0 }) + u64::from(if set.has_null() { row.zone.nulls } else { 0 });
                     let bounds = ranked.ranks(set, scratch)?.iter().fold(CountBounds::exactly(others), |sum, ranks| {
                         let least = ranks.end.least.saturating_sub(ranks.first.most);
-                        sum + CountBounds { least: least.into(), most: (ranks.end.most - ranks.first.least).into() }
+                        sum + CountBounds { lower: least.into(), upper: (ranks.end.most - ranks.first.least).into() }
                     });
                     Ok(bounds)
                 })
@@ -259,7 +259,7 @@ impl IndexedColumn {
             self.with_ranks(entry, segment, row, level, |ranked| {
                 for (sum, edge) in sums.iter_mut().zip(edges) {
                     let rank = ranked.below_edge(*edge, scratch)?;
-                    *sum = *sum + CountBounds { least: rank.least.into(), most: rank.most.into() };
+                    *sum = *sum + CountBounds { lower: rank.least.into(), upper: rank.most.into() };
                 }
                 Ok(())
             })
@@ -374,10 +374,10 @@ impl ColumnIndex for IndexedColumn {
             let Some((_, row)) = self.table.row(entry).filter(|_| self.key_type.is_some()) else { return Ok(None) };
             let covered = whole || self.table.covers(selection, &entry.place);
             if row.zone.numbers > 0 {
-                let here = KeyRange { least: row.zone.least, greatest: row.zone.greatest, exact: covered };
+                let here = KeyRange { min: row.zone.least, max: row.zone.greatest, exact: covered };
                 found = Some(found.map_or(here, |sum| KeyRange {
-                    least: sum.least.min(here.least),
-                    greatest: sum.greatest.max(here.greatest),
+                    min: sum.min.min(here.min),
+                    max: sum.max.max(here.max),
                     exact: sum.exact && here.exact,
                 }));
             }
@@ -397,7 +397,7 @@ impl ColumnIndex for IndexedColumn {
         crate::query::values::values(self, selection, rows, cancellation)
     }
 
-    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<hyperslab_scan::pruner::Passing>> {
+    fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<hyperslab_scan::pruner::MatchingValues>> {
         crate::query::matching_values::passing(self, selection, condition, sparse, cancellation)
     }
 

@@ -1,7 +1,7 @@
 //! Rows of one block: which of its positions pass a condition, and their numbers in a selection.
 
 use hyperslab_array::{Result, Run, Selection};
-use hyperslab_scan::pruner::{FEW, RowSelection, WORDS};
+use hyperslab_scan::pruner::{CHUNK_WORDS, MAX_LISTED_ROWS, RowSelection};
 use roaring::RoaringBitmap;
 
 use crate::build::block_grid::BlockBox;
@@ -14,25 +14,25 @@ pub(crate) enum Positions {
     All(u32),
     /// In any order, no two alike.
     Few(Vec<u16>),
-    Many(Box<[u64; WORDS]>),
+    Many(Box<[u64; CHUNK_WORDS]>),
 }
 
 impl Positions {
     /// The positions of lists, `count` of them, given to `visit` one list after the other.
     pub fn of(count: usize, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
-        if count <= FEW {
+        if count <= MAX_LISTED_ROWS {
             let mut few = Vec::with_capacity(count);
             lists(&mut |list| few.extend(list.iter().map(|position| u16::from_le_bytes(*position))))?;
             return Ok(if few.is_empty() { Self::None } else { Self::Few(few) });
         }
-        let mut words = Box::new([0u64; WORDS]);
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         lists(&mut |list| toggle(&mut words, list))?;
         Ok(Self::Many(words))
     }
 
     /// All of `count` but the positions of lists.
     pub fn all_but(count: u32, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
-        let mut words = Box::new([0u64; WORDS]);
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         fill(&mut words, count);
         lists(&mut |list| toggle(&mut words, list))?;
         Ok(Self::Many(words))
@@ -40,7 +40,7 @@ impl Positions {
 
     /// The positions of bitmaps.
     pub fn of_bitmaps<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> Self {
-        let mut words = Box::new([0u64; WORDS]);
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         let mut any = false;
         for position in bitmaps.flat_map(RoaringBitmap::iter) {
             any = true;
@@ -52,8 +52,8 @@ impl Positions {
     }
 
     /// As bits.
-    fn words(&self) -> Box<[u64; WORDS]> {
-        let mut words = Box::new([0u64; WORDS]);
+    fn words(&self) -> Box<[u64; CHUNK_WORDS]> {
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         match self {
             Self::None => {}
             Self::All(count) => fill(&mut words, *count),
@@ -65,14 +65,14 @@ impl Positions {
 }
 
 /// Turns the bits at positions (16 bits, little endian) over.
-fn toggle(words: &mut [u64; WORDS], positions: &[[u8; 2]]) {
+fn toggle(words: &mut [u64; CHUNK_WORDS], positions: &[[u8; 2]]) {
     for position in positions {
         let position = u16::from_le_bytes(*position);
         words[usize::from(position >> 6)] ^= 1 << (position & 63);
     }
 }
 
-fn fill(words: &mut [u64; WORDS], count: u32) {
+fn fill(words: &mut [u64; CHUNK_WORDS], count: u32) {
     let count = count as usize;
     for (number, word) in words.iter_mut().enumerate().take(count.div_ceil(64)) {
         let left = count - number * 64;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
-use hyperslab_scan::pruner::{Level, Passing, WORDS};
+use hyperslab_scan::pruner::{CHUNK_WORDS, Level, MatchingValues};
 use rayon::prelude::*;
 
 use crate::build::block_keys::Key;
@@ -37,11 +37,11 @@ struct Scratch<K> {
     few: Vec<(u16, K)>,
     /// What is at each position that is marked.
     slots: Vec<K>,
-    marks: Box<[u64; WORDS]>,
+    marks: Box<[u64; CHUNK_WORDS]>,
 }
 
 /// See [`hyperslab_scan::pruner::ColumnIndex::passing`].
-pub(crate) fn passing(column: &IndexedColumn, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
+pub(crate) fn passing(column: &IndexedColumn, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
     let (Some(key_type), Some(set)) = (column.key_type, condition.values()) else { return Ok(None) };
     if key_type == KeyType::Boolean || !column.table.is_whole(selection) {
         return Ok(None);
@@ -106,7 +106,7 @@ struct PooledBuffer<'a> {
 }
 
 impl PooledBuffer<'_> {
-    fn read<K: Key>(&self) -> Result<Option<Passing>> {
+    fn read<K: Key>(&self) -> Result<Option<MatchingValues>> {
         let session = self.column.file.session();
         let length = self.count.checked_mul(K::WIDTH).ok_or_else(|| Error::limit_exceeded("values beyond memory"))?;
         let mut bytes = session.values().take(length)?;
@@ -117,7 +117,7 @@ impl PooledBuffer<'_> {
             rest = others;
             pieces.push((wanted, mine));
         }
-        let scratch = || Scratch::<K> { positions: Vec::new(), words: Vec::new(), few: Vec::new(), slots: vec![K::default(); WORDS * 64], marks: Box::new([0; WORDS]) };
+        let scratch = || Scratch::<K> { positions: Vec::new(), words: Vec::new(), few: Vec::new(), slots: vec![K::default(); CHUNK_WORDS * 64], marks: Box::new([0; CHUNK_WORDS]) };
         let outcome = session.compute(|| {
             pieces.par_chunks_mut(BLOCKS_OF_A_TASK).try_for_each_init(scratch, |scratch, pieces| {
                 self.cancellation.check()?;
@@ -127,7 +127,7 @@ impl PooledBuffer<'_> {
         match outcome {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
             Err(error) => Err(error),
-            Ok(()) => Ok(Some(Passing { bytes, count: self.count })),
+            Ok(()) => Ok(Some(MatchingValues { bytes, count: self.count })),
         }
     }
 

@@ -24,11 +24,11 @@ pub(crate) fn ranked(column: &IndexedColumn, entries: &[&Entry], number: u64, ca
     while from < to {
         let middle = from + (to - from).div_ceil(2);
         let Some(below) = bounds(middle)? else { return Ok(None) };
-        if below.most <= number {
+        if below.upper <= number {
             (low, from) = (middle, middle);
         } else {
             to = middle - 1;
-            if below.least > number {
+            if below.lower > number {
                 high = high.min(middle - 1);
             }
         }
@@ -38,7 +38,7 @@ pub(crate) fn ranked(column: &IndexedColumn, entries: &[&Entry], number: u64, ca
         let middle = from + (to - from) / 2;
         // The answer does not exceed a key if more than `number` lie below the next one.
         let Some(below) = bounds(middle + 1)? else { return Ok(None) };
-        if below.least > number {
+        if below.lower > number {
             (high, to) = (middle, middle);
         } else {
             from = middle + 1;

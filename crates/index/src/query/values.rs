@@ -8,7 +8,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::KeyType;
-use hyperslab_scan::pruner::{Level, RowSelection, WORDS};
+use hyperslab_scan::pruner::{CHUNK_WORDS, Level, RowSelection};
 use rayon::prelude::*;
 
 use crate::build::block_keys::Key;
@@ -27,7 +27,7 @@ const RANKS_AT_ONCE: u32 = (PAGE_BYTES / 2) as u32;
 /// The positions of a block that are wanted.
 struct Wanted<'a> {
     entry: &'a Entry,
-    marks: Box<[u64; WORDS]>,
+    marks: Box<[u64; CHUNK_WORDS]>,
     count: usize,
     rows: Rows,
 }
@@ -109,7 +109,7 @@ impl PooledBuffer<'_> {
             (rest, first) = (others, first + wanted.count);
         }
         let others = session.compute(|| {
-            let scratch = || Scratch { bytes: Vec::new(), slots: vec![K::default(); WORDS * 64] };
+            let scratch = || Scratch { bytes: Vec::new(), slots: vec![K::default(); CHUNK_WORDS * 64] };
             let of_block = |scratch: &mut Scratch<K>, (wanted, first, slots): (&Wanted<'_>, usize, &mut [K])| {
                 self.cancellation.check()?;
                 Ok(self.of_block(wanted, scratch, slots)?.map(|others| others.into_iter().map(|(place, valid)| (first + place, valid)).collect()))
@@ -153,7 +153,7 @@ impl PooledBuffer<'_> {
     }
 
     fn wanted<'a>(&self, entry: &'a Entry) -> Wanted<'a> {
-        let mut marks = Box::new([0u64; WORDS]);
+        let mut marks = Box::new([0u64; CHUNK_WORDS]);
         let mut runs: Vec<(u64, u64, u64)> = Vec::new();
         match whole_run(&entry.place, self.selection) {
             Some(first) => runs.push((0, first, entry.place.elements())),
@@ -166,7 +166,7 @@ impl PooledBuffer<'_> {
                 marks.iter_mut().zip(words).for_each(|(mark, word)| *mark = u64::from_le_bytes(*word));
             } else {
                 let positions = mask.set_indices().map(|place| place + *source as usize);
-                positions.for_each(|position| marks[(position / 64) % WORDS] |= 1 << (position % 64));
+                positions.for_each(|position| marks[(position / 64) % CHUNK_WORDS] |= 1 << (position % 64));
             }
             let first = i128::from(*target) - i128::from(*source);
             return Wanted { entry, count: mask.count_set_bits(), marks, rows: Rows::Following(first) };

@@ -1,21 +1,18 @@
-//! By index: what indexes alone tell of a column, of all rows or of those that its own values choose. `None`
-//! everywhere means that they do not.
+//! Answers about a column from indexes alone, over all rows or over those selected by a condition on the column itself.
+//! `None` always means that the indexes cannot answer.
 
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use hyperslab_array::{Cancellation, Result, Selection};
+use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_predicate::{KeyType, ValueSet};
 
-use crate::Plan;
-use crate::plan::SegmentScan;
 use crate::pruner::{ColumnIndex, CountBounds, Edge, KeyRange, Level, after};
-use super::indexed_predicate::{index_of, placed};
+use super::cost_model::LOOKUP_MAX_INTERVALS;
+use super::indexed_predicate::{index_of, mapped_selection};
+use super::segment_scan::SegmentScan;
 
-/// Intervals of a condition's values, at most, for which an index is asked one by one.
-const MOST_INTERVALS: usize = 16;
-
-/// The indexes of a column, one for each part of the plan, and the elements of their datasets that are rows.
+/// The indexes of a column, one for each segment of the plan, with the elements of their datasets that are rows.
 pub struct ColumnByIndex {
     parts: Vec<OnePart>,
     key_type: KeyType,
@@ -24,76 +21,79 @@ pub struct ColumnByIndex {
 struct OnePart {
     index: Arc<dyn ColumnIndex>,
     selection: Selection,
-    /// Keys of the values that pass, first and last of each interval; `None`: all.
+    /// Inclusive key intervals of the matching values; `None` if all values match.
     intervals: Option<Vec<(u64, u64)>>,
 }
 
-impl Plan {
-    /// The column's indexes, where every part has one, and no row is left to test but by this column's own values.
-    pub fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
-        let mut parts = Vec::new();
-        let mut key_type = None;
-        for part in self.parts() {
+impl ColumnByIndex {
+    /// The indexes of a column in all of `parts`; `None` if one has no index, or if its residual predicate uses other columns.
+    pub(crate) fn of<'a>(parts: impl Iterator<Item = &'a SegmentScan> + Clone, column: &str) -> Result<Option<Self>> {
+        let (mut by_part, mut key_type) = (Vec::new(), None);
+        for part in parts.clone() {
             let Some(intervals) = part.intervals_of(column) else { return Ok(None) };
             let Some(source) = part.segment.column(column).map(|column| &column.source) else { return Ok(None) };
-            let Some((index, place)) = index_of(&part.segment, source) else { return Ok(None) };
+            let Some((index, mapping)) = index_of(&part.segment, source) else { return Ok(None) };
             if index.key_type().is_none() || key_type.is_some_and(|known| Some(known) != index.key_type()) {
                 return Ok(None);
             }
             key_type = index.key_type();
-            parts.push(OnePart { index, selection: placed(place.as_ref(), &part.selection)?.into_owned(), intervals });
+            by_part.push(OnePart { index, selection: mapped_selection(mapping.as_ref(), &part.selection)?.into_owned(), intervals });
         }
-        if key_type.is_some() {
-            self.parts().try_for_each(SegmentScan::count_blocks)?;
+        let Some(key_type) = key_type else { return Ok(None) };
+        for part in parts {
+            part.count_index_blocks()?;
         }
-        Ok(key_type.map(|key_type| ColumnByIndex { parts, key_type }))
+        Ok(Some(Self { parts: by_part, key_type }))
     }
 }
 
 impl SegmentScan {
-    /// The intervals of a column's keys that are all that the predicate asks for, `Some(None)` where it asks for
-    /// nothing; `None` where rows are to be tested.
+    /// The key intervals of a column that are equivalent to the residual predicate: `Some(None)` if there is no residual
+    /// predicate, `None` if it is not equivalent to intervals of this column.
     fn intervals_of(&self, column: &str) -> Option<Option<Vec<(u64, u64)>>> {
         if self.residual.is_none() {
             return Some(None);
         }
         let mut set: Option<ValueSet> = None;
-        for pruning in self.indexed_predicates.iter().filter(|_| self.all_pruned) {
-            let values = pruning.values_of(column)?;
+        for indexed in self.indexed_predicates.iter().filter(|_| self.is_fully_indexed) {
+            let values = indexed.values_of(column)?;
             set = Some(match set {
                 Some(set) => set.and(values),
                 None => values.clone(),
             });
         }
-        set.map(|set| set.intervals().to_vec()).filter(|intervals| intervals.len() <= MOST_INTERVALS).map(Some)
+        set.map(|set| set.intervals().to_vec()).filter(|intervals| intervals.len() <= LOOKUP_MAX_INTERVALS).map(Some)
     }
 }
 
 impl OnePart {
-    /// How many of the matching numbers have keys below each of `edges`.
+    /// For each edge, the number of matching values with keys below it.
     fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         let Some(intervals) = &self.intervals else { return self.index.below(&self.selection, edges, cancellation) };
         let ends = intervals.iter().flat_map(|(first, last)| [Some(*first), after(*last)]);
         let mut asked: Vec<Edge> = edges.iter().copied().chain(ends).collect();
         asked.sort_unstable();
         asked.dedup();
-        let Some(matching_rows) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
-        let at = |edge: Edge| asked.binary_search(&edge).ok().and_then(|place| matching_rows.get(place)).copied().unwrap_or_default();
+        let Some(counts) = self.index.below(&self.selection, &asked, cancellation)? else { return Ok(None) };
+        let at = |edge: Edge| {
+            let count = asked.binary_search(&edge).ok().and_then(|index| counts.get(index)).copied();
+            count.ok_or_else(|| Error::internal("an edge without a count"))
+        };
         let of_edge = |edge: &Edge| {
-            intervals.iter().fold(CountBounds::default(), |sum, (first, last)| {
+            intervals.iter().try_fold(CountBounds::default(), |sum, (first, last)| {
                 // The lower of two edges; `None` is above every key.
                 let end = if edge.is_some_and(|key| key <= *last) { *edge } else { after(*last) };
                 if end.is_some_and(|end| end <= *first) {
-                    return sum;
+                    return Ok(sum);
                 }
-                let (low, high) = (at(Some(*first)), at(end));
-                sum + CountBounds { least: high.least.saturating_sub(low.most), most: high.most.saturating_sub(low.least) }
+                let (low, high) = (at(Some(*first))?, at(end)?);
+                Ok(sum + CountBounds { lower: high.lower.saturating_sub(low.upper), upper: high.upper.saturating_sub(low.lower) })
             })
         };
-        Ok(Some(edges.iter().map(of_edge).collect()))
+        edges.iter().map(of_edge).collect::<Result<_>>().map(Some)
     }
 
-    /// How many of the numbers pass.
+    /// Number of matching values that are neither null nor NaN.
     fn numbers(&self, cancellation: &Cancellation) -> Result<Option<CountBounds>> {
         match self.intervals.as_ref().map(|intervals| intervals.last()) {
             None => Ok(self.index.counts(&self.selection)?.map(|(numbers, _, _)| CountBounds::exactly(numbers))),
@@ -102,18 +102,18 @@ impl OnePart {
         }
     }
 
-    /// The key of the number with this place in order among those that pass.
-    fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
-        let Some(intervals) = &self.intervals else { return self.index.ranked(&self.selection, number, cancellation) };
-        let mut left = number;
+    /// The key of the matching value with this rank, from 0.
+    fn ranked(&self, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+        let Some(intervals) = &self.intervals else { return self.index.ranked(&self.selection, rank, cancellation) };
+        let mut remaining = rank;
         for (first, last) in intervals {
             let Some(ends) = self.index.below(&self.selection, &[Some(*first), after(*last)], cancellation)? else { return Ok(None) };
             let exact: Option<Vec<u64>> = ends.into_iter().map(CountBounds::exact).collect();
             let Some([before, end]) = exact.as_deref() else { return Ok(None) };
-            if left < end - before {
-                return self.index.ranked(&self.selection, before + left, cancellation);
+            if remaining < end - before {
+                return self.index.ranked(&self.selection, before + remaining, cancellation);
             }
-            left -= end - before;
+            remaining -= end - before;
         }
         Ok(None)
     }
@@ -125,12 +125,12 @@ impl ColumnByIndex {
         self.key_type
     }
 
-    /// Whether all of it tells counts exactly, as far as its levels say.
+    /// Whether all of its indexes have a level that gives exact counts.
     pub fn is_exact(&self) -> bool {
         self.parts.iter().all(|part| part.index.level() >= Level::Exact)
     }
 
-    /// How many values pass that are neither null nor NaN.
+    /// Number of matching values that are neither null nor NaN.
     pub fn numbers(&self, cancellation: &Cancellation) -> Result<Option<CountBounds>> {
         let mut numbers = CountBounds::default();
         for part in &self.parts {
@@ -140,7 +140,7 @@ impl ColumnByIndex {
         Ok(Some(numbers))
     }
 
-    /// How many of these have keys below each of `edges`.
+    /// For each edge, the number of these values with keys below it.
     pub fn below(&self, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
         let mut totals = vec![CountBounds::default(); edges.len()];
         for part in &self.parts {
@@ -150,17 +150,17 @@ impl ColumnByIndex {
         Ok(Some(totals))
     }
 
-    /// The key of the value with this number in order.
-    pub fn ranked(&self, number: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+    /// The key of the value with this rank, from 0.
+    pub fn ranked(&self, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
         if let [part] = self.parts.as_slice() {
-            return part.ranked(number, cancellation);
+            return part.ranked(rank, cancellation);
         }
-        // Of several parts: the greatest key with no more than `number` values below it.
+        // Over several segments: the greatest key with at most `rank` values below it.
         let (mut low, mut high) = self.key_type.range();
         while low < high {
             let middle = high - (high - low) / 2;
             match self.below(&[Some(middle)], cancellation)?.and_then(|below| below.first()?.exact()) {
-                Some(below) if below <= number => low = middle,
+                Some(below) if below <= rank => low = middle,
                 Some(_) => high = middle - 1,
                 None => return Ok(None),
             }
@@ -168,7 +168,7 @@ impl ColumnByIndex {
         Ok(Some(low))
     }
 
-    /// Least and greatest value.
+    /// Keys of the least and greatest value.
     pub fn extremes(&self, cancellation: &Cancellation) -> Result<Option<(u64, u64)>> {
         let mut all: Option<(u64, u64)> = None;
         for part in &self.parts {
@@ -178,18 +178,18 @@ impl ColumnByIndex {
             }
             let ends = match part.intervals {
                 None => match part.index.extremes(&part.selection)? {
-                    Some(KeyRange { least, greatest, exact: true }) => Some((least, greatest)),
+                    Some(KeyRange { min, max, exact: true }) => Some((min, max)),
                     _ => None,
                 },
                 Some(_) => part.ranked(0, cancellation)?.zip(part.ranked(numbers - 1, cancellation)?),
             };
-            let Some((least, greatest)) = ends else { return Ok(None) };
-            all = Some(all.map_or((least, greatest), |(low, high)| (low.min(least), high.max(greatest))));
+            let Some((min, max)) = ends else { return Ok(None) };
+            all = Some(all.map_or((min, max), |(low, high)| (low.min(min), high.max(max))));
         }
         Ok(all)
     }
 
-    /// Values of keys.
+    /// The values of keys, as an array of `data_type`.
     pub fn values(&self, keys: &[u64], data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
         let keys: Vec<Option<u64>> = keys.iter().copied().map(Some).collect();
         self.key_type.array(&keys, data_type)

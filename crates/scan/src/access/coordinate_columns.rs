@@ -1,4 +1,4 @@
-//! Spread: the values along one dimension as a column of cells, without any work a row.
+//! Broadcasts the values along one dimension to a column of cells, and reuses the column in later windows.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,18 +9,18 @@ use arrow_schema::DataType;
 use hyperslab_array::{Axis, Error, Result};
 use hyperslab_reader::{ChunkCache, Session};
 
-/// What makes a column of coordinates: whose it is, which indexes of the dimension, how many cells follow with
-/// the same one, and how often all of that comes.
+/// Identifies a broadcast column: the scan, the indexes along the dimension, the number of consecutive cells with the same
+/// index, and the number of repetitions of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BroadcastKey {
-    pub part: u64,
+    pub scan: u64,
     pub axis: Axis,
     pub inner: usize,
     pub outer: usize,
 }
 
-/// The last column of each name. Windows follow each other along the slowest dimension, so that the columns
-/// of the others are the same from window to window: one is made, and all batches share its memory.
+/// The last column of each name. Consecutive windows differ along the slowest dimension only, so the columns of the other
+/// dimensions are the same: they are made once, and all batches share their memory.
 #[derive(Default)]
 pub(crate) struct CoordinateCache {
     /// Decoded chunks that windows share.
@@ -29,26 +29,24 @@ pub(crate) struct CoordinateCache {
 }
 
 impl CoordinateCache {
-    /// The column called `name` in this form, made by `make` where it is not the last one. Never waits for
-    /// another thread.
-    pub fn column(&self, name: &str, form: BroadcastKey, make: impl FnOnce(&BroadcastKey) -> Result<ArrayRef>) -> Result<ArrayRef> {
+    /// The column called `name` for this key; calls `make` if it is not the last one. Never waits for another thread.
+    pub fn column(&self, name: &str, key: BroadcastKey, make: impl FnOnce(&BroadcastKey) -> Result<ArrayRef>) -> Result<ArrayRef> {
         if let Ok(last) = self.last.try_lock()
-            && let Some((_, column)) = last.get(name).filter(|(known, _)| *known == form)
+            && let Some((_, column)) = last.get(name).filter(|(known, _)| *known == key)
         {
             return Ok(column.clone());
         }
-        let column = make(&form)?;
+        let column = make(&key)?;
         if let Ok(mut last) = self.last.try_lock() {
-            last.insert(name.to_owned(), (form, column.clone()));
+            last.insert(name.to_owned(), (key, column.clone()));
         }
         Ok(column)
     }
 }
 
-/// For each cell of a box its value along one dimension, for values that are plain numbers without nulls;
-/// `None` for others. `axis` picks from `values`; `inner` cells follow with the same index, and all of that
-/// comes `outer` times.
-pub(crate) fn spread(session: &Session, values: &ArrayRef, axis: &Axis, inner: usize, outer: usize) -> Result<Option<ArrayRef>> {
+/// The value along one dimension for each cell of a box: the `values` that `axis` selects, each `inner` times, the whole
+/// `outer` times. `None` if the values are not fixed-width numbers without nulls.
+pub(crate) fn broadcast(session: &Session, values: &ArrayRef, axis: &Axis, inner: usize, outer: usize) -> Result<Option<ArrayRef>> {
     let Some(width) = values.data_type().primitive_width().filter(|_| values.null_count() == 0) else { return Ok(None) };
     if matches!(values.data_type(), DataType::Dictionary(..)) {
         return Ok(None);
@@ -110,14 +108,14 @@ mod tests {
     use arrow_array::Int64Array;
 
     #[test]
-    fn windows_of_one_form_share_a_column_and_others_have_their_own() -> Result<()> {
-        let spreads = CoordinateCache::default();
+    fn windows_with_equal_keys_share_a_column() -> Result<()> {
+        let cache = CoordinateCache::default();
         let mut made = 0;
         let mut column = |name: &str, start: u64, inner: usize| {
-            let form = BroadcastKey { part: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
-            spreads.column(name, form, |form| {
+            let key = BroadcastKey { scan: 0, axis: Axis::range(start, start + 2), inner, outer: 1 };
+            cache.column(name, key, |key| {
                 made += 1;
-                Ok(Arc::new(Int64Array::from(vec![form.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)
+                Ok(Arc::new(Int64Array::from(vec![key.axis.index(0).unwrap_or(0).cast_signed(); 2])) as ArrayRef)
             })
         };
         let (first, again, other, further) = (column("x", 0, 1)?, column("x", 0, 1)?, column("y", 0, 1)?, column("x", 2, 1)?);

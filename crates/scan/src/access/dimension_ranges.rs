@@ -1,5 +1,4 @@
-//! Narrow: the parts of a predicate that speak of one dimension become a hyperslab, so that chunks
-//! outside are never read.
+//! Turns conditions on one dimension into ranges of its indexes, so that chunks outside are never read.
 
 use std::sync::Arc;
 
@@ -8,20 +7,17 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Axis, Error, Result};
 use hyperslab_predicate::BoundPredicate;
 
-/// Indexes tested at a time along a dimension without coordinate values.
-const BLOCK: u64 = 1 << 20;
-/// Most single indexes that an axis keeps; beyond, the bounding range is read and filtered.
-const MOST_INDICES: u64 = 4 << 20;
+use super::cost_model::{AXIS_MAX_INDICES, DIMENSION_TEST_INDICES};
 
 /// An axis narrowed by a predicate on its column.
 pub(crate) struct Narrowed {
     pub axis: Axis,
-    /// Whether the axis holds just the matching indexes; else rows must still be tested.
+    /// Whether the axis holds exactly the matching indexes; otherwise rows must still be tested.
     pub exact: bool,
 }
 
-/// The indexes along a dimension of `extent` for which `predicate` holds. `values` are the
-/// dimension's coordinate values; without them, the indexes themselves are tested.
+/// The indexes along a dimension of `extent` for which `predicate` holds. `values` are the dimension's coordinate values; if
+/// there are none, the indexes themselves are tested.
 pub(crate) fn narrow(
     predicate: &BoundPredicate,
     field: &Arc<Field>,
@@ -31,7 +27,7 @@ pub(crate) fn narrow(
     let mut kept = Kept::default();
     let mut start = 0;
     while start < extent {
-        let end = (start + BLOCK).min(extent);
+        let end = (start + DIMENSION_TEST_INDICES).min(extent);
         let block: ArrayRef = match values {
             Some(values) => {
                 let offset = usize::try_from(start).map_err(|_| Error::internal("coordinate index"))?;
@@ -50,11 +46,11 @@ pub(crate) fn narrow(
     Ok(kept.finish())
 }
 
-/// As [`narrow`] without values, for a predicate whose truth changes only behind the `breaks` and the integers
-/// before them: as quick for long dimensions as for short ones.
+/// As [`narrow`] without values, for a predicate whose result changes only next to the `breaks`. Takes time proportional to
+/// the number of breaks, not to the extent.
 pub(crate) fn narrow_integers(predicate: &BoundPredicate, field: &Arc<Field>, breaks: &[i128], extent: u64) -> Result<Narrowed> {
     let Some(last) = extent.checked_sub(1) else { return Ok(Narrowed { axis: Axis::range(0, 0), exact: true }) };
-    // First indexes of the runs in which nothing changes.
+    // First indexes of the runs with a constant result.
     let mut starts = vec![0];
     for floor in breaks {
         let near = [floor.saturating_sub(1), *floor, floor.saturating_add(1), floor.saturating_add(2)];
@@ -65,9 +61,9 @@ pub(crate) fn narrow_integers(predicate: &BoundPredicate, field: &Arc<Field>, br
     let tested = starts.iter().map(|n| i64::try_from(*n).map_err(|_| Error::unsupported("a dimension beyond 63 bits")));
     let mask = evaluate(predicate, field, Arc::new(tested.collect::<Result<Int64Array>>()?))?;
     let mut kept = Kept::default();
-    for (number, start) in starts.iter().enumerate() {
-        let end = starts.get(number + 1).copied().unwrap_or(extent);
-        if mask.is_valid(number) && mask.value(number) {
+    for (index, start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(extent);
+        if mask.is_valid(index) && mask.value(index) {
             kept.add_run(*start, end);
         }
     }
@@ -105,7 +101,7 @@ impl Kept {
         self.first.get_or_insert(start);
         self.last = end - 1;
         self.count += end - start;
-        if (self.indices.len() as u64).saturating_add(end - start) > MOST_INDICES {
+        if (self.indices.len() as u64).saturating_add(end - start) > AXIS_MAX_INDICES {
             self.overflow = true;
         }
         if !self.overflow {

@@ -1,4 +1,4 @@
-//! Told: which rows pass, where indexes tell it, and where these leave so few that they are read one by one and tested.
+//! Resolves matching rows from indexes. If an index leaves only a few candidates, reads and tests those individually.
 
 use std::sync::Arc;
 
@@ -7,87 +7,84 @@ use arrow_schema::{Field, Schema};
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::plan::SegmentScan;
 use crate::pruner::{Level, Piece, RowSelection};
+use super::cost_model::{CANDIDATE_MAX_ROW_FRACTION, LOOKUP_ROWS_PER_CANDIDATE};
 use super::indexed_predicate::IndexedPredicate;
 use super::row_gather::GatherColumn;
-
-/// Rows that are looked up in an index in the time in which one row's values are read and tested, values in the page cache.
-const ROWS_OF_A_TEST: u64 = 1024;
-/// One in so many rows: where more are left to be tested, reading all of them costs no more.
-const FEW: u64 = 16;
+use super::segment_scan::SegmentScan;
 
 impl SegmentScan {
-    /// Whether indexes may tell what passes in a whole segment, with less work than reading columns.
+    /// Whether indexes may find the matching rows of the whole segment with less work than reading columns.
     pub(crate) fn can_resolve_by_index(&self) -> bool {
-        self.residual.is_some() && self.is_whole() && self.indexed_predicates.iter().any(|pruning| pruning.level() >= Level::Positions)
+        self.residual.is_some() && self.is_whole() && self.indexed_predicates.iter().any(|indexed| indexed.level() >= Level::Positions)
     }
 
     fn is_whole(&self) -> bool {
         self.selection.shape() == self.segment.shape
     }
 
-    /// Numbers of the selected rows that pass; `None` where indexes do not tell them, and leave more than a few to be tested.
+    /// The matching rows, numbered over the selected rows; `None` if indexes do not determine them and leave too many
+    /// candidates to test individually.
     pub(crate) fn matching_rows(&self, cancellation: &Cancellation) -> Result<Option<RowSelection>> {
         let all = self.selection.element_count()?;
-        // From the condition that leaves least.
-        let telling = self.indexed_predicates.iter().filter(|pruning| pruning.level() >= Level::Positions);
+        // Start with the condition that leaves fewest rows.
+        let with_positions = self.indexed_predicates.iter().filter(|indexed| indexed.level() >= Level::Positions);
         let mut asked: Vec<(u64, &IndexedPredicate)> = match self.indexed_predicates.as_slice() {
-            [_] if self.all_pruned => telling.map(|only| (all, only)).collect(),
-            _ => telling.map(|pruning| Ok((pruning.count(&self.selection, cancellation)?.most, pruning))).collect::<Result<_>>()?,
+            [_] if self.is_fully_indexed => with_positions.map(|only| (all, only)).collect(),
+            _ => with_positions.map(|indexed| Ok((indexed.count(&self.selection, cancellation)?.upper, indexed))).collect::<Result<_>>()?,
         };
-        asked.sort_by_key(|(most, _)| *most);
-        let Some((least, _)) = asked.first() else { return Ok(None) };
-        let mut is_tested = !self.all_pruned || asked.len() < self.indexed_predicates.len();
-        if is_tested && *least > all / FEW {
+        asked.sort_by_key(|(upper, _)| *upper);
+        let Some((fewest, _)) = asked.first() else { return Ok(None) };
+        let mut tests_candidates = !self.is_fully_indexed || asked.len() < self.indexed_predicates.len();
+        if tests_candidates && *fewest > CANDIDATE_MAX_ROW_FRACTION.of(all) {
             return Ok(None);
         }
-        let tested = if is_tested || asked.len() > 1 { self.tested()? } else { None };
-        if is_tested && tested.is_none() {
+        let candidate_columns = if tests_candidates || asked.len() > 1 { self.candidate_columns()? } else { None };
+        if tests_candidates && candidate_columns.is_none() {
             return Ok(None);
         }
-        let (mut left, mut vague): (Option<RowSelection>, RowSelection) = (None, RowSelection::new());
-        for (most, pruning) in asked {
-            if let Some(rows) = &left {
+        let (mut remaining, mut uncertain): (Option<RowSelection>, RowSelection) = (None, RowSelection::new());
+        for (upper, indexed) in asked {
+            if let Some(rows) = &remaining {
                 if rows.is_empty() {
-                    return Ok(left);
+                    return Ok(remaining);
                 }
-                if tested.is_some() && rows.len() <= most.min(all.saturating_sub(most)) / ROWS_OF_A_TEST {
-                    is_tested = true;
+                if candidate_columns.is_some() && rows.len() <= upper.min(all.saturating_sub(upper)) / LOOKUP_ROWS_PER_CANDIDATE {
+                    tests_candidates = true;
                     continue;
                 }
             }
-            let known = pruning.rows(&self.selection, cancellation)?;
+            let known = indexed.rows(&self.selection, cancellation)?;
             let here = if known.possible.is_empty() { known.certain } else { known.certain.or(&known.possible) };
-            vague = if vague.is_empty() { known.possible } else { vague.or(&known.possible) };
-            left = Some(match left {
+            uncertain = if uncertain.is_empty() { known.possible } else { uncertain.or(&known.possible) };
+            remaining = Some(match remaining {
                 Some(rows) => rows.and(&here),
                 None => here,
             });
         }
-        let Some(left) = left else { return Ok(None) };
-        let open = match (is_tested, vague.is_empty()) {
-            (true, _) => left.clone(),
-            (false, true) => return Ok(Some(left)),
-            (false, false) => vague.and(&left),
+        let Some(remaining) = remaining else { return Ok(None) };
+        let candidates = match (tests_candidates, uncertain.is_empty()) {
+            (true, _) => remaining.clone(),
+            (false, true) => return Ok(Some(remaining)),
+            (false, false) => uncertain.and(&remaining),
         };
-        if open.is_empty() {
-            return Ok(Some(left));
+        if candidates.is_empty() {
+            return Ok(Some(remaining));
         }
-        let Some(tested) = (if tested.is_some() { tested } else { self.tested()? }).filter(|_| open.len() <= all / FEW) else { return Ok(None) };
-        let passed = self.passed(&open, &tested, cancellation)?;
-        Ok(Some(left.and_not(&open).or(&passed)))
+        let Some(candidate_columns) = (if candidate_columns.is_some() { candidate_columns } else { self.candidate_columns()? }).filter(|_| candidates.len() <= CANDIDATE_MAX_ROW_FRACTION.of(all)) else { return Ok(None) };
+        let passed = self.test_candidates(&candidates, &candidate_columns, cancellation)?;
+        Ok(Some(remaining.and_not(&candidates).or(&passed)))
     }
 
-    /// The columns that the rest of the predicate speaks of, where all their values can be had one by one.
-    fn tested(&self) -> Result<Option<Vec<GatherColumn>>> {
+    /// The columns of the residual predicate, if the values of all of them can be read at single rows.
+    fn candidate_columns(&self) -> Result<Option<Vec<GatherColumn>>> {
         let Some((_, needed)) = self.residual.as_ref().filter(|_| self.is_whole()) else { return Ok(None) };
-        needed.iter().map(|name| Ok(self.one_by_one(name)?.filter(GatherColumn::is_stored))).collect()
+        needed.iter().map(|name| Ok(self.single_value_column(name)?.filter(GatherColumn::is_stored))).collect()
     }
 
-    /// Which of `rows` pass the rest of the predicate, by the values of its columns.
-    fn passed(&self, rows: &RowSelection, columns: &[GatherColumn], cancellation: &Cancellation) -> Result<RowSelection> {
-        let (predicate, needed) = self.residual.as_ref().ok_or_else(|| Error::internal("no predicate is left"))?;
+    /// The rows for which the residual predicate holds, by the values of its columns.
+    fn test_candidates(&self, rows: &RowSelection, columns: &[GatherColumn], cancellation: &Cancellation) -> Result<RowSelection> {
+        let (predicate, needed) = self.residual.as_ref().ok_or_else(|| Error::internal("no residual predicate"))?;
         let fields: Vec<Field> = needed.iter().zip(columns).map(|(name, column)| Field::new(name, column.data_type.clone(), true)).collect();
         let (schema, session) = (Arc::new(Schema::new(fields)), self.segment.file.session());
         let of_piece = |piece: &Piece<'_>| {
@@ -95,15 +92,13 @@ impl SegmentScan {
             let arrays = columns.iter().map(|column| column.of_piece(piece, session)).collect::<Result<Vec<_>>>()?;
             let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| Error::internal(format!("a batch of few rows: {error}")))?;
             let mask = predicate.evaluate_cancellable(&batch, cancellation)?;
-            let mut kept = RowSelection::new();
-            let passes = |number: &usize| mask.values().value(*number);
-            kept.insert_sorted((0..).zip(piece.numbers()).filter(|(number, _)| passes(number)).map(|(_, row)| row));
-            Ok(kept)
+            let matching = piece.row_numbers().zip(mask.values().iter()).filter(|(_, matches)| *matches).map(|(row, _)| row);
+            RowSelection::from_sorted(matching).ok_or_else(|| Error::internal("rows out of order"))
         };
         let pieces: Vec<Piece<'_>> = rows.pieces().collect();
         let kept = session.compute(|| pieces.par_iter().map(of_piece).collect::<Result<Vec<RowSelection>>>())?;
         let mut all = RowSelection::new();
-        kept.into_iter().for_each(|kept| all.append(kept));
+        kept.into_iter().for_each(|rows| all.append(rows));
         Ok(all)
     }
 }

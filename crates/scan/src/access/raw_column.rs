@@ -1,4 +1,5 @@
-//! Stored: values that lie in the file as they are shown, read at some rows into memory that stays in the processor's cache.
+//! Reads single values of columns that are stored exactly as they are returned, into memory that stays in the processor's
+//! cache.
 
 use std::ops::Range;
 
@@ -6,17 +7,11 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
 use hyperslab_reader::{File, PooledBuffer, Session};
 
-use crate::pruner::{Piece, PieceRows, ROWS};
+use crate::pruner::{Piece, PieceRows, CHUNK_ROWS};
 use crate::table::segment::{Segment, Source};
+use super::cost_model::{LOCATE_MAX_CHUNKS, READ_GROUP_WORDS, READ_MAX_GAP_BYTES};
 
-/// Bytes between two wanted values up to which these are read, too: that costs less than one more read.
-const NEAR_BYTES: usize = 3 << 10;
-/// Words of marks that are read together, or left out.
-const WORDS_AT_ONCE: usize = 64;
-/// Chunks of a dataset, at most, that are located for this.
-const MOST_CHUNKS: u64 = 1 << 16;
-
-/// Values of a dataset that lie in the file as they are shown.
+/// The values of a dataset that are stored exactly as they are returned.
 pub(crate) struct RawColumnReader {
     file: File,
     width: usize,
@@ -24,7 +19,7 @@ pub(crate) struct RawColumnReader {
     runs: Vec<Run>,
 }
 
-/// Elements that follow each other in dataset and file.
+/// Elements that are contiguous both in the dataset and in the file.
 struct Run {
     first: u64,
     count: u64,
@@ -32,11 +27,11 @@ struct Run {
 }
 
 pub(crate) fn beyond() -> Error {
-    Error::internal("rows beyond their values")
+    Error::internal("rows beyond the values")
 }
 
 impl RawColumnReader {
-    /// `None` where values are shown otherwise than stored, or do not lie one by one in the file.
+    /// `None` if values must be decoded, or are not contiguous in the file.
     pub fn of(segment: &Segment, source: &Source, width: usize) -> Result<Option<Self>> {
         let Source::Variable { dataset: id, column, per_row: None } = source else { return Ok(None) };
         let file = &segment.file;
@@ -52,10 +47,10 @@ impl RawColumnReader {
             return Ok(None);
         }
         let chunks = shape.iter().zip(dataset.chunk_grid.chunk_shape()).fold(1u64, |n, (extent, chunk)| n.saturating_mul(extent.div_ceil((*chunk).max(1))));
-        if chunks > MOST_CHUNKS {
+        if chunks > LOCATE_MAX_CHUNKS {
             return Ok(None);
         }
-        // What is damaged, or being changed, is read the usual way, which says so or waits.
+        // Leave damaged chunks, or chunks that are being changed, to window reads, which report them or wait.
         let Ok(located) = file.array_file().locate(*id, &hyperslab_array::Selection::all(shape)) else { return Ok(None) };
         let runs = located.chunks.iter().map(|chunk| Run::of(chunk, shape, width as u64));
         let Some(mut found) = runs.collect::<Option<Vec<Run>>>() else { return Ok(None) };
@@ -75,12 +70,12 @@ impl RawColumnReader {
         Ok(whole.then(|| Self { file: file.clone(), width, count: next, runs }))
     }
 
-    /// Memory for the values of a piece.
+    /// A buffer for the values of a piece.
     pub fn scratch(&self, session: &Session) -> Result<PooledBuffer> {
-        session.values().take(ROWS as usize * self.width)
+        session.values().take(CHUNK_ROWS as usize * self.width)
     }
 
-    /// Reads values from number `first` on.
+    /// Reads values from row `first` on.
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
         let (mut row, mut rest) = (first, out);
         let begin = self.runs.partition_point(|run| run.first + run.count <= row);
@@ -100,7 +95,7 @@ impl RawColumnReader {
         if rest.is_empty() { Ok(()) } else { Err(beyond()) }
     }
 
-    /// The values of a piece's rows.
+    /// Copies the values at a piece's rows to `out`.
     pub fn take(&self, piece: &Piece<'_>, scratch: &mut [u8], out: &mut [u8]) -> Result<()> {
         match self.width {
             1 => self.take_wide::<1>(piece, scratch, out),
@@ -110,7 +105,7 @@ impl RawColumnReader {
         }
     }
 
-    /// The values of rows of a piece, as far as there are any.
+    /// The values of a range of rows of a piece, up to the end of the column.
     fn around<'a, const N: usize>(&self, piece: &Piece<'_>, rows: Range<usize>, scratch: &'a mut [u8]) -> Result<&'a [[u8; N]]> {
         let first = piece.first + rows.start as u64;
         let count = usize::try_from(self.count.saturating_sub(first)).unwrap_or(usize::MAX).min(rows.len());
@@ -123,8 +118,8 @@ impl RawColumnReader {
         let (mut out, _) = out.as_chunks_mut::<N>();
         match piece.rows {
             PieceRows::All => self.read(piece.first, out.as_flattened_mut()),
-            PieceRows::Few(rows) => {
-                for near in rows.chunk_by(|a, b| usize::from(b - a) * N <= NEAR_BYTES) {
+            PieceRows::Listed(rows) => {
+                for near in rows.chunk_by(|a, b| usize::from(b - a) * N <= READ_MAX_GAP_BYTES) {
                     let (Some(first), Some(last)) = (near.first().copied(), near.last().copied()) else { continue };
                     let (mine, others) = std::mem::take(&mut out).split_at_mut_checked(near.len()).ok_or_else(beyond)?;
                     out = others;
@@ -140,10 +135,10 @@ impl RawColumnReader {
                 Ok(())
             }
             PieceRows::Bits(words) => {
-                let groups: Vec<usize> = words.chunks(WORDS_AT_ONCE).enumerate().filter(|(_, words)| words.iter().any(|word| *word != 0)).map(|(number, _)| number).collect();
+                let groups: Vec<usize> = words.chunks(READ_GROUP_WORDS).enumerate().filter(|(_, words)| words.iter().any(|word| *word != 0)).map(|(number, _)| number).collect();
                 for near in groups.chunk_by(|a, b| a + 1 == *b) {
                     let (Some(first), Some(last)) = (near.first(), near.last()) else { continue };
-                    let (first, end) = (first * WORDS_AT_ONCE, (last + 1) * WORDS_AT_ONCE);
+                    let (first, end) = (first * READ_GROUP_WORDS, (last + 1) * READ_GROUP_WORDS);
                     let values = self.around(piece, first * 64..end * 64, scratch)?;
                     let taken = compress(words.get(first..end).unwrap_or_default(), values, out);
                     out = std::mem::take(&mut out).split_at_mut_checked(taken).ok_or_else(beyond)?.1;
@@ -154,13 +149,13 @@ impl RawColumnReader {
     }
 }
 
-/// Puts the values whose bits are set to the front of `out`; how many they are.
+/// Copies the values whose bits are set to the front of `out`; returns their number.
 fn compress<const N: usize>(words: &[u64], values: &[[u8; N]], out: &mut [[u8; N]]) -> usize {
-    // With the instructions that the processor has, not only those that all have: its own find the next bit sooner.
+    // Uses the instructions of this processor, not only the baseline: they find the next set bit faster.
     pulp::Arch::new().dispatch(Compress { words, values, out })
 }
 
-/// [`compress`], compiled once for each kind of processor.
+/// [`compress`], compiled for each supported instruction set.
 struct Compress<'a, const N: usize> {
     words: &'a [u64],
     values: &'a [[u8; N]],
@@ -201,7 +196,7 @@ fn compress_one_by_one<const N: usize>(words: &[u64], values: &[[u8; N]], out: &
 }
 
 impl Run {
-    /// A chunk's elements, of `width` bytes each, as one run; `None` where they are none, not stored, or not all there.
+    /// A chunk's elements, of `width` bytes each, as one run; `None` if they are not contiguous, not stored, or incomplete.
     fn of(chunk: &ChunkLocation, shape: &[u64], width: u64) -> Option<Self> {
         let ChunkSource::Stored { offset, length, .. } = chunk.source else { return None };
         if chunk.shape.iter().try_fold(width, |bytes, extent| bytes.checked_mul(*extent)) != Some(length) {
@@ -211,8 +206,8 @@ impl Run {
         let (mut whole, mut single) = (true, true);
         for ((origin, extent), all) in chunk.origin.iter().zip(&chunk.shape).zip(shape).rev() {
             let here = (*extent).min(all.checked_sub(*origin)?);
-            // From the fastest dimension on: whole ones, one in part, then single indexes. What hangs over may do so in
-            // the last but single ones only.
+            // Contiguous are, from the fastest dimension on: any number of whole dimensions, one partial dimension, then
+            // single indexes. A chunk may extend beyond the dataset in the partial dimension only.
             if !whole && here > 1 {
                 single = false;
             }
@@ -231,7 +226,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_chunk_is_a_run_where_its_elements_follow_each_other() {
+    fn a_chunk_is_a_run_if_its_elements_are_contiguous() {
         let stored = |origin: &[u64], extents: &[u64], shape: &[u64]| {
             let source = ChunkSource::Stored { offset: 100, length: 4 * extents.iter().product::<u64>(), filter_mask: 0 };
             let run = |width| Run::of(&ChunkLocation { origin: origin.to_vec(), shape: extents.to_vec(), source: source.clone() }, shape, width);
@@ -241,7 +236,7 @@ mod tests {
         assert_eq!(stored(&[8], &[4], &[10]), Some((8, 2)));
         assert_eq!(stored(&[8, 0], &[4, 5], &[10, 5]), Some((40, 10)));
         assert_eq!(stored(&[3, 4], &[1, 4], &[10, 5]), Some((19, 1)));
-        assert_eq!(stored(&[0, 0], &[4, 8], &[10, 5]), None, "rows that hang over lie apart");
+        assert_eq!(stored(&[0, 0], &[4, 8], &[10, 5]), None, "rows with overhang are not contiguous");
         assert_eq!(stored(&[0, 0], &[2, 2], &[10, 5]), None);
         assert_eq!(stored(&[2, 3, 0], &[1, 2, 6], &[4, 5, 6]), Some((78, 12)));
         assert_eq!(stored(&[2, 0, 0], &[2, 2, 6], &[4, 5, 6]), None);

@@ -1,23 +1,23 @@
-//! Cutting a plan into splits of about the same size.
+//! Cuts a plan into splits of about the same size.
 
 use hyperslab_array::{Error, Result};
 
-use crate::{Split, SplitPolicy};
-use super::{MOST_WINDOWS, Plan};
-use super::window::{Rows, WINDOW_BYTES};
+use crate::window::{Rows, WINDOW_BYTES};
+use super::{MAX_WINDOWS, Plan};
+use super::split::{Split, SplitPolicy};
 
 impl Plan {
-    /// Cuts the scan into units of reading that begin and end at chunk borders where the shape
-    /// allows it, in row order. A limit holds for the scan, so it is cut into the splits only where
-    /// no predicate is left to test; otherwise each split keeps to it alone. Rows of which indexes tell
-    /// that none passes are in no split, but where these are all: then there is one. `Unsupported` for
-    /// arrays that are in no file.
+    /// Cuts the scan into splits, in row order, that begin and end at chunk borders if the shape allows it.
+    ///
+    /// The splits of a plan without a residual predicate share its limit: together they have that many rows. Otherwise each
+    /// split applies the limit on its own. Splits omit rows that indexes rule out; if that is every row, one empty split is
+    /// returned. `Unsupported` for arrays that are not in a file.
     pub fn split(&self, policy: &SplitPolicy) -> Result<Vec<Split>> {
         let target = self.split_target(policy)?;
         let mut cuts: Vec<(usize, Rows, u64)> = Vec::new();
         let mut pruned = None;
         let mut budget = self.request.limit.unwrap_or(u64::MAX);
-        for (number, part) in self.parts.iter().enumerate() {
+        for (index, part) in self.parts.iter().enumerate() {
             let columns = part.columns_read();
             let row_bytes = part.row_bytes(&columns);
             for mut rows in part.windows_of(&columns, target)? {
@@ -28,48 +28,48 @@ impl Plan {
                         continue;
                     }
                 }
-                if cuts.len() >= MOST_WINDOWS {
+                if cuts.len() >= MAX_WINDOWS {
                     return Err(Error::limit_exceeded(format!(
-                        "the rows are more than {MOST_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
+                        "the rows are more than {MAX_WINDOWS} windows of {WINDOW_BYTES} bytes: ask for fewer"
                     )));
                 }
                 if !part.is_pruned(rows)? {
-                    cuts.push((number, rows, row_bytes));
+                    cuts.push((index, rows, row_bytes));
                 } else if pruned.is_none() {
-                    pruned = Some((number, rows, row_bytes));
+                    pruned = Some((index, rows, row_bytes));
                 }
             }
         }
         if cuts.is_empty() {
-            // Whether there is an index or not: who joins what splits give has something to join.
+            // Callers that concatenate the splits' batches need at least one split.
             cuts.extend(pruned);
         }
         let mut groups: Vec<(usize, Rows)> = Vec::new();
-        for (number, rows, row_bytes) in cuts {
-            // Rows between that indexes leave out come with the others: to read them costs little.
-            let with = |last: &Rows| (rows.end - last.start).saturating_mul(row_bytes);
+        for (index, rows, row_bytes) in cuts {
+            // Rows between two windows that indexes rule out are read with them: that is cheaper than another split.
+            let joined_bytes = |last: &Rows| (rows.end - last.start).saturating_mul(row_bytes);
             match groups.last_mut() {
-                Some((part, last)) if *part == number && with(last) <= target.saturating_add(target / 8) => last.end = rows.end,
-                _ => groups.push((number, rows)),
+                Some((part, last)) if *part == index && joined_bytes(last) <= target.saturating_add(target / 8) => last.end = rows.end,
+                _ => groups.push((index, rows)),
             }
         }
         let mut splits: Vec<Split> = Vec::with_capacity(groups.len());
-        let mut whole: Option<(usize, Split)> = None;
-        for (number, rows) in groups {
-            let of_part = match whole.take().filter(|(part, _)| *part == number) {
+        let mut last_part: Option<(usize, Split)> = None;
+        for (index, rows) in groups {
+            let of_part = match last_part.take().filter(|(part, _)| *part == index) {
                 Some((_, split)) => split,
-                None => Split::new(self.parts.get(number).ok_or_else(|| Error::internal("no such part"))?, &self.schema, &self.request)?,
+                None => Split::new(self.parts.get(index).ok_or_else(|| Error::internal("no such part"))?, &self.schema, &self.request)?,
             };
             splits.push(of_part.of_rows(rows));
-            whole = Some((number, of_part));
+            last_part = Some((index, of_part));
         }
         Ok(splits)
     }
 
-    /// Bytes of values that a split aims for.
+    /// Target size of a split, in bytes of values.
     fn split_target(&self, policy: &SplitPolicy) -> Result<u64> {
         let extent = self.extent()?;
-        // A limit of a scan that tests no rows is known to end it early.
+        // Without a residual predicate, the limit is the exact number of rows to read.
         let rows = self.request.limit.filter(|_| extent.exact).unwrap_or(u64::MAX).min(extent.rows);
         let total = u128::from(extent.value_bytes) * u128::from(rows) / u128::from(extent.rows.max(1));
         let total = u64::try_from(total).unwrap_or(u64::MAX);
@@ -78,7 +78,7 @@ impl Plan {
             (None, Some(bytes)) => bytes,
             (None, None) => 64 << 20,
         };
-        // Finer splits than there may be windows are not what anybody means.
-        Ok(target.max(total / (MOST_WINDOWS as u64 / 8)).max(1))
+        // Splits cannot be finer than windows, of which there is a maximum number.
+        Ok(target.max(total / (MAX_WINDOWS as u64 / 8)).max(1))
     }
 }

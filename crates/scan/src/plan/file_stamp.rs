@@ -1,4 +1,4 @@
-//! Stamp: length and time of change of a file, so that who reads a split knows the files that it was planned from.
+//! Identifies the file versions that a split was planned from, by length and modification time.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -9,47 +9,49 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, virtual_dataset};
 use serde::{Deserialize, Serialize};
 
+use crate::access::segment_scan::SegmentScan;
 use crate::table::segment::{Segment, Source};
-use super::SegmentScan;
 
-/// A file as it was when a split was planned.
+/// The version of a file when a split was planned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     /// The path that it was opened by.
     pub path: String,
-    /// How its bytes were taken: as plain HDF5 a netCDF-4 file has other values.
+    /// The format it was read as: a netCDF-4 file has other values if it is read as plain HDF5.
     format: String,
-    /// Length: another length is another file.
+    /// Length in bytes.
     bytes: u64,
-    /// When it was changed last, where the file system tells: later is another file, too.
+    /// Time of the last modification, if the file system reports it.
     modified_nanoseconds: Option<u64>,
-    /// Names, lengths and times of change of the files that its virtual datasets and external raw data lie in.
+    /// Hash of the paths, lengths and modification times of the files that hold its virtual datasets' sources and external
+    /// raw data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    beside: Option<u64>,
+    #[serde(rename = "beside")]
+    external: Option<u64>,
 }
 
 impl Stamp {
-    /// Of a file as it was opened; `Conflict` where its path has another one by now.
+    /// The stamp of an open file; `Conflict` if its path holds another file by now.
     fn of(file: &File, datasets: &[ObjectId]) -> Result<Self> {
         let storage = file.array_file().storage();
         let modified_nanoseconds = storage.modified_nanoseconds();
         if modified_nanoseconds.is_none() && std::fs::metadata(file.path()).is_ok_and(|metadata| metadata.modified().is_ok()) {
-            return Err(Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it anew").in_file(file.name()));
+            return Err(Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it again").in_file(file.name()));
         }
-        Ok(Self { path: file.name(), format: format!("{:?}", file.format()), bytes: storage.len(), modified_nanoseconds, beside: beside(file, datasets)? })
+        Ok(Self { path: file.name(), format: format!("{:?}", file.format()), bytes: storage.len(), modified_nanoseconds, external: external(file, datasets)? })
     }
 
-    /// `Conflict` where `file`, which has just been opened by this path, is not the one that was planned.
+    /// `Conflict` if `file`, which was just opened by this path, is not the version that was planned.
     pub fn check(&self, file: &File) -> Result<()> {
         let (storage, format) = (file.array_file().storage(), format!("{:?}", file.format()));
         if format != self.format {
-            let message = format!("this split was planned of {}, and the session that reads it takes the file for {format}", self.format);
+            let message = format!("this split was planned from {}, but the session that reads it opens the file as {format}", self.format);
             return Err(Error::invalid_input(message).in_file(&self.path));
         }
         let what = if storage.len() != self.bytes {
             format!("{} bytes", self.bytes)
         } else if self.modified_nanoseconds.is_some_and(|planned| storage.modified_nanoseconds() != Some(planned)) {
-            "another time of change".to_owned()
+            "another modification time".to_owned()
         } else {
             return Ok(());
         };
@@ -58,11 +60,11 @@ impl Stamp {
     }
 }
 
-/// The files that a segment is read from, the one that was asked for first.
+/// The files that a segment is read from; the requested file is the first.
 pub(crate) fn files_of(segment: &Segment) -> Vec<File> {
     let mut files = vec![segment.opened.clone(), segment.file.clone()];
     files.extend(segment.columns.iter().filter_map(|column| match &column.source {
-        Source::Placed { place, .. } => Some(place.file.clone()),
+        Source::Mapped { mapping, .. } => Some(mapping.file.clone()),
         _ => None,
     }));
     let mut known = Vec::new();
@@ -74,20 +76,20 @@ pub(crate) fn files_of(segment: &Segment) -> Vec<File> {
     files
 }
 
-/// The stamps of `files_of` a part's segment, with what lies beside them of the columns that are read. `Unsupported` for
-/// arrays that are in no file; `Conflict` where two variables are of one path, but of different files.
+/// The stamps of all [`files_of`] a segment, including the external files of the columns that are read. `Unsupported` for
+/// arrays that are not in a file; `Conflict` if one path stands for two versions of a file.
 pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
     let (segment, columns_read) = (&part.segment, part.columns_read());
     let mut read: Vec<(File, Vec<ObjectId>)> = files_of(segment).into_iter().map(|file| (file, Vec::new())).collect();
     for column in &segment.columns {
         let (file, dataset) = match &column.source {
-            Source::Placed { dataset, place, .. } => (&place.file, *dataset),
+            Source::Mapped { dataset, mapping, .. } => (&mapping.file, *dataset),
             Source::Variable { dataset, .. } | Source::Coordinate { dataset, .. } | Source::Member { dataset, .. } => (&segment.file, *dataset),
             _ => continue,
         };
         if file.is_foreign() {
             return Err(Error::unsupported(format!(
-                "splits with {}, an array that this process holds: others do not find it; write it to a file",
+                "splits with {}, an array in this process's memory, which other processes cannot read: write it to a file",
                 column.field.name()
             )));
         }
@@ -103,19 +105,19 @@ pub(crate) fn stamps_of(part: &SegmentScan) -> Result<Vec<Stamp>> {
         }
     }
     if let Some((file, _)) = read.iter().find(|(file, _)| file.is_foreign()) {
-        return Err(Error::unsupported(format!("splits of {}: arrays that this process holds, which others do not find", file.name())));
+        return Err(Error::unsupported(format!("splits of {}, which is in this process's memory, so other processes cannot read it: write it to a file", file.name())));
     }
     read.iter().map(|(file, datasets)| Stamp::of(file, datasets)).collect()
 }
 
-/// What the files are like that datasets of `file` lie in besides it; `None` where they lie in none.
-fn beside(file: &File, datasets: &[ObjectId]) -> Result<Option<u64>> {
+/// Hash of the versions of the other files that hold data of `datasets`; `None` if there are none.
+fn external(file: &File, datasets: &[ObjectId]) -> Result<Option<u64>> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for dataset in datasets {
         let dataset = file.dataset(*dataset)?;
         let sources = if dataset.virtual_mappings.is_empty() { Default::default() } else { virtual_dataset::source_names(file, dataset)? };
         let names = dataset.external_files.iter().map(|external| &external.file).chain(&sources);
-        // What may not be opened is refused when it is read.
+        // A path outside the allowed folders is refused when it is read.
         paths.extend(names.filter(|name| *name != ".").filter_map(|name| file.linked_path(name).ok()));
     }
     if paths.is_empty() {

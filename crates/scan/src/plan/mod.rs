@@ -1,72 +1,66 @@
-//! Plan: what a scan will read, from metadata (and coordinate values) only.
+//! Plans a scan: what it will read, from metadata and coordinate values only.
 
-pub(crate) mod chunk_count;
-mod columns;
 mod cut;
-pub(crate) mod file_stamp;
-mod gathering;
-mod passing;
-pub(crate) mod request;
-mod segment_scan;
+mod file_stamp;
 pub(crate) mod split;
-pub(crate) mod window;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_schema::{Field, Schema, SchemaRef};
-use hyperslab_array::{Error, ErrorKind, Result};
-
-pub(super) use self::segment_scan::SegmentScan;
-use crate::read::pipeline::{Pipeline, Work};
-use crate::pruner::pruner_of;
+use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_predicate::Predicate;
-use crate::table::segment::Segment;
-use crate::access::coordinate_columns::CoordinateCache;
-use crate::table::resolver::segments;
-use crate::plan::window::Rows;
-use crate::{Batches, Omitted, ScanRequest};
-use hyperslab_array::Cancellation;
 use hyperslab_reader::{File, Session};
 
-/// Windows that one plan is cut into at most: 32 TiB of rows.
-const MOST_WINDOWS: usize = 1 << 22;
+use crate::access::column_by_index::ColumnByIndex;
+use crate::access::coordinate_columns::CoordinateCache;
+use crate::access::segment_scan::SegmentScan;
+use crate::pruner::pruner_of;
+use crate::request::ScanRequest;
+use crate::table::{chunk_count, columns};
+use crate::table::members::Omitted;
+use crate::table::resolver::segments;
+use crate::table::segment::Segment;
+use crate::window::Rows;
 
-/// A planned scan. Made once; cheap to clone.
+/// Maximum number of windows of one plan: 32 TiB of rows.
+const MAX_WINDOWS: usize = 1 << 22;
+
+/// A planned scan. Immutable, and cheap to clone.
 #[derive(Clone)]
 pub struct Plan {
-    schema: SchemaRef,
-    request: Arc<ScanRequest>,
-    parts: Arc<Vec<Arc<SegmentScan>>>,
+    pub(crate) schema: SchemaRef,
+    pub(crate) request: Arc<ScanRequest>,
+    pub(crate) parts: Arc<Vec<Arc<SegmentScan>>>,
     omitted: Arc<Vec<Omitted>>,
-    session: Session,
+    pub(crate) session: Session,
 }
 
-/// How much a plan will read, before any limit.
+/// The size of a plan, before any limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanExtent {
-    /// Rows that the predicate's hyperslabs leave.
+    /// Rows that remain after the predicate's conditions on dimensions.
     pub rows: u64,
-    /// Bytes of the values to be read for them, decoded.
+    /// Bytes of the decoded values that are read for these rows.
     pub value_bytes: u64,
-    /// Whether no predicate is left to test row by row, so that `rows` is the answer.
+    /// Whether nothing is left to test row by row, so that `rows` is the number of matching rows.
     pub exact: bool,
 }
 
-/// Chunks of the datasets that a plan reads; data that is not stored in chunks has none.
+/// Chunks of the datasets that a plan reads. Datasets that are not chunked count as none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkCount {
-    /// Of the whole datasets.
+    /// Chunks of the whole datasets.
     pub all: u64,
-    /// That the plan's rows reach into.
+    /// Chunks that hold rows of the plan.
     pub left: u64,
 }
 
 impl Plan {
-    /// Plans `request` over `files`: one table, files in the given order, in the files' row order.
+    /// Plans `request` over `files` as one table: files in the given order, rows in file order.
     ///
-    /// `NotFound` for a path or column that is not there, `InvalidInput` for a predicate that does
-    /// not fit or files whose tables differ (both are named).
+    /// `NotFound` for a missing path or column; `InvalidInput` for a predicate that does not fit the columns' types, or
+    /// files whose tables differ (the error names both).
     pub fn new(files: &[File], request: &ScanRequest) -> Result<Self> {
         Self::cancellable(files, request, &Cancellation::new())
     }
@@ -81,7 +75,7 @@ impl Plan {
         Self::of_segments(first.session(), segments(files, request)?, request, cancellation)
     }
 
-    /// The plan of segments that somebody else made: queries and splits.
+    /// Plans a scan of segments that are made already, by a query or from a split.
     pub fn of_segments(
         session: &Session,
         segments: Vec<Segment>,
@@ -95,12 +89,12 @@ impl Plan {
         let fields: Vec<Field> = fields.collect::<Result<_, _>>().map_err(|e| Error::internal(e.to_string()))?;
         let schema = Arc::new(Schema::new(fields));
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
-        let spreads = Arc::<CoordinateCache>::default();
+        let coordinate_cache = Arc::<CoordinateCache>::default();
         let parts = segments
             .into_iter()
             .map(|segment| {
                 cancellation.check()?;
-                SegmentScan::new(segment, &table, &wanted, &conjuncts, spreads.clone(), cancellation).map(Arc::new)
+                SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), cancellation).map(Arc::new)
             })
             .collect::<Result<Vec<_>>>()
             .map_err(|error| error.at_object(&request.path))?;
@@ -113,8 +107,8 @@ impl Plan {
         })
     }
 
-    /// The plan with columns that can be null because they can elsewhere in their table.
-    pub(super) fn with_nullable(self, names: &[String]) -> Self {
+    /// The plan with these columns nullable, because they are in other segments of their table.
+    pub(crate) fn with_nullable(self, names: &[String]) -> Self {
         let field = |field: &Arc<Field>| field.as_ref().clone().with_nullable(field.is_nullable() || names.contains(field.name()));
         let fields: Vec<Field> = self.schema.fields().iter().map(field).collect();
         Self { schema: Arc::new(Schema::new(fields)), ..self }
@@ -125,12 +119,12 @@ impl Plan {
         &self.schema
     }
 
-    /// Members of the groups that are not columns, each name once, and why.
+    /// Members of the groups that are not columns, each name once, with the reason.
     pub fn omitted(&self) -> &[Omitted] {
         &self.omitted
     }
 
-    /// What the plan comes to, from shapes alone.
+    /// The size of the plan, from shapes alone.
     pub fn extent(&self) -> Result<PlanExtent> {
         let mut extent = PlanExtent { rows: 0, value_bytes: 0, exact: true };
         for part in self.parts.iter() {
@@ -143,7 +137,7 @@ impl Plan {
         Ok(extent)
     }
 
-    /// How many chunks hold the columns to be read, and how many of them lie in the rows that are left.
+    /// Number of chunks of the columns to be read, and of those that hold rows of the plan.
     pub fn chunk_count(&self) -> Result<ChunkCount> {
         let mut count = ChunkCount { all: 0, left: 0 };
         for part in self.parts.iter() {
@@ -155,27 +149,18 @@ impl Plan {
         Ok(count)
     }
 
-    /// How many rows the predicate's hyperslabs leave.
+    /// Number of rows that remain after the predicate's conditions on dimensions.
     pub fn row_count(&self) -> Result<u64> {
         self.parts.iter().try_fold(0u64, |rows, part| Ok(rows.saturating_add(part.selection.element_count()?)))
     }
 
-    /// The most rows that were asked for.
-    pub(super) fn limit(&self) -> Option<u64> {
-        self.request.limit
-    }
-
-    pub(super) fn session(&self) -> &Session {
-        &self.session
-    }
-
-    /// All windows in row order; `LimitExceeded` for more of them than a plan may have.
-    pub(super) fn all_windows(&self) -> Result<Vec<(Arc<SegmentScan>, Rows)>> {
+    /// All windows in row order; `LimitExceeded` if there are more than a plan may have.
+    pub(crate) fn all_windows(&self) -> Result<Vec<(Arc<SegmentScan>, Rows)>> {
         let mut all = Vec::new();
         for part in self.parts.iter() {
             for rows in part.windows(&part.columns_read())? {
-                if all.len() >= MOST_WINDOWS {
-                    return Err(Error::limit_exceeded(format!("the rows are more than {MOST_WINDOWS} windows: ask for fewer")));
+                if all.len() >= MAX_WINDOWS {
+                    return Err(Error::limit_exceeded(format!("the rows are more than {MAX_WINDOWS} windows: ask for fewer")));
                 }
                 all.push((part.clone(), rows));
             }
@@ -183,7 +168,7 @@ impl Plan {
         Ok(all)
     }
 
-    /// The column that a (perhaps dotted) name lies in.
+    /// The column that holds `name`, which may be the dotted path of a compound member.
     pub fn column_of(&self, name: &str) -> Option<String> {
         let first = self.parts.first()?;
         let known = |name: &str| first.segment.column(name).is_some();
@@ -191,7 +176,7 @@ impl Plan {
         std::iter::once(name).chain(dots).find(|head| known(head)).map(str::to_owned)
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = &SegmentScan> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &SegmentScan> + Clone {
         self.parts.iter().map(Arc::as_ref)
     }
 
@@ -200,7 +185,7 @@ impl Plan {
         self.parts.iter().map(|part| part.segment.shape.clone()).collect()
     }
 
-    /// How the scan will run, for people: parts, rows after narrowing, what is tested row by row.
+    /// Describes how the scan will run: rows that remain after conditions on dimensions, columns tested row by row, indexes.
     pub fn explain(&self) -> String {
         let lines = self.parts.iter().map(|part| {
             let product = |shape: &[u64]| shape.iter().fold(1u64, |n, &extent| n.saturating_mul(extent));
@@ -210,7 +195,7 @@ impl Plan {
                 Some((_, needed)) => format!("tested row by row on {}", needed.join(", ")),
             };
             let line = format!("{} {}: {left} of {all} rows by dimensions, {rest}", part.segment.file.name(), part.segment.path);
-            let indexed_predicates = part.explain_prunings().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
+            let indexed_predicates = part.explain_indexes().unwrap_or_else(|error| vec![format!("an index fails: {}", error.message())]);
             std::iter::once(line).chain(indexed_predicates).collect::<Vec<_>>().join("; ")
         });
         let mut lines: Vec<String> = lines.collect();
@@ -225,36 +210,8 @@ impl Plan {
         lines.join("\n")
     }
 
-    /// Reads everything here, in row order, decoding in parallel.
-    pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
-        let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
-        let parts = parts.collect::<Result<Vec<_>>>()?;
-        let work = parts.into_iter().flat_map(|(part, windows)| part.work(windows));
-        Ok(self.read(work, cancellation))
-    }
-
-    /// Reads the given rows of the only part: what a split does.
-    pub(super) fn read_rows(&self, rows: Rows, cancellation: &Cancellation) -> Result<Batches> {
-        let [part] = self.parts.as_slice() else {
-            return Err(Error::internal("a split is of one object"));
-        };
-        if rows.start > rows.end || rows.end > part.selection.element_count()? {
-            let message = "there are fewer rows than when this split was planned: plan again";
-            return Err(Error::new(ErrorKind::Conflict, message).at_object(&part.segment.path).in_file(part.segment.opened.name()));
-        }
-        let windows = part.windows(&part.columns_read())?;
-        // The windows of a whole scan, clipped; what is left of one need not be a box, the pipeline sees to that.
-        let mine = windows
-            .skip_while(move |window| window.end <= rows.start)
-            .take_while(move |window| window.start < rows.end)
-            .map(move |window| Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) });
-        Ok(self.read(part.clone().work(mine), cancellation))
-    }
-
-    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, cancellation: &Cancellation) -> Batches {
-        let limit = self.request.limit.unwrap_or(u64::MAX);
-        let (session, schema) = (self.session.clone(), self.schema.clone());
-        let pipeline = Pipeline::new(session, schema, work, limit, self.request.batch_rows, cancellation.clone());
-        Batches::new(self.schema.clone(), pipeline)
+    /// The column's indexes, if every segment has one and the residual predicate uses no other column.
+    pub fn by_index(&self, column: &str) -> Result<Option<ColumnByIndex>> {
+        ColumnByIndex::of(self.parts(), column)
     }
 }

@@ -1,4 +1,4 @@
-//! Split: a unit of reading, as plain data that goes to another thread, process or machine.
+//! Split: a unit of reading as plain data, which can be sent to another thread, process or machine.
 
 use std::sync::Arc;
 
@@ -9,52 +9,53 @@ use hyperslab_predicate::Predicate;
 use hyperslab_reader::Session;
 use serde::{Deserialize, Serialize};
 
-use crate::{Batches, Layout, Plan, ScanRequest};
+use crate::access::segment_scan::SegmentScan;
+use crate::request::{Layout, ScanRequest};
 use crate::table::array_sources::ArraySources;
 use crate::table::segment::Segment;
-use super::SegmentScan;
+use crate::window::Rows;
+use super::Plan;
 use super::file_stamp::{Stamp, files_of, stamps_of};
-use super::window::Rows;
 
-/// How finely to cut.
+/// How finely to cut a plan into splits.
 #[derive(Debug, Clone, Default)]
 pub struct SplitPolicy {
-    /// Aim for this many bytes of values a split (64 MiB when neither is given).
+    /// Target size of a split, in bytes of values. The default is 64 MiB.
     pub target_bytes: Option<u64>,
-    /// Aim for this many splits (wins over `target_bytes`).
+    /// Target number of splits; overrides `target_bytes`.
     pub count: Option<usize>,
 }
 
-/// The version of the bytes; raised when their meaning changes.
+/// Version of the encoding; raised when the meaning of the bytes changes.
 const VERSION: u32 = 3;
 
-/// A unit of reading: one interval of rows of one object, or of one step of a query. Self-sufficient: the reader
-/// opens the files and reads what the plan decided, it does not decide anew.
+/// A unit of reading: one interval of rows of one object, or of one step of a query. Self-contained: the reader opens the
+/// files and reads what the plan decided; it makes no decision of its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Split {
     version: u32,
-    /// Every file that is read, as it was when it was planned; the one that was asked for first.
+    /// Versions of all files that are read, as planned; the requested file is the first.
     files: Vec<Stamp>,
     object: Object,
     decode: bool,
     columns: Vec<String>,
-    /// Those of them that can be null, in this object or in others of the table.
+    /// The columns that are nullable, in this object or in others of the table.
     nullable: Vec<String>,
-    /// What wildcards matched, by column.
+    /// The text that wildcards matched, by column.
     captures: Vec<(String, Capture)>,
     predicate: Option<Predicate>,
-    rows: Rows,
+    pub(crate) rows: Rows,
     limit: Option<u64>,
     batch_rows: usize,
 }
 
-/// What the rows are of.
+/// The object whose rows are read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Object {
-    /// A dataset or a group, whose columns its layout tells.
+    /// A dataset or a group, whose columns follow from its layout.
     Table { path: String, layout: Option<Layout> },
-    /// Arrays beside each other: a step of a query.
+    /// Arrays side by side: a step of a query.
     Arrays(ArraySources),
 }
 
@@ -65,7 +66,7 @@ enum Capture {
 }
 
 impl Split {
-    /// All selected rows of a part of a plan; [`Split::of_rows`] makes splits of some of them.
+    /// All selected rows of a segment of a plan; [`Split::of_rows`] returns splits of some of them.
     pub(crate) fn new(part: &SegmentScan, schema: &Schema, request: &ScanRequest) -> Result<Self> {
         let segment = &part.segment;
         let object = match segment.named {
@@ -88,23 +89,23 @@ impl Split {
         })
     }
 
-    /// The same of other rows.
+    /// The same split for other rows.
     pub(crate) fn of_rows(&self, rows: Rows) -> Self {
         Self { rows, ..self.clone() }
     }
 
-    /// Versioned bytes (JSON, so that a person can read a log).
+    /// Encodes the split as versioned bytes: JSON, so that logs are readable.
     pub fn encode(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(self).map_err(|e| Error::internal(format!("cannot encode a split: {e}")))
     }
 
-    /// The split of [`Split::encode`]; bytes of another version or of something else are `InvalidInput`.
+    /// Decodes the bytes of [`Split::encode`]; `InvalidInput` for another version or other bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
         struct Version {
             version: u32,
         }
-        let bad = |e: serde_json::Error| Error::invalid_input(format!("these bytes are no split: {e}"));
+        let bad = |e: serde_json::Error| Error::invalid_input(format!("these bytes are not a split: {e}"));
         let Version { version } = serde_json::from_slice(bytes).map_err(bad)?;
         if version != VERSION {
             return Err(Error::invalid_input(format!(
@@ -114,20 +115,20 @@ impl Split {
         serde_json::from_slice(bytes).map_err(bad)
     }
 
-    /// The file that was asked for.
+    /// The requested file.
     pub fn file(&self) -> &str {
         self.files.first().map_or("", |file| file.path.as_str())
     }
 
-    /// Rows before any predicate that is left to test: half-open interval of the plan's row numbers.
+    /// Half-open interval of the plan's row numbers, before the residual predicate is applied.
     pub fn rows(&self) -> std::ops::Range<u64> {
         self.rows.start..self.rows.end
     }
 
-    /// Reads the split's batches. `Conflict` when a file is not the one that was planned.
-    pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
+    /// The plan of the split's object as it is now. `Conflict` if a file is not the version that was planned.
+    pub(crate) fn plan(&self, session: &Session, cancellation: &Cancellation) -> Result<Plan> {
         if self.batch_rows == 0 {
-            return Err(Error::invalid_input("these bytes are no split: batches without rows"));
+            return Err(Error::invalid_input("these bytes are not a split: batches without rows"));
         }
         let mut opened = self.files.iter().map(|stamp| {
             let file = session.open(&stamp.path)?;
@@ -136,8 +137,8 @@ impl Split {
         let captures: Vec<(String, ArrayRef)> = self.captures.iter().map(|(name, capture)| (name.clone(), capture.value())).collect();
         let segment = match &self.object {
             Object::Table { path, layout } => {
-                // Further files are behind links, and found there.
-                let file = opened.next().ok_or_else(|| Error::invalid_input("these bytes are no split: no file"))??;
+                // Further files are found by following links.
+                let file = opened.next().ok_or_else(|| Error::invalid_input("these bytes are not a split: no file"))??;
                 Segment::new(&file, path, *layout, self.decode, &captures)?
             }
             Object::Arrays(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
@@ -153,11 +154,11 @@ impl Split {
         let plan = Plan::of_segments(session, vec![segment], &request, cancellation)?;
         let now = plan.parts().next().map(stamps_of).transpose()?.unwrap_or_default();
         if now != self.files {
-            let message = "a file that its arrays lie in is another one than when this split was planned: plan again";
+            let message = "a file with data of this split has changed since it was planned: plan again";
             let differs = self.files.iter().find(|planned| !now.contains(planned)).or(self.files.first());
             return Err(Error::new(ErrorKind::Conflict, message).in_file(differs.map_or("", |stamp| stamp.path.as_str())));
         }
-        plan.with_nullable(&self.nullable).read_rows(self.rows, cancellation)
+        Ok(plan.with_nullable(&self.nullable))
     }
 }
 

@@ -2,23 +2,23 @@
 
 use hyperslab_array::{Error, Result};
 
-/// How much an index knows of each block; more includes less.
+/// How much an index stores for each block. Each level up to `Exact` includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Level {
-    /// Least and greatest value, counts.
+    /// Minimum, maximum and counts.
     Zone,
-    /// And every 64th value in order: counts within tight bounds.
+    /// Also every 64th value in sorted order: gives counts within tight bounds.
     Keys,
-    /// And where each value in order lies: positions, values at the edges tested against the data.
+    /// Also the row of each value in sorted order: finds rows, and compares values at the edges of a condition with the data.
     Positions,
-    /// And the values: everything exactly, without the data.
+    /// Also the values: answers everything exactly, without the data.
     Exact,
-    /// Where each distinct value lies: everything exactly, for columns of few distinct values.
+    /// The rows of each distinct value: answers everything exactly, for columns with few distinct values.
     Bitmaps,
 }
 
 impl Level {
-    /// The letter that names it to users.
+    /// Its letter in the user interface.
     pub fn letter(self) -> char {
         match self {
             Self::Zone => 'Z',
@@ -41,7 +41,7 @@ impl std::str::FromStr for Level {
             "P" | "positions" => Ok(Self::Positions),
             "X" | "exact" => Ok(Self::Exact),
             "B" | "bitmaps" => Ok(Self::Bitmaps),
-            other => Err(Error::invalid_input(format!("level {other:?} is none of Z, K, P, X, B"))),
+            other => Err(Error::invalid_input(format!("level {other:?} is not one of Z, K, P, X, B"))),
         }
     }
 }

@@ -1,19 +1,18 @@
-//! Pruner: what a scan (or a query) may ask about an array's values without reading the array.
+//! Pruner: the interface through which scans and queries ask about an array's values without reading the array.
 //!
-//! A scan knows nothing of indexes. It asks its session's [`Pruner`] for the [`ColumnIndex`] of a
-//! dataset, and that what it knows of a [`Condition`]. An answer is never wrong: rows that are not
-//! among the `certain` and the `possible` of [`Matches`] do not pass, `certain` do, and `possible` have
-//! to be tested.
+//! A scan does not know how indexes work. It asks its session's [`Pruner`] for the [`ColumnIndex`] of a dataset, and asks
+//! the index about a [`Condition`]. Answers are never wrong, but may be incomplete: in [`Matches`], the `certain` rows match,
+//! the `possible` rows must be tested, and no other row matches.
 //!
-//! Values are compared by their **keys**: unsigned numbers in the order of the values
-//! ([`KeyType`]). A condition on one column is a [`ValueSet`](hyperslab_predicate::ValueSet), intervals of keys, so that literals
-//! are compared exactly in the column's own type.
+//! Values are compared by their **keys**: unsigned integers in the order of the values ([`KeyType`]). A condition on one
+//! column is a [`ValueSet`](hyperslab_predicate::ValueSet), intervals of keys, so that literals are compared exactly in the
+//! column's own type.
 
 mod level;
 mod row_selection;
 
 pub use level::Level;
-pub use row_selection::{FEW, Piece, PieceRows, ROWS, RowSelection, WORDS};
+pub use row_selection::{CHUNK_ROWS, CHUNK_WORDS, MAX_LISTED_ROWS, Piece, PieceRows, RowSelection};
 
 use std::sync::Arc;
 
@@ -24,14 +23,13 @@ use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{Condition, KeyType};
 use hyperslab_reader::{File, PooledBuffer, Session};
 
-/// Finds the index of a dataset. The session has one and hands it to scans.
+/// Finds the indexes of datasets. A session has at most one.
 pub trait Pruner: Send + Sync {
-    /// The index of `dataset`'s values as `column` shows them, where there is one that is valid for the
-    /// file as it was opened. Indexes that are stale or damaged are no indexes: what is wrong with them is
-    /// said by [`Pruner::remarks`], not here.
+    /// The index of `dataset`'s values as `column` decodes them, if there is one that is valid for the file as it was opened.
+    /// `None` for a stale or damaged index: [`Pruner::remarks`] says what is wrong with it.
     fn column(&self, file: &File, dataset: ObjectId, column: &Column) -> Option<Arc<dyn ColumnIndex>>;
 
-    /// What a user should know of the indexes of `file`: why one that is there is not used. For `explain`.
+    /// Notes for the user on the indexes of `file`, such as why one is not used. For `explain`.
     fn remarks(&self, file: &File) -> Vec<String>;
 }
 
@@ -43,55 +41,55 @@ pub fn pruner_of(session: &Session) -> Option<&dyn Pruner> {
     session.extension::<SessionPruner>().map(|pruner| pruner.0.as_ref())
 }
 
-/// At least and at most so many.
+/// Lower and upper bound of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CountBounds {
-    /// So many for certain.
-    pub least: u64,
-    /// No more than these.
-    pub most: u64,
+    /// The count is at least this.
+    pub lower: u64,
+    /// The count is at most this.
+    pub upper: u64,
 }
 
 impl CountBounds {
-    /// Just so many.
+    /// Bounds of a count that is known.
     pub fn exactly(count: u64) -> Self {
-        Self { least: count, most: count }
+        Self { lower: count, upper: count }
     }
-    /// The count, where it is known.
+    /// The count, if it is known exactly.
     pub fn exact(self) -> Option<u64> {
-        (self.least == self.most).then_some(self.least)
+        (self.lower == self.upper).then_some(self.lower)
     }
 }
 
 impl std::ops::Add for CountBounds {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self { least: self.least + other.least, most: self.most + other.most }
+        Self { lower: self.lower + other.lower, upper: self.upper + other.upper }
     }
 }
 
-/// Where a condition holds. Rows are numbered row-major over the selection that was asked about, from 0.
+/// The rows for which a condition holds, numbered row-major over the selection that was asked about, from 0.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Matches {
-    /// Here it holds.
+    /// Rows for which it holds.
     pub certain: RowSelection,
-    /// Here it may hold; disjoint from `certain`. It holds nowhere else.
+    /// Rows for which it may hold; disjoint from `certain`. It holds for no other rows.
     pub possible: RowSelection,
 }
 
-/// Least and greatest key of the values that are numbers (neither null nor NaN).
+/// Minimum and maximum key of the values that are neither null nor NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRange {
-    /// Least.
-    pub least: u64,
-    /// Greatest.
-    pub greatest: u64,
-    /// Whether both are values of the selection; else its values lie between them.
+    /// The minimum.
+    pub min: u64,
+    /// The maximum.
+    pub max: u64,
+    /// Whether both are keys of values in the selection; otherwise they only bound the keys.
     pub exact: bool,
 }
 
-/// A place in the order of the keys: before the values with this key, or `None` after every value. The end of an
-/// interval that includes the greatest key of its type has no key of its own, so it is never `last + 1`.
+/// A position in the order of the keys: before the values with this key, or `None` for after all values. An interval that
+/// includes the greatest key of its type ends at `None`, because `last + 1` would overflow.
 pub type Edge = Option<u64>;
 
 /// The edge after a key.
@@ -99,61 +97,59 @@ pub fn after(key: u64) -> Edge {
     key.checked_add(1)
 }
 
-/// What an index cost and saved, for `explain` and metrics.
+/// How many blocks a condition rules out, for `explain` and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Blocks {
     /// Blocks that the selection touches.
     pub all: u64,
-    /// Of these, blocks without a hit or a candidate.
+    /// Blocks among these without a matching row or candidate.
     pub pruned: u64,
 }
 
-/// Values in the machine's own form, none of them null.
-pub struct Passing {
-    /// The values, one after the other.
+/// Values in native byte order, without nulls.
+pub struct MatchingValues {
+    /// The values, contiguous.
     pub bytes: PooledBuffer,
-    /// How many.
+    /// Number of values.
     pub count: usize,
 }
 
-/// What is known of one dataset's values. Selections are of the dataset's shape.
+/// The index of one dataset's values. Selections have the dataset's shape.
 pub trait ColumnIndex: Send + Sync {
-    /// How much it knows at most; blocks may know less (damaged ones nothing).
+    /// Its level. Single blocks may have a lower level; damaged blocks give no answer.
     fn level(&self) -> Level;
 
-    /// How values are ordered; `None` for text.
+    /// The order of its values; `None` for text.
     fn key_type(&self) -> Option<KeyType>;
 
-    /// Where `condition` holds. Exact (no candidates) from level `Positions` on, but for damaged blocks.
+    /// The rows for which `condition` holds. From level `Positions` on there are no candidates, except in damaged blocks.
     fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches>;
 
-    /// How often `condition` holds, from the index alone: level `Keys` is off by at most 128 for a block and
-    /// interval, `Exact` and `Bitmaps` not at all.
+    /// Number of rows for which `condition` holds, from the index alone. At level `Keys` the bounds differ by at most 128 per
+    /// block and interval; at `Exact` and `Bitmaps` they are equal.
     fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<CountBounds>;
 
-    /// For each edge, how many values (neither null nor NaN) lie below it: a histogram's counts are the
-    /// differences ([`KeyType::at_least`] makes edges of numbers). `None` if the selection cuts blocks or a
-    /// block is damaged.
+    /// For each edge, the number of values below it that are neither null nor NaN: the counts of a histogram are the
+    /// differences ([`KeyType::at_least`] converts numbers to edges). `None` if the selection cuts blocks, or a block is damaged.
     fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>>;
 
-    /// The key of the value with this number in order, counted from 0 over the values that are neither null
-    /// nor NaN: quantiles. `None` where the index alone does not tell.
-    fn ranked(&self, selection: &Selection, number: u64, cancellation: &Cancellation) -> Result<Option<u64>>;
+    /// The key of the value with this rank, from 0 over the values that are neither null nor NaN, for quantiles. `None` if the
+    /// index alone cannot answer.
+    fn ranked(&self, selection: &Selection, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>>;
 
-    /// Least and greatest; `None` where there are no numbers, or a block is damaged.
+    /// Minimum and maximum; `None` if there are no values, or a block is damaged.
     fn extremes(&self, selection: &Selection) -> Result<Option<KeyRange>>;
 
-    /// How many values are `(neither null nor NaN, NaN, null)`. `None` where the selection cuts blocks or a block
-    /// is damaged.
+    /// Number of values that are `(neither null nor NaN, NaN, null)`. `None` if the selection cuts blocks, or a block is damaged.
     fn counts(&self, selection: &Selection) -> Result<Option<(u64, u64, u64)>>;
 
-    /// The values of the rows, in order of the rows; `None` where the index has none (only `Exact` has).
+    /// The values at `rows`, in row order; `None` if the index does not hold values (only level `Exact` does).
     fn values(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<Option<ArrayRef>>;
 
-    /// The values where `condition` holds, in order of the rows, from the index alone; `None` where it does not have them
-    /// all, and where they are more than one in `sparse` of the blocks that have any.
-    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>>;
+    /// The values for which `condition` holds, in row order, from the index alone. `None` if the index does not hold all of
+    /// them, or if they are more than 1/`sparse` of the rows of the blocks that have any.
+    fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>>;
 
-    /// How many blocks the condition leaves, by zones alone: what a planner asks first.
+    /// How many blocks the condition rules out, by zones alone.
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks>;
 }

@@ -1,49 +1,49 @@
-//! Row set: numbers of rows, 65,536 at a time as all, few or bits.
+//! Sets of row numbers, in chunks of 65,536 rows. Each chunk is full, a list, or a bitmap.
 
 use arrow_array::BooleanArray;
 use arrow_buffer::{BooleanBuffer, Buffer};
 use rayon::prelude::*;
 
-/// Words of the bits of a chunk of rows.
-pub const WORDS: usize = 1024;
-/// Rows of a chunk.
-pub const ROWS: u64 = 1 << 16;
-/// Rows of a chunk, at most, that are listed rather than marked.
-pub const FEW: usize = 512;
+/// Words of a chunk's bitmap.
+pub const CHUNK_WORDS: usize = 1024;
+/// Row numbers that a chunk covers.
+pub const CHUNK_ROWS: u64 = 1 << 16;
+/// Maximum number of rows in a chunk that are stored as a list; more are stored as a bitmap.
+pub const MAX_LISTED_ROWS: usize = 512;
 
-/// Some of 65,536 rows. What it is depends on their number alone.
+/// A non-empty set of the 65,536 rows of a chunk. The variant depends on the number of rows alone.
 #[derive(Debug, Clone, PartialEq)]
 enum Chunk {
     All,
-    /// Rising, [`FEW`] at most, and at least one.
-    Few(Vec<u16>),
-    /// And how many there are.
-    Bits(Box<[u64; WORDS]>, u32),
+    /// In increasing order; from 1 to [`MAX_LISTED_ROWS`].
+    Listed(Vec<u16>),
+    /// The bitmap, and the number of set bits.
+    Bits(Box<[u64; CHUNK_WORDS]>, u32),
 }
 
 impl Chunk {
-    /// `None` for no rows.
-    fn of_bits(bits: Box<[u64; WORDS]>) -> Option<Self> {
+    /// The rows whose bits are set; `None` if there are none.
+    fn of_bits(bits: Box<[u64; CHUNK_WORDS]>) -> Option<Self> {
         let count: u32 = bits.iter().map(|word| word.count_ones()).sum();
         Some(match count {
             0 => return None,
             65_536 => Self::All,
-            few if few as usize <= FEW => Self::Few(ones(&bits, 0).collect()),
+            count if count as usize <= MAX_LISTED_ROWS => Self::Listed(ones(&bits, 0).collect()),
             _ => Self::Bits(bits, count),
         })
     }
     fn len(&self) -> usize {
         match self {
-            Self::All => ROWS as usize,
-            Self::Few(rows) => rows.len(),
+            Self::All => CHUNK_ROWS as usize,
+            Self::Listed(rows) => rows.len(),
             Self::Bits(_, count) => *count as usize,
         }
     }
-    fn bits(&self) -> Box<[u64; WORDS]> {
-        let mut bits = Box::new([0; WORDS]);
+    fn bits(&self) -> Box<[u64; CHUNK_WORDS]> {
+        let mut bits = Box::new([0; CHUNK_WORDS]);
         match self {
             Self::All => bits.fill(u64::MAX),
-            Self::Few(rows) => rows.iter().for_each(|row| bits[usize::from(row >> 6)] |= 1 << (row & 63)),
+            Self::Listed(rows) => rows.iter().for_each(|row| bits[usize::from(row >> 6)] |= 1 << (row & 63)),
             Self::Bits(mine, _) => return mine.clone(),
         }
         bits
@@ -51,11 +51,11 @@ impl Chunk {
     fn contains(&self, row: u16) -> bool {
         match self {
             Self::All => true,
-            Self::Few(rows) => rows.binary_search(&row).is_ok(),
+            Self::Listed(rows) => rows.binary_search(&row).is_ok(),
             Self::Bits(bits, _) => bits[usize::from(row >> 6)] >> (row & 63) & 1 == 1,
         }
     }
-    /// Word by word.
+    /// Combines the bitmaps word by word.
     fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Option<Self> {
         let mut bits = self.bits();
         bits.iter_mut().zip(other.bits().iter()).for_each(|(mine, other)| *mine = of(*mine, *other));
@@ -63,18 +63,18 @@ impl Chunk {
     }
     fn kept(rows: &[u16], keep: impl Fn(u16) -> bool) -> Option<Self> {
         let rows: Vec<u16> = rows.iter().copied().filter(|row| keep(*row)).collect();
-        (!rows.is_empty()).then_some(Self::Few(rows))
+        (!rows.is_empty()).then_some(Self::Listed(rows))
     }
     fn and(&self, other: &Self) -> Option<Self> {
         match (self, other) {
             (Self::All, any) | (any, Self::All) => Some(any.clone()),
-            (Self::Few(rows), other) | (other, Self::Few(rows)) => Self::kept(rows, |row| other.contains(row)),
+            (Self::Listed(rows), other) | (other, Self::Listed(rows)) => Self::kept(rows, |row| other.contains(row)),
             _ => self.with(other, |a, b| a & b),
         }
     }
     fn and_not(&self, other: &Self) -> Option<Self> {
         match self {
-            Self::Few(rows) => Self::kept(rows, |row| !other.contains(row)),
+            Self::Listed(rows) => Self::kept(rows, |row| !other.contains(row)),
             _ => self.with(other, |a, b| a & !b),
         }
     }
@@ -84,25 +84,25 @@ impl Chunk {
             _ => self.with(other, |a, b| a | b),
         }
     }
-    /// The rows, rising, as they are numbered in the set, from row `from` of the set on.
-    fn iter(&self, number: u64, from: u64) -> Box<dyn Iterator<Item = u64> + '_> {
-        let first = number * ROWS;
-        let skipped = from.saturating_sub(first).min(ROWS);
+    /// The row numbers in the set from `from` on, in increasing order; this is the chunk at `index`.
+    fn iter(&self, index: u64, from: u64) -> Box<dyn Iterator<Item = u64> + '_> {
+        let first = index * CHUNK_ROWS;
+        let skipped = from.saturating_sub(first).min(CHUNK_ROWS);
         match self {
-            Self::All => Box::new(first + skipped..first + ROWS),
-            Self::Few(rows) => {
+            Self::All => Box::new(first + skipped..first + CHUNK_ROWS),
+            Self::Listed(rows) => {
                 let begin = rows.partition_point(|row| u64::from(*row) < skipped);
                 Box::new(rows.iter().skip(begin).map(move |row| first + u64::from(*row)))
             }
             Self::Bits(bits, _) => Box::new(ones(bits, (skipped / 64) as usize).map(move |row| first + u64::from(row)).skip_while(move |row| *row < from)),
         }
     }
-    /// As `iter`, into as many slots.
-    fn write<T>(&self, number: u64, slots: &mut [T], of: impl Fn(u64) -> T) {
-        let mut first = number * ROWS;
+    /// Writes `of(row)` for each row in increasing order; there are as many slots as rows.
+    fn write<T>(&self, index: u64, slots: &mut [T], of: impl Fn(u64) -> T) {
+        let mut first = index * CHUNK_ROWS;
         match self {
             Self::All => slots.iter_mut().zip(first..).for_each(|(slot, row)| *slot = of(row)),
-            Self::Few(rows) => slots.iter_mut().zip(rows).for_each(|(slot, row)| *slot = of(first + u64::from(*row))),
+            Self::Listed(rows) => slots.iter_mut().zip(rows).for_each(|(slot, row)| *slot = of(first + u64::from(*row))),
             Self::Bits(bits, _) => {
                 let mut next = 0;
                 for word in bits.iter() {
@@ -128,53 +128,53 @@ impl Chunk {
     }
 }
 
-/// Positions of the bits that are set, from a word on.
-fn ones(bits: &[u64; WORDS], from: usize) -> impl Iterator<Item = u16> + '_ {
-    bits.iter().zip(0u16..).skip(from).flat_map(|(word, number)| {
+/// Positions of the bits that are set, from word `from` on.
+fn ones(bits: &[u64; CHUNK_WORDS], from: usize) -> impl Iterator<Item = u16> + '_ {
+    bits.iter().zip(0u16..).skip(from).flat_map(|(word, index)| {
         let mut left = *word;
         std::iter::from_fn(move || {
             let bit = (left != 0).then(|| left.trailing_zeros() as u16)?;
             left &= left - 1;
-            Some(number * 64 + bit)
+            Some(index * 64 + bit)
         })
     })
 }
 
-/// Rows among 65,536 that follow each other.
+/// The rows of a set within one chunk of 65,536 rows.
 pub struct Piece<'a> {
-    /// Number of the first of the 65,536.
+    /// First row number of the chunk.
     pub first: u64,
-    /// How many of them are in the set; at least one.
+    /// Number of rows; at least one.
     pub count: usize,
-    /// Which of them.
+    /// The rows.
     pub rows: PieceRows<'a>,
 }
 
 impl Piece<'_> {
-    /// The rows, rising.
-    pub fn numbers(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+    /// The row numbers, in increasing order.
+    pub fn row_numbers(&self) -> Box<dyn Iterator<Item = u64> + '_> {
         match self.rows {
-            PieceRows::All => Box::new(self.first..self.first + ROWS),
-            PieceRows::Few(rows) => Box::new(rows.iter().map(|row| self.first + u64::from(*row))),
+            PieceRows::All => Box::new(self.first..self.first + CHUNK_ROWS),
+            PieceRows::Listed(rows) => Box::new(rows.iter().map(|row| self.first + u64::from(*row))),
             PieceRows::Bits(bits) => Box::new(ones(bits, 0).map(|row| self.first + u64::from(row))),
         }
     }
 }
 
-/// Which rows of a piece.
+/// The rows of a piece, relative to the chunk's first row.
 pub enum PieceRows<'a> {
     /// Every row.
     All,
-    /// These, rising.
-    Few(&'a [u16]),
-    /// Those whose bit is set, the lowest bit of the first word first.
-    Bits(&'a [u64; WORDS]),
+    /// These rows, in increasing order.
+    Listed(&'a [u16]),
+    /// The rows whose bits are set, from the lowest bit of the first word.
+    Bits(&'a [u64; CHUNK_WORDS]),
 }
 
 /// A set of row numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RowSelection {
-    /// By their numbers, rising; none is empty.
+    /// Chunk indexes and chunks, in increasing order.
     chunks: Vec<(u64, Chunk)>,
 }
 
@@ -189,22 +189,22 @@ impl RowSelection {
         set.insert_range(rows);
         set
     }
-    /// The rows of an iterator; `None` where they do not rise.
+    /// The rows of an iterator; `None` if they are not in strictly increasing order.
     pub fn from_sorted(rows: impl IntoIterator<Item = u64>) -> Option<Self> {
         let mut set = Self::new();
-        let (mut here, mut number, mut before): (Vec<u16>, u64, Option<u64>) = (Vec::new(), 0, None);
+        let (mut here, mut index, mut before): (Vec<u16>, u64, Option<u64>) = (Vec::new(), 0, None);
         for row in rows {
             if before.is_some_and(|before| before >= row) {
                 return None;
             }
             before = Some(row);
-            if row / ROWS != number {
-                set.insert_listed(number, std::mem::take(&mut here));
-                number = row / ROWS;
+            if row / CHUNK_ROWS != index {
+                set.insert_listed(index, std::mem::take(&mut here));
+                index = row / CHUNK_ROWS;
             }
-            here.push((row % ROWS) as u16);
+            here.push((row % CHUNK_ROWS) as u16);
         }
-        set.insert_listed(number, here);
+        set.insert_listed(index, here);
         Some(set)
     }
     /// The rows whose bits are set; the first bit is row `first`.
@@ -216,11 +216,11 @@ impl RowSelection {
         set
     }
     /// Adds one chunk's rows.
-    fn insert_chunk(&mut self, number: u64, chunk: Option<Chunk>) {
+    fn insert_chunk(&mut self, index: u64, chunk: Option<Chunk>) {
         let Some(chunk) = chunk else { return };
-        match self.chunks.last().map_or(std::cmp::Ordering::Less, |(last, _)| last.cmp(&number)) {
-            std::cmp::Ordering::Less => self.chunks.push((number, chunk)),
-            _ => match self.chunks.binary_search_by_key(&number, |(number, _)| *number) {
+        match self.chunks.last().map_or(std::cmp::Ordering::Less, |(last, _)| last.cmp(&index)) {
+            std::cmp::Ordering::Less => self.chunks.push((index, chunk)),
+            _ => match self.chunks.binary_search_by_key(&index, |(index, _)| *index) {
                 Ok(place) => {
                     if let Some((_, mine)) = self.chunks.get_mut(place)
                         && let Some(both) = mine.or(&chunk)
@@ -228,60 +228,60 @@ impl RowSelection {
                         *mine = both;
                     }
                 }
-                Err(place) => self.chunks.insert(place, (number, chunk)),
+                Err(place) => self.chunks.insert(place, (index, chunk)),
             },
         }
     }
-    /// Adds rows of one chunk, which rise.
-    fn insert_listed(&mut self, number: u64, rows: Vec<u16>) {
+    /// Adds rows of one chunk, in increasing order.
+    fn insert_listed(&mut self, index: u64, rows: Vec<u16>) {
         let chunk = match rows.len() {
             0 => return,
-            count if count <= FEW => Some(Chunk::Few(rows)),
+            count if count <= MAX_LISTED_ROWS => Some(Chunk::Listed(rows)),
             _ => {
-                let mut bits = Box::new([0u64; WORDS]);
+                let mut bits = Box::new([0u64; CHUNK_WORDS]);
                 rows.iter().for_each(|row| bits[usize::from(row >> 6)] |= 1 << (row & 63));
                 Chunk::of_bits(bits)
             }
         };
-        self.insert_chunk(number, chunk);
+        self.insert_chunk(index, chunk);
     }
     /// Adds the rows of a half-open range.
     pub fn insert_range(&mut self, rows: std::ops::Range<u64>) {
         let mut start = rows.start;
         while start < rows.end {
-            let number = start / ROWS;
-            let end = rows.end.min((number + 1).saturating_mul(ROWS));
-            if end - start == ROWS {
-                self.insert_chunk(number, Some(Chunk::All));
+            let index = start / CHUNK_ROWS;
+            let end = rows.end.min((index + 1).saturating_mul(CHUNK_ROWS));
+            if end - start == CHUNK_ROWS {
+                self.insert_chunk(index, Some(Chunk::All));
             } else {
-                let (low, high) = (start % ROWS, end - number * ROWS);
-                let mut bits = Box::new([0u64; WORDS]);
+                let (low, high) = (start % CHUNK_ROWS, end - index * CHUNK_ROWS);
+                let mut bits = Box::new([0u64; CHUNK_WORDS]);
                 for (word, base) in bits.iter_mut().zip((0..).step_by(64)) {
                     let (from, to) = (low.clamp(base, base + 64) - base, high.clamp(base, base + 64) - base);
                     if from < to {
                         *word = (u64::MAX >> (64 - (to - from))) << from;
                     }
                 }
-                self.insert_chunk(number, Chunk::of_bits(bits));
+                self.insert_chunk(index, Chunk::of_bits(bits));
             }
             start = end;
         }
     }
-    /// Adds rows that are listed, rising.
+    /// Adds rows in strictly increasing order; none if they are in another order.
     pub fn insert_sorted(&mut self, rows: impl IntoIterator<Item = u64>) {
         if let Some(more) = Self::from_sorted(rows) {
             self.append(more);
         }
     }
     /// Adds the rows whose bits are set; the first bit is row `first`.
-    pub fn insert_bits(&mut self, first: u64, bits: Box<[u64; WORDS]>) {
-        let (number, shift) = (first / ROWS, (first % ROWS) as usize);
+    pub fn insert_bits(&mut self, first: u64, bits: Box<[u64; CHUNK_WORDS]>) {
+        let (index, shift) = (first / CHUNK_ROWS, (first % CHUNK_ROWS) as usize);
         if shift == 0 {
-            self.insert_chunk(number, Chunk::of_bits(bits));
+            self.insert_chunk(index, Chunk::of_bits(bits));
             return;
         }
         let (words, bit) = (shift / 64, shift % 64);
-        let mut moved = Box::new([0u64; 2 * WORDS]);
+        let mut moved = Box::new([0u64; 2 * CHUNK_WORDS]);
         for (place, word) in bits.iter().enumerate() {
             if let Some(low) = moved.get_mut(place + words) {
                 *low |= word << bit;
@@ -290,134 +290,134 @@ impl RowSelection {
                 *high |= word >> (64 - bit);
             }
         }
-        for (half, number) in moved.chunks_exact(WORDS).zip(number..) {
-            let mut bits = Box::new([0u64; WORDS]);
+        for (half, index) in moved.chunks_exact(CHUNK_WORDS).zip(index..) {
+            let mut bits = Box::new([0u64; CHUNK_WORDS]);
             bits.copy_from_slice(half);
-            self.insert_chunk(number, Chunk::of_bits(bits));
+            self.insert_chunk(index, Chunk::of_bits(bits));
         }
     }
     /// Adds the rows of another set.
     pub fn append(&mut self, other: Self) {
         self.chunks.reserve(other.chunks.len());
-        other.chunks.into_iter().for_each(|(number, chunk)| self.insert_chunk(number, Some(chunk)));
+        other.chunks.into_iter().for_each(|(index, chunk)| self.insert_chunk(index, Some(chunk)));
     }
-    /// How many.
+    /// Number of rows.
     pub fn len(&self) -> u64 {
         self.chunks.iter().map(|(_, chunk)| chunk.len() as u64).sum()
     }
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
-    /// The rows, rising.
+    /// The rows, in increasing order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
-        self.chunks.iter().flat_map(|(number, chunk)| chunk.iter(*number, 0))
+        self.chunks.iter().flat_map(|(index, chunk)| chunk.iter(*index, 0))
     }
     /// The rows from `first` on.
     pub fn iter_from(&self, first: u64) -> impl Iterator<Item = u64> + '_ {
-        let begin = self.chunks.partition_point(|(number, _)| *number < first / ROWS);
-        self.chunks.iter().skip(begin).flat_map(move |(number, chunk)| chunk.iter(*number, first))
+        let begin = self.chunks.partition_point(|(index, _)| *index < first / CHUNK_ROWS);
+        self.chunks.iter().skip(begin).flat_map(move |(index, chunk)| chunk.iter(*index, first))
     }
     /// The rows of a half-open range.
     pub(crate) fn within(&self, range: &std::ops::Range<u64>) -> Self {
-        let begin = self.chunks.partition_point(|(number, _)| number.saturating_add(1).saturating_mul(ROWS) <= range.start);
-        let here = self.chunks.iter().skip(begin).take_while(|(number, _)| *number * ROWS < range.end);
-        let cut = here.filter_map(|(number, chunk)| {
-            let first = *number * ROWS;
-            if first >= range.start && range.end - first >= ROWS {
-                return Some((*number, chunk.clone()));
+        let begin = self.chunks.partition_point(|(index, _)| index.saturating_add(1).saturating_mul(CHUNK_ROWS) <= range.start);
+        let here = self.chunks.iter().skip(begin).take_while(|(index, _)| *index * CHUNK_ROWS < range.end);
+        let cut = here.filter_map(|(index, chunk)| {
+            let first = *index * CHUNK_ROWS;
+            if first >= range.start && range.end - first >= CHUNK_ROWS {
+                return Some((*index, chunk.clone()));
             }
-            let part = Self::range(range.start.max(first)..range.end.min(first + ROWS));
-            Some((*number, chunk.and(part.chunk(*number)?)?))
+            let part = Self::range(range.start.max(first)..range.end.min(first + CHUNK_ROWS));
+            Some((*index, chunk.and(part.chunk(*index)?)?))
         });
         Self { chunks: cut.collect() }
     }
-    /// The rows, 65,536 at a time, rising.
+    /// The rows chunk by chunk, in increasing order.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        self.chunks.iter().map(|(number, chunk)| {
+        self.chunks.iter().map(|(index, chunk)| {
             let rows = match chunk {
                 Chunk::All => PieceRows::All,
-                Chunk::Few(rows) => PieceRows::Few(rows),
+                Chunk::Listed(rows) => PieceRows::Listed(rows),
                 Chunk::Bits(bits, _) => PieceRows::Bits(bits),
             };
-            Piece { first: number * ROWS, count: chunk.len(), rows }
+            Piece { first: index * CHUNK_ROWS, count: chunk.len(), rows }
         })
     }
-    /// All rows, rising; in the threads of the pool that it is called in.
+    /// All rows in increasing order, written by the threads of the current pool.
     pub fn to_vec(&self) -> Vec<u64> {
         let mut rows = vec![0; usize::try_from(self.len()).unwrap_or(usize::MAX)];
         self.write(&mut rows, |row| row);
         rows
     }
-    /// As [`RowSelection::to_vec`], in memory that is used again: eight bytes a row, in the machine's own form.
+    /// As [`RowSelection::to_vec`], in a pooled buffer: eight bytes per row, in native byte order.
     pub fn to_values(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<hyperslab_reader::PooledBuffer> {
         let length = usize::try_from(self.len()).ok().and_then(|count| count.checked_mul(8));
-        let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("rows beyond memory"))?)?;
+        let mut rows = session.values().take(length.ok_or_else(|| hyperslab_array::Error::limit_exceeded("the rows exceed memory"))?)?;
         session.compute(|| {
             self.write(rows.as_chunks_mut::<8>().0, u64::to_ne_bytes);
             Ok(())
         })?;
         Ok(rows)
     }
-    /// All rows, rising, into as many slots.
+    /// Writes `of(row)` for all rows in increasing order; there are as many slots as rows.
     fn write<T: Send>(&self, rows: &mut [T], of: impl Fn(u64) -> T + Sync) {
         let (mut pieces, mut rest) = (Vec::with_capacity(self.chunks.len()), rows);
-        for (number, chunk) in &self.chunks {
+        for (index, chunk) in &self.chunks {
             let Some((mine, others)) = std::mem::take(&mut rest).split_at_mut_checked(chunk.len()) else { break };
             rest = others;
-            pieces.push((*number, chunk, mine));
+            pieces.push((*index, chunk, mine));
         }
-        pieces.into_par_iter().for_each(|(number, chunk, slots)| chunk.write(number, slots, &of));
+        pieces.into_par_iter().for_each(|(index, chunk, slots)| chunk.write(index, slots, &of));
     }
     /// As [`RowSelection::to_vec`], in the threads of a session.
-    pub fn numbers(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<Vec<u64>> {
+    pub fn to_vec_in(&self, session: &hyperslab_reader::Session) -> hyperslab_array::Result<Vec<u64>> {
         session.compute(|| Ok(self.to_vec()))
     }
-    /// Whether `row` is one.
+    /// Whether `row` is in the set.
     pub fn contains(&self, row: u64) -> bool {
-        let place = self.chunks.binary_search_by_key(&(row / ROWS), |(number, _)| *number);
-        place.ok().and_then(|place| self.chunks.get(place)).is_some_and(|(_, chunk)| chunk.contains((row % ROWS) as u16))
+        let place = self.chunks.binary_search_by_key(&(row / CHUNK_ROWS), |(index, _)| *index);
+        place.ok().and_then(|place| self.chunks.get(place)).is_some_and(|(_, chunk)| chunk.contains((row % CHUNK_ROWS) as u16))
     }
-    /// The rows of both.
+    /// Intersection.
     pub fn and(&self, other: &Self) -> Self {
-        let both = self.chunks.iter().filter_map(|(number, chunk)| Some((*number, chunk.and(other.chunk(*number)?)?)));
+        let both = self.chunks.iter().filter_map(|(index, chunk)| Some((*index, chunk.and(other.chunk(*index)?)?)));
         Self { chunks: both.collect() }
     }
-    /// The rows of either.
+    /// Union.
     pub fn or(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.append(other.clone());
         both
     }
-    /// The rows that the other has not.
+    /// Difference: rows that are not in `other`.
     pub fn and_not(&self, other: &Self) -> Self {
-        let left = self.chunks.iter().filter_map(|(number, chunk)| {
-            Some((*number, match other.chunk(*number) {
+        let left = self.chunks.iter().filter_map(|(index, chunk)| {
+            Some((*index, match other.chunk(*index) {
                 Some(other) => chunk.and_not(other)?,
                 None => chunk.clone(),
             }))
         });
         Self { chunks: left.collect() }
     }
-    fn chunk(&self, number: u64) -> Option<&Chunk> {
-        let place = self.chunks.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+    fn chunk(&self, index: u64) -> Option<&Chunk> {
+        let place = self.chunks.binary_search_by_key(&index, |(index, _)| *index).ok()?;
         self.chunks.get(place).map(|(_, chunk)| chunk)
     }
-    /// Bit n says whether row `first + n` is in the set.
+    /// Bitmap of `count` rows: bit n is set if row `first + n` is in the set.
     pub fn mask(&self, first: u64, count: usize) -> BooleanBuffer {
         let mut words = vec![0u64; count.div_ceil(64)];
         let end = first.saturating_add(count as u64);
-        let begin = self.chunks.partition_point(|(number, _)| *number < first / ROWS);
-        for (number, chunk) in self.chunks.iter().skip(begin).take_while(|(number, _)| *number * ROWS < end) {
-            let start = *number * ROWS;
-            if first.is_multiple_of(64) && start >= first && end - start >= ROWS && chunk.len() > FEW {
+        let begin = self.chunks.partition_point(|(index, _)| *index < first / CHUNK_ROWS);
+        for (index, chunk) in self.chunks.iter().skip(begin).take_while(|(index, _)| *index * CHUNK_ROWS < end) {
+            let start = *index * CHUNK_ROWS;
+            if first.is_multiple_of(64) && start >= first && end - start >= CHUNK_ROWS && chunk.len() > MAX_LISTED_ROWS {
                 let place = ((start - first) / 64) as usize;
-                if let Some(target) = words.get_mut(place..place + WORDS) {
+                if let Some(target) = words.get_mut(place..place + CHUNK_WORDS) {
                     target.copy_from_slice(&*chunk.bits());
                     continue;
                 }
             }
-            for row in chunk.iter(*number, first).take_while(|row| *row < end) {
+            for row in chunk.iter(*index, first).take_while(|row| *row < end) {
                 let bit = (row - first) as usize;
                 if let Some(word) = words.get_mut(bit / 64) {
                     *word |= 1 << (bit % 64);
@@ -472,12 +472,12 @@ mod tests {
             let (low, high) = (first.min(last), first.max(last));
             let part = x.within(&(low..high));
             prop_assert_eq!(&part, &x.and(&RowSelection::range(low..high)));
-            prop_assert_eq!(part.pieces().flat_map(|piece| piece.numbers().collect::<Vec<u64>>()).collect::<Vec<u64>>(), a.range(low..high).copied().collect::<Vec<u64>>());
+            prop_assert_eq!(part.pieces().flat_map(|piece| piece.row_numbers().collect::<Vec<u64>>()).collect::<Vec<u64>>(), a.range(low..high).copied().collect::<Vec<u64>>());
             let mask = x.mask(first, 150_000);
             prop_assert_eq!(mask.set_indices().map(|n| first + n as u64).collect::<Vec<u64>>(), a.range(first..first + 150_000).copied().collect::<Vec<u64>>());
             let even = first & !63;
             prop_assert_eq!(x.mask(even, 150_000).set_indices().map(|n| even + n as u64).collect::<Vec<u64>>(), a.range(even..even + 150_000).copied().collect::<Vec<u64>>());
-            let mut words = Box::new([0u64; WORDS]);
+            let mut words = Box::new([0u64; CHUNK_WORDS]);
             bits.iter().for_each(|bit| words[bit / 64] |= 1 << (bit % 64));
             let mut more = x.clone();
             more.insert_bits(first, words);

@@ -1,5 +1,5 @@
-//! Aggregate: what a scan answers without handing out batches. Windows are read and summed up side by side and
-//! put together in row order, so that the sum of floats does not depend on the number of threads.
+//! Aggregates over the matching rows, without returning batches. Windows are aggregated in parallel and combined in row
+//! order, so that sums of floats do not depend on the number of threads.
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_array::cast::AsArray;
@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
-use crate::Plan;
+use crate::plan::Plan;
 
 macro_rules! for_number {
     ($array:expr, $integer:ident, $float:ident $(, $argument:expr)*) => {
@@ -29,7 +29,7 @@ macro_rules! for_number {
     };
 }
 
-/// A column's values all together. Nulls and NaN are counted and otherwise left out.
+/// Count, extremes and sum of a column. Nulls and NaN are counted separately and otherwise ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Summary {
     /// Values that are neither null nor NaN.
@@ -38,47 +38,47 @@ pub struct Summary {
     pub nulls: u64,
     /// Rows whose value is not a number.
     pub nans: u64,
-    /// Least, greatest and sum, once there is a value.
+    /// Extremes and sum; `None` without values.
     pub extremes: Option<Extremes>,
 }
 
-/// Least and greatest value and the sum, in a type that holds them.
+/// Minimum, maximum and sum, in a type that can hold them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Extremes {
-    /// Of integers, exactly.
+    /// Exact results for integers.
     Integer {
-        /// Least value.
+        /// Minimum.
         minimum: i128,
-        /// Greatest value.
+        /// Maximum.
         maximum: i128,
         /// Sum.
         sum: i128,
     },
-    /// Of floats, summed in double precision.
+    /// Results for floats, summed in double precision.
     Float {
-        /// Least value.
+        /// Minimum.
         minimum: f64,
-        /// Greatest value.
+        /// Maximum.
         maximum: f64,
         /// Sum.
         sum: f64,
     },
 }
 
-/// How values that are not numbers count, and how wide a sum of integers is.
+/// How NaN is treated, and how wide a sum of integers is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// As numpy's `nanmin`, `nanmax` and `nansum`: NaN is left out, sums of integers are exact.
+    /// As numpy's `nanmin`, `nanmax` and `nansum`: NaN is ignored, sums of integers are exact.
     Numpy,
-    /// As Spark: NaN is above every number and spoils a sum; a sum of integers has 64 bits, and beyond them it
-    /// wraps around or is `InvalidInput`.
+    /// As Spark: NaN is greater than every number and makes a sum NaN; a sum of integers that overflows 64 bits wraps around
+    /// or is `InvalidInput`.
     Spark {
         /// Whether it wraps around (Spark without ANSI).
         wraps: bool,
     },
 }
 
-/// An answer in a type that holds it.
+/// A result in a type that can hold it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// Of integers.
@@ -88,18 +88,18 @@ pub enum Number {
 }
 
 impl Summary {
-    /// Of one column of integers or floats; `Unsupported` for others.
+    /// The summary of an array of integers or floats; `Unsupported` for other types.
     pub fn of(array: &ArrayRef) -> Result<Self> {
         for_number!(array, integers, floats)
     }
 
-    /// NaN where it alone answers: it is above every number, or there is nothing else.
-    fn nan(&self, rule: Rule, above: bool) -> Option<Number> {
-        let answers = rule != Rule::Numpy && self.nans > 0 && (above || self.count == 0);
-        answers.then_some(Number::Float(f64::NAN))
+    /// NaN if it is the result by Spark's rule: it is greater than every number (`wins`), or there are no numbers.
+    fn nan(&self, rule: Rule, wins: bool) -> Option<Number> {
+        let is_result = rule != Rule::Numpy && self.nans > 0 && (wins || self.count == 0);
+        is_result.then_some(Number::Float(f64::NAN))
     }
 
-    /// The least value; none where there is no value.
+    /// The minimum; `None` without values.
     pub fn minimum(&self, rule: Rule) -> Option<Number> {
         self.nan(rule, false).or_else(|| self.extremes.map(|extremes| match extremes {
             Extremes::Integer { minimum, .. } => Number::Integer(minimum),
@@ -107,7 +107,7 @@ impl Summary {
         }))
     }
 
-    /// The greatest value; none where there is no value.
+    /// The maximum; `None` without values.
     pub fn maximum(&self, rule: Rule) -> Option<Number> {
         self.nan(rule, true).or_else(|| self.extremes.map(|extremes| match extremes {
             Extremes::Integer { maximum, .. } => Number::Integer(maximum),
@@ -115,7 +115,7 @@ impl Summary {
         }))
     }
 
-    /// The sum; none where there is no value.
+    /// The sum; `None` without values.
     pub fn sum(&self, rule: Rule) -> Result<Option<Number>> {
         if let Some(nan) = self.nan(rule, true) {
             return Ok(Some(nan));
@@ -127,16 +127,16 @@ impl Summary {
             (Some(Extremes::Integer { sum, .. }), Rule::Spark { wraps }) => match i64::try_from(sum) {
                 Ok(sum) => Ok(Some(Number::Integer(sum.into()))),
                 Err(_) if wraps => Ok(Some(Number::Integer(lowest_64_bits(sum).into()))),
-                Err(_) => Err(Error::invalid_input("a sum of integers is more than 64 bits hold (ARITHMETIC_OVERFLOW)")),
+                Err(_) => Err(Error::invalid_input("a sum of integers overflows 64 bits (ARITHMETIC_OVERFLOW)")),
             },
         }
     }
 
-    /// Both together, `self` before `other`.
+    /// Combines two summaries, `self` before `other`.
     pub fn and(self, other: Self) -> Result<Self> {
         let extremes = match (self.extremes, other.extremes) {
             (Some(Extremes::Integer { minimum, maximum, sum }), Some(Extremes::Integer { minimum: low, maximum: high, sum: more })) => {
-                let sum = sum.checked_add(more).ok_or_else(|| Error::limit_exceeded("a sum of integers beyond 128 bits"))?;
+                let sum = sum.checked_add(more).ok_or_else(|| Error::limit_exceeded("a sum of integers overflows 128 bits"))?;
                 Some(Extremes::Integer { minimum: minimum.min(low), maximum: maximum.max(high), sum })
             }
             (Some(Extremes::Float { minimum, maximum, sum }), Some(Extremes::Float { minimum: low, maximum: high, sum: more })) => {
@@ -151,14 +151,13 @@ impl Summary {
 }
 
 impl Plan {
-    /// Count, extremes and sum of a numeric column of the plan, over the rows that the predicate keeps.
-    /// `Unsupported` for other columns than integers and floats.
+    /// Count, extremes and sum of a column over the matching rows. `Unsupported` if it does not hold integers or floats.
     pub fn summary(&self, column: &str, cancellation: &Cancellation) -> Result<Summary> {
         self.over_windows(column, cancellation, Summary::of)?.into_iter().try_fold(Summary::default(), Summary::and)
     }
 
-    /// How many values lie in each bin: `edges[i] <= value < edges[i + 1]`, the last bin with its upper edge, as
-    /// in numpy. Nulls, NaN and values outside are in none. `InvalidInput` for edges that do not increase.
+    /// Number of values in each bin: `edges[i] <= value < edges[i + 1]`, as in numpy; the last bin includes its upper edge.
+    /// Nulls, NaN and values outside are not counted. `InvalidInput` for edges that do not increase.
     pub fn histogram(&self, column: &str, edges: &[f64], cancellation: &Cancellation) -> Result<Vec<u64>> {
         let rising = edges.windows(2).all(|pair| matches!(pair, [low, high] if low < high));
         if edges.len() < 2 || !rising || edges.iter().any(|edge| !edge.is_finite()) {
@@ -173,7 +172,7 @@ impl Plan {
         Ok(total)
     }
 
-    /// What `work` makes of the column in each window, in row order.
+    /// The results of `work` for the column in each window, in row order.
     fn over_windows<T: Send>(
         &self,
         column: &str,
@@ -184,12 +183,12 @@ impl Plan {
             let array = batch.column_by_name(column);
             work(array.ok_or_else(|| Error::not_found(format!("the plan has no column {column:?}")))?)
         };
-        if self.limit().is_some() {
+        if self.request.limit.is_some() {
             let mut batches = self.batches(cancellation)?;
             return std::iter::from_fn(|| batches.next_batch()).map(|batch| of(&batch?)).collect();
         }
         let windows = self.all_windows()?;
-        self.session().compute(|| {
+        self.session.compute(|| {
             windows.par_iter().map(|(part, rows)| of(&part.read(*rows, self.schema(), cancellation)?)).collect()
         })
     }
@@ -226,7 +225,7 @@ where
     Ok(Summary { count, nulls, nans: 0, extremes })
 }
 
-/// Values that are added up side by side, so that the compiler makes SIMD of it.
+/// Number of independent partial sums, so that the compiler can vectorize the loop.
 const LANES: usize = 8;
 
 fn floats<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<Summary>
@@ -272,7 +271,7 @@ fn counted_integers<T: ArrowPrimitiveType>(array: &ArrayRef, edges: &[f64]) -> R
 where
     T::Native: Into<i128>,
 {
-    // As numpy, which compares integers with the edges as doubles.
+    // Like numpy, compare integers with the edges as doubles.
     Ok(counted(valid::<T>(array).map(|value| Into::<i128>::into(value) as f64), edges))
 }
 
@@ -288,10 +287,10 @@ fn counted(values: impl Iterator<Item = f64>, edges: &[f64]) -> Vec<u64> {
     let mut counts = vec![0; bins];
     let (Some(&low), Some(&high)) = (edges.first(), edges.last()) else { return counts };
     let scale = bins as f64 / (high - low);
-    let edge = |number: usize| edges.get(number).copied().unwrap_or(high);
+    let edge = |index: usize| edges.get(index).copied().unwrap_or(high);
     for value in values {
         if value >= low && value <= high {
-            // Where edges are equally far apart this is the bin or one beside it.
+            // For bins of equal width this is the bin or one next to it.
             let mut bin = (((value - low) * scale) as usize).min(bins - 1);
             while value < edge(bin) {
                 bin -= 1;

@@ -1,17 +1,17 @@
-//! Batches: the record batches of a scan, one after the other.
+//! The record batches of a scan, as an iterator.
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
-/// Record batches in row order. `Send`, so that bindings can hand it on as an Arrow stream.
+/// Record batches in row order. `Send`, so that bindings can export it as an Arrow stream.
 pub struct Batches {
     schema: SchemaRef,
     inner: Box<dyn Source>,
 }
 
-/// Where batches come from.
+/// A source of batches.
 pub trait Source: Iterator<Item = hyperslab_array::Result<RecordBatch>> + Send {
-    /// The next batch, where it needs no waiting for.
+    /// The next batch, if it is ready without waiting.
     fn next_ready(&mut self) -> Option<Self::Item>;
 }
 
@@ -19,11 +19,11 @@ impl Batches {
     pub(crate) fn new(schema: SchemaRef, inner: impl Source + 'static) -> Self {
         Self { schema, inner: Box::new(inner) }
     }
-    /// The next batch with our own error type (the `Iterator` has Arrow's).
+    /// The next batch, with Hyperslab's error type (that of the `Iterator` is Arrow's).
     pub fn next_batch(&mut self) -> Option<hyperslab_array::Result<RecordBatch>> {
         self.inner.next()
     }
-    /// The next batch if it is there already; `None` where `next_batch` has to tell.
+    /// The next batch if it is ready; `None` if only [`Batches::next_batch`] can say whether there is one.
     pub fn next_ready(&mut self) -> Option<hyperslab_array::Result<RecordBatch>> {
         self.inner.next_ready()
     }

@@ -1,6 +1,8 @@
-//! Reading windows side by side: batches and aggregates.
+//! Runs a plan: reads windows in parallel, as batches, counts, columns or aggregates.
 
 pub(crate) mod aggregate;
 pub(crate) mod batches;
-pub(crate) mod pipeline;
-pub(crate) mod window_reader;
+mod execution;
+mod matching_rows;
+mod pipeline;
+mod row_columns;

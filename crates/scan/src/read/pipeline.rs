@@ -1,4 +1,4 @@
-//! Pipeline: windows are read side by side, ahead of their consumer, and come out in row order.
+//! Pipeline: reads windows in parallel, ahead of the consumer, and returns them in row order.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,34 +12,34 @@ use arrow_schema::SchemaRef;
 use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::Session;
 
-use crate::plan::SegmentScan;
-use crate::plan::window::{Rows, WINDOW_BYTES, boxes};
+use crate::access::segment_scan::SegmentScan;
+use crate::window::{Rows, WINDOW_BYTES, boxes};
 use super::batches::Source;
 
-/// How often whoever waits for a batch looks whether the scan was cancelled.
+/// How often a consumer that waits for a batch checks whether the scan was cancelled.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A window to read, and roughly the bytes that it costs.
+/// A window to read, and its approximate size in bytes.
 pub(crate) struct Work {
     pub part: Arc<SegmentScan>,
     pub rows: Rows,
     pub bytes: u64,
 }
 
-/// What all tasks of a scan share.
+/// State that all tasks of a scan share.
 #[derive(Clone)]
 struct Shared {
     schema: SchemaRef,
     cancellation: Cancellation,
     batch_rows: usize,
-    /// The consumer has gone: tasks that have not begun need not.
+    /// Whether the consumer was dropped: tasks that have not begun can be skipped.
     abandoned: Arc<AtomicBool>,
 }
 
-/// One or several small windows that are read as one.
+/// One window, or several small ones that are read together.
 struct Task {
     windows: Vec<(Arc<SegmentScan>, Rows)>,
-    /// The process whose threads read it: a forked child has none of its parent's.
+    /// The process whose threads read it: a forked child does not have its parent's threads.
     process: u32,
     batches: Receiver<Outcome>,
 }
@@ -50,11 +50,11 @@ pub(crate) struct Pipeline<W> {
     work: W,
     session: Session,
     shared: Shared,
-    /// Rows that may still be handed out.
-    left: u64,
-    /// Rows that may still be read, where windows are handed out whole.
+    /// Rows that may still be returned under the limit.
+    remaining: u64,
+    /// Rows that may still be read under the limit, for windows without a residual predicate.
     unread: u64,
-    /// The work that is not in a task yet.
+    /// Work that did not fit the last task.
     next: Option<Work>,
     tasks: VecDeque<Task>,
     ready: VecDeque<Result<RecordBatch>>,
@@ -65,10 +65,10 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
     pub fn new(session: Session, schema: SchemaRef, work: W, limit: u64, batch_rows: usize, cancellation: Cancellation) -> Self {
         let shared = Shared { schema, cancellation, batch_rows, abandoned: Arc::default() };
         let (tasks, ready) = Default::default();
-        Self { work, session, shared, left: limit, unread: limit, next: None, tasks, ready, failed: false }
+        Self { work, session, shared, remaining: limit, unread: limit, next: None, tasks, ready, failed: false }
     }
 
-    /// The windows of the next task: one, or small ones up to a batch.
+    /// The windows of the next task: one, or small ones up to the size of a batch.
     fn windows(&mut self) -> Vec<(Arc<SegmentScan>, Rows)> {
         let (mut windows, mut rows, mut bytes) = (Vec::new(), 0u64, 0u64);
         while self.unread > 0
@@ -85,16 +85,16 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
             }
             rows += work.rows.count();
             bytes += work.bytes;
-            // A limit or a split may end within a window.
+            // A window that a limit or a split clips need not be a box.
             windows.extend(boxes(&work.part.selection, work.rows).map(|rows| (work.part.clone(), rows)));
         }
         windows
     }
 
-    /// Hands out tasks until enough are under way: each thread has one, and what comes next is there already.
+    /// Starts tasks until every thread has one and two more are ready or queued.
     fn read_ahead(&mut self) -> Result<()> {
-        // A few rows are not worth reading all around them.
-        let few = self.left <= self.shared.batch_rows as u64;
+        // If few rows are left, reading ahead would mostly be wasted.
+        let few = self.remaining <= self.shared.batch_rows as u64;
         let pool = self.session.pool()?;
         let aim = if few { 1 } else { pool.current_num_threads() + 2 };
         while self.tasks.len() < aim {
@@ -105,10 +105,10 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
             let (sender, batches) = sync_channel(1);
             let (todo, shared) = (windows.clone(), self.shared.clone());
             let read = move || {
-                // The receiver may have gone with its consumer.
+                // The receiver may have been dropped with its consumer.
                 let _ = sender.send(shared.read(&todo));
             };
-            // Whoever scans on one of the decoding threads must not wait for another of them.
+            // A scan that runs on a decoding thread must not wait for another decoding thread.
             match pool.current_thread_index() {
                 Some(_) => read(),
                 None => pool.spawn(read),
@@ -127,7 +127,7 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
         loop {
             match task.batches.recv_timeout(POLL) {
                 Ok(batches) => return Ok(Some(batches)),
-                // Decoding may not come to an end: a filter in Python waits for an interpreter that shuts down.
+                // Decoding may never end: a filter in Python waits for an interpreter that is shutting down.
                 Err(RecvTimeoutError::Timeout) => self.shared.cancellation.check()?,
                 Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("a decoding thread ended without a result")),
             }
@@ -136,10 +136,10 @@ impl<W: Iterator<Item = Work>> Pipeline<W> {
 }
 
 impl Shared {
-    /// The windows' rows, and where one fails its error after the rows before it.
+    /// The windows' rows; if a window fails, its error follows the rows before it.
     fn read(&self, windows: &[(Arc<SegmentScan>, Rows)]) -> Outcome {
         if self.abandoned.load(Ordering::Relaxed) {
-            return vec![Err(Error::internal("a scan that nobody waits for"))];
+            return vec![Err(Error::internal("the scan was abandoned by its consumer"))];
         }
         let mut read = Vec::with_capacity(windows.len());
         let mut failure = None;
@@ -166,7 +166,7 @@ impl Shared {
         cut.into_iter().chain(failure).collect()
     }
 
-    /// Batches of at most `batch_rows`.
+    /// Cuts a batch into batches of at most `batch_rows` rows.
     fn cut(&self, batch: Result<RecordBatch>) -> Outcome {
         let batch = match batch {
             Ok(batch) => batch,
@@ -181,7 +181,7 @@ impl<W: Iterator<Item = Work> + Send> Iterator for Pipeline<W> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.failed && self.left > 0 {
+        while !self.failed && self.remaining > 0 {
             if let Some(batch) = self.next_ready() {
                 return Some(batch);
             }
@@ -197,14 +197,14 @@ impl<W: Iterator<Item = Work> + Send> Iterator for Pipeline<W> {
 
 impl<W: Iterator<Item = Work> + Send> Source for Pipeline<W> {
     fn next_ready(&mut self) -> Option<Self::Item> {
-        if self.failed || self.left == 0 {
+        if self.failed || self.remaining == 0 {
             return None;
         }
         let batch = self.ready.pop_front()?;
         self.failed = batch.is_err();
         Some(batch.map(|batch| {
-            let rows = (batch.num_rows() as u64).min(self.left);
-            self.left -= rows;
+            let rows = (batch.num_rows() as u64).min(self.remaining);
+            self.remaining -= rows;
             batch.slice(0, usize::try_from(rows).unwrap_or(usize::MAX))
         }))
     }

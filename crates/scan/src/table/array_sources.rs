@@ -1,5 +1,5 @@
-//! Arrays: a segment of arrays that were named one by one, as plain data. Who reads it looks up no names: each array is
-//! told by file and path, and where the rows lie in it.
+//! A segment of individually named arrays as plain data, for splits. Readers do no name look-ups: each array is given by its
+//! file, its path, and the mapping of rows to its elements.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
-use super::segment::{Place, PlacedDimension, Segment, SegmentColumn, Source, array_column, metadata_columns};
+use super::segment::{RowMapping, DimensionMapping, Segment, SegmentColumn, Source, array_column, metadata_columns};
 
-/// What a segment is made of, with files by their numbers in a list.
+/// The arrays of a segment; files are given by their index in a list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ArraySources {
-    /// The group that was asked, for messages.
+    /// The requested group, for error messages.
     pub path: String,
-    /// The file whose dimensions the rows have.
+    /// The file whose array determines the dimensions of the rows.
     file: usize,
     shape: Vec<u64>,
     chunk_shape: Vec<u64>,
@@ -36,19 +36,19 @@ struct ArrayColumn {
 enum Values {
     /// Indexes along a dimension of the rows.
     Index { axis: usize },
-    /// Of a coordinate dataset along a dimension: all, or `(start, count, step)`.
+    /// Values of a coordinate dataset along a dimension: all, or `(start, count, step)`.
     Coordinate { axis: usize, dataset: String, part: Option<(u64, u64, u64)> },
     /// A whole array.
     Whole { dataset: String },
-    /// A part of an array, or one of another file.
-    Part { file: usize, dataset: String, dimensions: Vec<PlacedDimension> },
+    /// Part of an array, or an array of another file.
+    Part { file: usize, dataset: String, dimensions: Vec<DimensionMapping> },
 }
 
 impl ArraySources {
-    /// Describes a segment; `files` are those that it is read from.
+    /// Describes a segment that is read from `files`.
     pub fn of(segment: &Segment, files: &[File]) -> Result<Self> {
-        let number = |file: &File| {
-            files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column of no file"))
+        let index = |file: &File| {
+            files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column without a file"))
         };
         let path = |file: &File, dataset: ObjectId| file.object(dataset).map(|object| object.path.clone());
         let mut columns = Vec::new();
@@ -58,26 +58,26 @@ impl ArraySources {
                 Source::Coordinate { axis, dataset, .. } => {
                     let part = segment.coordinate_parts.iter().find(|(part, _)| part == dataset).map(|(_, axis)| match axis {
                         Axis::Range { start, count, step } => Ok((*start, *count, *step)),
-                        Axis::Indices(_) => Err(Error::internal("a part of coordinates that is no range")),
+                        Axis::Indices(_) => Err(Error::internal("a part of coordinates that is not a range")),
                     });
                     Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()? }
                 }
                 Source::Variable { dataset, per_row: None, .. } => Values::Whole { dataset: path(&segment.file, *dataset)? },
-                Source::Placed { dataset, place, .. } => {
-                    Values::Part { file: number(&place.file)?, dataset: path(&place.file, *dataset)?, dimensions: place.dimensions.clone() }
+                Source::Mapped { dataset, mapping, .. } => {
+                    Values::Part { file: index(&mapping.file)?, dataset: path(&mapping.file, *dataset)?, dimensions: mapping.dimensions.clone() }
                 }
-                // Every segment has the row number, and captures are told apart from it.
+                // Every segment has a row number; a split holds captures separately.
                 Source::Row | Source::Constant(_) => continue,
-                Source::Variable { .. } | Source::Member { .. } => return Err(Error::internal("a column of named arrays that is none")),
+                Source::Variable { .. } | Source::Member { .. } => return Err(Error::internal("a column that is not an array")),
             };
             columns.push(ArrayColumn { name: column.field.name().clone(), values });
         }
-        Ok(Self { path: segment.path.clone(), file: number(&segment.file)?, shape: segment.shape.clone(), chunk_shape: segment.chunk_shape.clone(), columns })
+        Ok(Self { path: segment.path.clone(), file: index(&segment.file)?, shape: segment.shape.clone(), chunk_shape: segment.chunk_shape.clone(), columns })
     }
 
-    /// The segment, of files that were opened anew. `Conflict` where an array is not what it was.
+    /// The segment in reopened `files`. `Conflict` if an array has changed.
     pub fn segment(&self, files: &[File], captures: &[(String, ArrayRef)], decode: bool) -> Result<Segment> {
-        let malformed = |what: &str| Error::invalid_input(format!("these bytes are no split: {what}"));
+        let malformed = |what: &str| Error::invalid_input(format!("these bytes are not a split: {what}"));
         let opened = files.first().ok_or_else(|| malformed("no file"))?;
         let file = files.get(self.file).ok_or_else(|| malformed("a file without a name"))?;
         if self.chunk_shape.len() != self.shape.len() || self.chunk_shape.contains(&0) {
@@ -98,8 +98,8 @@ impl ArraySources {
                 Values::Coordinate { axis, dataset, part } => {
                     let count = *self.shape.get(*axis).ok_or_else(|| malformed("a dimension too many"))?;
                     let rows = match part {
-                        None => [PlacedDimension::Rows { start: 0, step: 1 }],
-                        Some((start, _, step)) => [PlacedDimension::Rows { start: *start, step: *step }],
+                        None => [DimensionMapping::Rows { start: 0, step: 1 }],
+                        Some((start, _, step)) => [DimensionMapping::Rows { start: *start, step: *step }],
                     };
                     let (id, column) = found(file, dataset, name, decode)?;
                     match part {
@@ -123,8 +123,8 @@ impl ArraySources {
                     let file = files.get(*file).ok_or_else(|| malformed("a file without a name"))?;
                     let (id, column) = found(file, dataset, name, decode)?;
                     within(file, id, dimensions, &self.shape)?;
-                    let place = Arc::new(Place { file: file.clone(), dimensions: dimensions.clone() });
-                    (Source::Placed { dataset: id, column: column.clone(), place }, column)
+                    let mapping = Arc::new(RowMapping { file: file.clone(), dimensions: dimensions.clone() });
+                    (Source::Mapped { dataset: id, column: column.clone(), mapping }, column)
                 }
             };
             columns.push(SegmentColumn { field: source.1.field().clone(), source: source.0 });
@@ -139,12 +139,12 @@ impl ArraySources {
     }
 }
 
-/// The dataset at a path of just this file, and its column.
+/// The dataset at a path of this file, without following links to others, and its column.
 fn found(file: &File, path: &str, name: &str, decode: bool) -> Result<(ObjectId, hyperslab_columns::Column)> {
     let found = file.find(path)?;
     let object = found.file.object(found.object)?;
     if found.file != *file || object.path != path {
-        return Err(Error::new(ErrorKind::Conflict, format!("{path} leads elsewhere: plan again")).in_file(file.name()));
+        return Err(Error::new(ErrorKind::Conflict, format!("{path} leads to another object than when this split was planned: plan again")).in_file(file.name()));
     }
     let dataset = found.dataset()?;
     if let Some(refusal) = &dataset.refusal {
@@ -153,18 +153,18 @@ fn found(file: &File, path: &str, name: &str, decode: bool) -> Result<(ObjectId,
     Ok((found.object, array_column(name, file, object, dataset, decode).map_err(|error| error.in_file(file.name()))?))
 }
 
-/// `Conflict` unless a dataset has this shape.
+/// `Conflict` if a dataset does not have this shape.
 fn whole(file: &File, id: ObjectId, shape: &[u64]) -> Result<()> {
     if file.dataset(id)?.dataspace.shape() == shape { Ok(()) } else { Err(changed(file, id)) }
 }
 
-/// `Conflict` unless rows of this shape lie within a dataset.
-fn within(file: &File, id: ObjectId, dimensions: &[PlacedDimension], shape: &[u64]) -> Result<()> {
+/// `Conflict` if rows of this shape are not all within a dataset.
+fn within(file: &File, id: ObjectId, dimensions: &[DimensionMapping], shape: &[u64]) -> Result<()> {
     let extents = file.dataset(id)?.dataspace.shape();
     let mut rows = shape.iter();
     let fits = dimensions.iter().zip(extents).all(|(dimension, extent)| match dimension {
-        PlacedDimension::Fixed(index) => index < extent,
-        PlacedDimension::Rows { start, step } => rows.next().is_some_and(|count| match count.checked_sub(1) {
+        DimensionMapping::Fixed(index) => index < extent,
+        DimensionMapping::Rows { start, step } => rows.next().is_some_and(|count| match count.checked_sub(1) {
             None => start <= extent && *step > 0,
             Some(last) => *step > 0 && last.checked_mul(*step).and_then(|last| last.checked_add(*start)).is_some_and(|last| last < *extent),
         }),
@@ -173,5 +173,5 @@ fn within(file: &File, id: ObjectId, dimensions: &[PlacedDimension], shape: &[u6
 }
 
 fn changed(file: &File, id: ObjectId) -> Error {
-    file.place(id, Error::new(ErrorKind::Conflict, "the array has another shape than when this split was planned: plan again"))
+    file.place(id, Error::new(ErrorKind::Conflict, "the array's shape has changed since this split was planned: plan again"))
 }

@@ -1,5 +1,5 @@
-//! Boundary variables (CF Conventions 7.1 and 7.4): the bounds of a coordinate's cells have the coordinate's
-//! units and calendar where they state none of their own.
+//! Boundary variables (CF Conventions 7.1 and 7.4): the bounds of a coordinate's cells inherit the coordinate's units and
+//! calendar unless they have their own.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use hyperslab_array::Attribute;
 use hyperslab_columns::attribute_text;
 use hyperslab_formats::{Content, Object, Tree};
 
-/// What a boundary variable takes over.
+/// Attributes that a boundary variable inherits.
 const INHERITED: [&str; 5] = ["units", "calendar", "leap_month", "leap_year", "month_lengths"];
 
-/// The attributes of a variable, with those that it inherits.
+/// The attributes of a variable, including inherited ones.
 pub(crate) fn attributes<'a>(tree: &Tree, object: &'a Object) -> Cow<'a, [Attribute]> {
     let own = Cow::Borrowed(object.attributes.as_slice());
     let has = |name: &str| object.attributes.iter().any(|attribute| attribute.name == name);
@@ -24,7 +24,7 @@ pub(crate) fn attributes<'a>(tree: &Tree, object: &'a Object) -> Cow<'a, [Attrib
     if inherited.is_empty() { own } else { Cow::Owned([object.attributes.as_slice(), &inherited].concat()) }
 }
 
-/// Whether an object is a variable of `group` that calls its variable `name` its bounds.
+/// Whether an object is a variable of `group` whose bounds are the variable `name`.
 fn is_parent(object: &Object, group: &str, name: &str) -> bool {
     let sibling = object.path.strip_prefix(group).and_then(|rest| rest.strip_prefix('/'));
     if !sibling.is_some_and(|own| !own.contains('/') && own != name) || !matches!(object.content, Content::Dataset(_)) {

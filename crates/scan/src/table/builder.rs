@@ -1,20 +1,68 @@
-//! Builder: the rows and columns of one object.
+//! Builds the rows and columns of one object.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{CharacterSet, Dataspace, Datatype, Error, Result, StringPadding};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Content, Dataset, Format, LinkTarget, Object};
+use hyperslab_formats::{Content, Dataset, Object};
 use hyperslab_reader::{File, Found};
 
-use crate::Layout;
+use crate::request::Layout;
 use super::boundary;
-use super::members::{self, Member, Omitted};
-use super::segment::{SegmentColumn, Source, decoding, free_name};
+use super::members::{self, Member, Omitted, row_ndim};
+use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns};
 
-/// Rows and columns without what wildcards add.
+impl Segment {
+    /// The object at `path` of `file` as a table. `captures` are the columns of text that wildcards matched.
+    pub fn new(
+        file: &File,
+        path: &str,
+        layout: Option<Layout>,
+        decode: bool,
+        captures: &[(String, ArrayRef)],
+    ) -> Result<Self> {
+        let found = file.find(path)?;
+        let object = found.file.object(found.object)?;
+        let built = match &object.content {
+            Content::Group(_) => Builder { found: &found, decode }.group(layout),
+            _ => {
+                let dataset = found.dataset()?;
+                Builder { found: &found, decode }.dataset(object, dataset, layout)
+            }
+        };
+        let built = built.map_err(|error| error.at_object(path).in_file(file.name()))?;
+        let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
+        let mut columns = Vec::with_capacity(captures.len() + built.columns.len() + 2);
+        for (name, value) in captures {
+            // Files are often named after their contents: t2m_2020.h5 has a variable t2m.
+            let name = free_name(name, "part", &taken);
+            taken.insert(name.clone());
+            columns.push(SegmentColumn {
+                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
+                source: Source::Constant(value.clone()),
+            });
+        }
+        columns.extend(built.columns);
+        // A column of the file takes precedence over a metadata column of the same name.
+        columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
+        Ok(Self {
+            file: found.file,
+            opened: file.clone(),
+            path: path.to_owned(),
+            shape: built.shape,
+            chunk_shape: built.chunk_shape,
+            columns,
+            coordinate_parts: Vec::new(),
+            named: false,
+            omitted: built.omitted,
+        })
+    }
+}
+
+/// Rows and columns of an object, without the columns of wildcards.
 pub(crate) struct Built {
     pub shape: Vec<u64>,
     pub chunk_shape: Vec<u64>,
@@ -49,7 +97,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The datasets directly in the group that make one table.
+    /// The table of the datasets that are direct members of the group.
     pub fn group(&self, layout: Option<Layout>) -> Result<Built> {
         let chosen = members::choose(self.found, self.decode, layout)?;
         match (chosen.layout, chosen.members.as_slice()) {
@@ -58,7 +106,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Datasets of the same dimensions: a column for each dimension and each dataset.
+    /// Datasets with the same dimensions: a column for each dimension and each dataset.
     fn side_by_side(&self, members: &[Member<'_>], layout: Layout, omitted: Vec<Omitted>) -> Result<Built> {
         let first = members.first().ok_or_else(|| Error::internal("a table without columns"))?;
         let (row_shape, per_row) = match (layout, first.shape().split_first()) {
@@ -91,11 +139,11 @@ impl Builder<'_> {
             let taken = members.iter().map(|member| member.name.clone()).collect();
             columns = self.dimension_columns(table, shape.len(), &taken)?;
         }
-        for (number, member) in members.iter().enumerate() {
+        for (index, member) in members.iter().enumerate() {
             let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
             columns.push(SegmentColumn {
                 field: column.field().clone(),
-                source: Source::Member { dataset: table.id, member: number, column },
+                source: Source::Member { dataset: table.id, member: index, column },
             });
         }
         Ok(Built { shape, chunk_shape: table.dataset.chunk_grid.chunk_shape().to_vec(), columns, omitted })
@@ -128,7 +176,7 @@ impl Builder<'_> {
         Ok(SegmentColumn { field, source: Source::Variable { dataset: id, column, per_row } })
     }
 
-    /// Attributes that cannot be read may say how values are decoded: without them they would be wrong.
+    /// Fails if attributes cannot be read: they may say how values are decoded.
     fn check_attributes(&self, object: &Object) -> Result<()> {
         match &object.attributes_error {
             Some(error) if self.decode => Err(error.clone()),
@@ -140,26 +188,26 @@ impl Builder<'_> {
         decoding(&self.found.file, self.decode)
     }
 
-    /// The datatype as the columns show it: references undecoded are their bytes.
+    /// The datatype of the column: references that are not decoded are bytes.
     fn shown(&self, datatype: &Datatype) -> Datatype {
         if self.decode { datatype.clone() } else { datatype.with_references_as_bytes() }
     }
 
-    /// A column for each of the first `count` dimensions: coordinate values, else the index. `taken` are the names of
-    /// other columns.
+    /// A column for each of the first `count` dimensions: its coordinate values, or its indexes if it has none. `taken` are
+    /// the names of other columns.
     fn dimension_columns(&self, member: &Member<'_>, count: usize, taken: &BTreeSet<String>) -> Result<Vec<SegmentColumn>> {
         let (tree, dataset) = (self.found.file.tree(), member.dataset);
         let mut taken = taken.clone();
         let mut columns: Vec<SegmentColumn> = Vec::new();
         for axis in 0..count {
             let dimension = dataset.dimensions.get(axis).cloned().unwrap_or_default();
-            // A coordinate variable's values are its own coordinates.
+            // The values of a coordinate variable are its coordinates already.
             if dimension.scale == Some(member.id) && member.ndim == 1 {
                 continue;
             }
             let mut name = dimension.name.clone().unwrap_or_else(|| format!("dim_{axis}"));
             if columns.iter().any(|c| *c.field.name() == name) {
-                // The same dimension twice (a covariance matrix): the second gets its number.
+                // One dimension twice, as in a covariance matrix: append the axis to the second name.
                 name = format!("{name}_{axis}");
             }
             let scale = dimension.scale.and_then(|scale| Some((scale, tree.object(scale)?, self.found.file.dataset(scale).ok()?)));
@@ -177,7 +225,7 @@ impl Builder<'_> {
                         source: Source::Coordinate { axis, dataset: scale, column },
                     }
                 }
-                // A variable may be named like one of its dimensions and not hold its coordinates.
+                // A variable may have the name of one of its dimensions without holding its coordinates.
                 None => SegmentColumn {
                     field: Arc::new(Field::new(free_name(&name, "index", &taken), DataType::Int64, false)),
                     source: Source::Index { axis },
@@ -190,34 +238,10 @@ impl Builder<'_> {
     }
 }
 
-/// The last part of a path, as the name of a column.
+/// The last part of a path, which names the column.
 fn last_part(path: &str) -> &str {
     match path.rsplit('/').next() {
         Some(name) if !name.is_empty() => name,
         _ => "value",
     }
-}
-
-/// How many dimensions of a dataset make rows. The last dimension of a netCDF array of characters is the length of a
-/// text (CF 2.2), unless other variables have it too.
-pub(crate) fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
-    let ndim = dataset.dataspace.ndim();
-    let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
-    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format() != Format::Hdf5 && is_text(dataset)) else { return ndim };
-    let (Some(dimension), Some(1..)) = (dataset.dimensions.get(last), dataset.dataspace.shape().get(last)) else { return ndim };
-    if dimension.scale.is_some() || dimension.name.is_none() {
-        return ndim;
-    }
-    let tree = file.tree();
-    let parent = object.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let group = tree.objects.iter().find(|other| other.path.trim_end_matches('/') == parent);
-    let siblings = match group.map(|group| &group.content) {
-        Some(Content::Group(group)) => group.links.as_slice(),
-        _ => &[],
-    };
-    let shared = siblings.iter().any(|link| match link.target {
-        LinkTarget::Hard(id) => tree.dataset(id).is_some_and(|other| !is_text(other) && other.dimensions.iter().any(|d| d.name == dimension.name)),
-        _ => false,
-    });
-    if shared { ndim } else { last }
 }

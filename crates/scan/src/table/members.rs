@@ -1,20 +1,20 @@
-//! Members: which datasets of a group are columns of its table, and why other members are not.
+//! Chooses the members of a group that are columns of its table, and says why the others are not.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_columns::attribute_text;
-use hyperslab_formats::{Content, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
+use hyperslab_formats::{Content, Dataset, DimensionScale, Format, Link, LinkTarget, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
-use crate::Layout;
+use crate::request::Layout;
 
 /// A member of a group that is not a column of the group's table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Omitted {
     /// Its name in the group.
     pub name: String,
-    /// Why it is not a column, as the rest of a sentence that begins with the name: `is a group`.
+    /// Why it is not a column, as the predicate of a sentence about the name: `is a group`.
     pub reason: String,
 }
 
@@ -25,11 +25,11 @@ pub(crate) struct Member<'a> {
     pub id: ObjectId,
     pub object: &'a Object,
     pub dataset: &'a Dataset,
-    /// Dimensions that make rows: all, except for the length of text in an array of characters.
+    /// Number of dimensions that make rows: all of them, except the text length of a character array.
     pub ndim: usize,
 }
 
-/// The datasets that make a group's table, and how.
+/// The datasets that form a group's table, and the layout.
 pub(crate) struct Chosen<'a> {
     pub members: Vec<Member<'a>>,
     pub layout: Layout,
@@ -45,7 +45,7 @@ impl<'a> Member<'a> {
         self.dataset.dimensions.get(..self.ndim).unwrap_or(&self.dataset.dimensions)
     }
 
-    /// What two datasets have in common that are columns of one table.
+    /// Shape and dimensions, which are equal for all columns of a table.
     fn key(&self) -> (&'a [u64], &'a [DimensionScale]) {
         (self.shape(), self.dimensions())
     }
@@ -64,7 +64,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Chooses the columns of a group's table. `InvalidInput` for a group that has none, or none of the layout.
+/// Chooses the columns of a group's table. `InvalidInput` if the group has none, or none for the layout.
 pub(crate) fn choose<'a>(found: &'a Found, decode: bool, layout: Option<Layout>) -> Result<Chosen<'a>> {
     let file = &found.file;
     let group = file.tree().group(found.object).ok_or_else(|| Error::internal("not a group"))?;
@@ -111,7 +111,7 @@ pub(crate) fn choose<'a>(found: &'a Found, decode: bool, layout: Option<Layout>)
     }
 }
 
-/// Datasets that may still be columns, and what is left out so far.
+/// Datasets that may still be columns, and the members omitted so far.
 struct Rest<'a> {
     members: Vec<Member<'a>>,
     omitted: Vec<Omitted>,
@@ -141,7 +141,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// The only compound dataset as the table.
+    /// The table of the only compound dataset.
     fn records(mut self) -> Result<Chosen<'a>> {
         let mut compounds = self.members.iter().filter(|member| member.is_compound());
         let (Some(table), None) = (compounds.next().copied(), compounds.next()) else {
@@ -151,8 +151,7 @@ impl<'a> Rest<'a> {
         Ok(self.chosen(Layout::Records))
     }
 
-    /// The variables of the largest common dimensions. Coordinate variables describe them, and come back as the
-    /// columns of dimensions.
+    /// The variables with the largest common dimensions. Coordinate variables become the columns of the dimensions.
     fn of_largest(mut self, is_scale: impl Fn(&Member<'_>) -> bool, layout: Layout) -> Chosen<'a> {
         let has_data = self.members.iter().any(|member| !is_scale(member));
         let Some(best) = best(self.members.iter().filter(|member| !has_data || !is_scale(member))) else { return self.chosen(layout) };
@@ -170,7 +169,7 @@ impl<'a> Rest<'a> {
         self.leave_out(|member| (member.key() != best.key()).then(|| format!("has dimensions {}, not {}", member.described(), best.described())));
     }
 
-    /// Leaves out the members for which there is a reason.
+    /// Omits the members for which `reason` returns one.
     fn leave_out(&mut self, reason: impl Fn(&Member<'a>) -> Option<String>) {
         let omitted = &mut self.omitted;
         self.members.retain(|member| match reason(member) {
@@ -187,7 +186,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Why a member is not a column, whatever the others are.
+/// Why a member cannot be a column of any table.
 enum Unusable {
     /// A dataset without values, or with values that cannot be read.
     Dataset(Error),
@@ -195,7 +194,7 @@ enum Unusable {
     Other(String),
 }
 
-/// The dataset that a link leads to; `None` for a group that no reader expects as a column.
+/// The dataset that a link leads to; `None` for a group that is an internal structure of PyTables.
 fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Member<'a>>, Unusable> {
     let id = match &link.target {
         LinkTarget::Hard(id) => *id,
@@ -205,7 +204,7 @@ fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Mem
     };
     let object = file.object(id).map_err(Unusable::Dataset)?;
     match &object.content {
-        // The index of a PyTables table, which PyTables hides too.
+        // The index of a PyTables table, which PyTables hides as well.
         Content::Group(_) if is_index_of_pytables(object) => return Ok(None),
         Content::Group(_) => return Err(Unusable::Other("is a group".to_owned())),
         Content::Datatype(_) => return Err(Unusable::Other("is a committed datatype".to_owned())),
@@ -214,10 +213,34 @@ fn member<'a>(file: &'a File, link: &'a Link, decode: bool) -> Result<Option<Mem
     }
     let dataset = file.dataset(id).map_err(Unusable::Dataset)?;
     check(object, dataset, decode).map_err(Unusable::Dataset)?;
-    Ok(Some(Member { name: &link.name, id, object, dataset, ndim: crate::table::builder::row_ndim(file, object, dataset, decode) }))
+    Ok(Some(Member { name: &link.name, id, object, dataset, ndim: row_ndim(file, object, dataset, decode) }))
 }
 
-/// Whether a dataset has values that can be columns.
+/// Number of dimensions of a dataset that make rows. The last dimension of a netCDF character array is the length of its
+/// texts (CF 2.2), unless variables of other types share it.
+pub(super) fn row_ndim(file: &File, object: &Object, dataset: &Dataset, decode: bool) -> usize {
+    let ndim = dataset.dataspace.ndim();
+    let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
+    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format() != Format::Hdf5 && is_text(dataset)) else { return ndim };
+    let (Some(dimension), Some(1..)) = (dataset.dimensions.get(last), dataset.dataspace.shape().get(last)) else { return ndim };
+    if dimension.scale.is_some() || dimension.name.is_none() {
+        return ndim;
+    }
+    let tree = file.tree();
+    let parent = object.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let group = tree.objects.iter().find(|other| other.path.trim_end_matches('/') == parent);
+    let siblings = match group.map(|group| &group.content) {
+        Some(Content::Group(group)) => group.links.as_slice(),
+        _ => &[],
+    };
+    let shared = siblings.iter().any(|link| match link.target {
+        LinkTarget::Hard(id) => tree.dataset(id).is_some_and(|other| !is_text(other) && other.dimensions.iter().any(|d| d.name == dimension.name)),
+        _ => false,
+    });
+    if shared { ndim } else { last }
+}
+
+/// Fails if a dataset has no values, or values that cannot be a column.
 fn check(object: &Object, dataset: &Dataset, decode: bool) -> Result<()> {
     if let Some(refusal) = &dataset.refusal {
         return Err(refusal.clone());
@@ -240,7 +263,7 @@ fn is_index_of_pytables(object: &Object) -> bool {
     class.is_some_and(|class| class == "TINDEX")
 }
 
-/// Boundary variables (CF 7.1, 7.4), and the variable that each is of.
+/// Boundary variables (CF 7.1, 7.4), each with the variable whose bounds it holds.
 fn bounds(members: &[Member<'_>]) -> BTreeMap<String, String> {
     let mut bounds = BTreeMap::new();
     for member in members {
@@ -255,9 +278,9 @@ fn bounds(members: &[Member<'_>]) -> BTreeMap<String, String> {
     bounds
 }
 
-/// One of the datasets whose dimensions make the group's table. If all dimensions have names: those with the largest
-/// number of elements, then of dimensions, then of datasets. If not, the number of datasets comes first: twenty columns
-/// and a matrix are a table of twenty columns. The first of equals.
+/// The first of the datasets whose dimensions form the group's table. If all dimensions have names, these are the dimensions
+/// with most elements; ties are broken by the number of dimensions, then of datasets. Otherwise the number of datasets comes
+/// first: twenty columns and a matrix are a table of twenty columns.
 fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Member<'b>> {
     let members: Vec<&Member<'b>> = members.collect();
     let named = members.iter().all(|member| member.dimensions().len() == member.ndim && member.dimensions().iter().all(|d| d.name.is_some()));
@@ -272,7 +295,7 @@ fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Mem
         }
     }
     let rank = |(member, count): &(&Member<'b>, u64)| {
-        // An unlimited dimension without any record yet is as good as one with a record.
+        // Count an unlimited dimension without records as one with a single record.
         let elements = member.shape().iter().fold(1u64, |n, &extent| n.saturating_mul(extent.max(1)));
         let ndim = member.ndim as u64;
         if named { (elements, ndim, *count) } else { (*count, elements, ndim) }
@@ -286,7 +309,7 @@ fn best<'a, 'b: 'a>(members: impl Iterator<Item = &'a Member<'b>>) -> Option<Mem
     first.map(|(member, _)| **member)
 }
 
-/// The error of a group without any column: that of its only dataset, or what there is instead.
+/// The error for a group without columns: that of its only dataset, or a list of its members.
 fn no_columns(mut refused: Vec<Error>, omitted: &[Omitted]) -> Error {
     if refused.len() == 1
         && let Some(error) = refused.pop()

@@ -1,8 +1,10 @@
-//! Which objects a request stands for, and their rows and columns.
+//! Resolves a request to objects, with their rows and columns.
 
 pub(crate) mod array_sources;
 pub(crate) mod boundary;
 pub(crate) mod builder;
+pub(crate) mod chunk_count;
+pub(crate) mod columns;
 pub(crate) mod members;
 pub(crate) mod resolver;
 pub(crate) mod segment;

@@ -1,18 +1,18 @@
-//! Table: which segments a request's path stands for, in every file.
+//! Resolves a request's path to segments, in every file.
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 
-use crate::ScanRequest;
+use crate::request::ScanRequest;
 use super::segment::{Segment, capture_column};
 use super::wildcard;
 
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).
 pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segment>> {
-    let mut places: Vec<(&File, String, Vec<String>)> = Vec::new();
+    let mut matches: Vec<(&File, String, Vec<String>)> = Vec::new();
     let file_pattern = request.file_pattern.as_deref();
     let literal = is_literal(files, &request.path);
     for file in files {
@@ -25,10 +25,10 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
         let mut paths = if literal { vec![(request.path.clone(), Vec::new())] } else { expand(file, &request.path)? };
         paths.sort_by(|a, b| natural(&a.0, &b.0));
         for (path, matched) in paths {
-            places.push((file, path, [captured.clone(), matched].concat()));
+            matches.push((file, path, [captured.clone(), matched].concat()));
         }
     }
-    if places.is_empty() {
+    if matches.is_empty() {
         return Err(Error::not_found(format!("no object matches {}", request.path)));
     }
     let mut names = file_pattern.map(wildcard::file_column_names).unwrap_or_default();
@@ -38,24 +38,22 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest) -> Result<Vec<Segm
     }
     let per_wildcard: Vec<Vec<ArrayRef>> = (0..names.len())
         .map(|k| {
-            let values: Vec<String> = places.iter().filter_map(|place| place.2.get(k).cloned()).collect();
+            let values: Vec<String> = matches.iter().filter_map(|(_, _, captured)| captured.get(k).cloned()).collect();
             capture_column(&values, names.get(k).is_some_and(|name| request.text_captures.contains(name)))
         })
         .collect();
-    let mut segments = Vec::with_capacity(places.len());
-    for (number, (file, path, _)) in places.iter().enumerate() {
-        let captures: Vec<(String, ArrayRef)> = names
-            .iter()
-            .zip(&per_wildcard)
-            .filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone())))
-            .collect();
+    let mut segments = Vec::with_capacity(matches.len());
+    for (index, (file, path, _)) in matches.iter().enumerate() {
+        let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(index)?.clone()));
+        let captures: Option<Vec<(String, ArrayRef)>> = names.iter().zip(&per_wildcard).map(capture).collect();
+        let captures = captures.ok_or_else(|| Error::internal("a wildcard without a match"))?;
         segments.push(Segment::new(file, path, request.layout, request.decode, &captures)?);
     }
     Ok(segments)
 }
 
-/// The columns that the wildcards of `pattern` make of all the `files` that match it, and whether their values are
-/// all integers: for those who plan the files one by one. `Internal` where a file does not match.
+/// The columns for the wildcards of `pattern` in `files`, and whether all of their values are integers. For callers that
+/// plan files one by one. `Internal` if a file does not match the pattern.
 pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>> {
     let mut columns: Vec<(String, bool)> = wildcard::file_column_names(pattern).into_iter().map(|name| (name, true)).collect();
     for file in files {
@@ -68,12 +66,12 @@ pub fn file_columns(pattern: &str, files: &[&str]) -> Result<Vec<(String, bool)>
     Ok(columns)
 }
 
-/// Whether one of the files has an object of this very name: then `*` and `?` in it are no wildcards.
+/// Whether one of the files has an object with exactly this path: then `*` and `?` are not wildcards.
 pub fn is_literal(files: &[File], pattern: &str) -> bool {
     !wildcard::has_wildcard(pattern) || files.iter().any(|file| file.find(pattern).is_ok())
 }
 
-/// Paths that match a pattern, in natural order; the pattern itself if that is a path.
+/// Paths that match a pattern, in natural order; only the pattern itself if it is a path.
 pub fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
     if is_literal(std::slice::from_ref(file), pattern) {
         return Ok(vec![pattern.to_owned()]);
@@ -83,7 +81,7 @@ pub fn expand_path(file: &File, pattern: &str) -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// Paths that match a pattern with wildcards, with what each of them stood for.
+/// Paths that match a pattern, each with the text that its wildcards matched.
 pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> {
     let mut here: Vec<(String, Vec<String>)> = vec![(String::new(), Vec::new())];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -91,7 +89,7 @@ pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> 
         for (path, captured) in here {
             if !wildcard::has_wildcard(part) {
                 let below = format!("{path}/{part}");
-                // A path that only some matches have is no error: the others are what was meant.
+                // Skip matches that do not have the rest of the path.
                 if file.find(&below).is_ok() {
                     next.push((below, captured));
                 }
@@ -109,7 +107,7 @@ pub fn expand(file: &File, pattern: &str) -> Result<Vec<(String, Vec<String>)>> 
     Ok(here)
 }
 
-/// Compares names with numbers in them by the numbers' values.
+/// Compares names, with numbers in them by value: `Step#2` before `Step#10`.
 pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     let key = |text: &str| {
         let mut parts: Vec<(String, u128, String)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Segment: one object of one file as rows and columns. A table is segments one after the other.
+//! Segment: one object of one file as rows and columns. A table is a sequence of segments.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,11 +7,9 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Content, Dataset, Format, Object, ObjectId};
+use hyperslab_formats::{Dataset, Format, Object, ObjectId};
 use hyperslab_reader::File;
 
-use crate::Layout;
-use super::builder::Builder;
 use super::members::Omitted;
 
 /// Where a table column's values come from.
@@ -31,24 +29,24 @@ pub enum Source {
         /// How its values become Arrow values.
         column: Column,
     },
-    /// Elements of a dataset, `per_row` of them a row (`None`: one, not as a list). The column's datatype is that of
-    /// the dataset, except for text in an array of single characters: then each element is a whole text.
+    /// Elements of a dataset, one or a list of `per_row` per row. The column's datatype is that of the dataset, except for
+    /// arrays of single characters that hold text: there each value is a whole text.
     Variable {
         /// The dataset.
         dataset: ObjectId,
         /// How its values become Arrow values.
         column: Column,
-        /// Elements of a row's list; `None` for one element that is no list.
+        /// Length of each row's list; `None` if the value is a single element.
         per_row: Option<u64>,
     },
-    /// Elements of a part of a dataset, perhaps of another file than the segment's.
-    Placed {
+    /// Elements of part of a dataset, possibly in another file than the segment's.
+    Mapped {
         /// The dataset.
         dataset: ObjectId,
         /// How its values become Arrow values.
         column: Column,
-        /// Which elements belong to the rows.
-        place: Arc<Place>,
+        /// Maps rows to its elements.
+        mapping: Arc<RowMapping>,
     },
     /// A member of a compound dataset.
     Member {
@@ -59,59 +57,59 @@ pub enum Source {
         /// How its values become Arrow values.
         column: Column,
     },
-    /// Position in the file's dataset.
+    /// Row number in the segment.
     Row,
-    /// The same value in every row: the file's name, what a wildcard matched.
+    /// The same value in every row: the file's name, or the text that a wildcard matched.
     Constant(ArrayRef),
 }
 
-/// Where a segment's rows lie in a dataset.
+/// Maps a segment's rows to elements of a dataset.
 #[derive(Clone)]
-pub struct Place {
+pub struct RowMapping {
     /// The file that holds the dataset.
     pub file: File,
     /// One for each dimension of the dataset.
-    pub dimensions: Vec<PlacedDimension>,
+    pub dimensions: Vec<DimensionMapping>,
 }
 
-/// What a dimension of a dataset is to the rows.
+/// Maps rows to indexes along one dimension of a dataset.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum PlacedDimension {
+pub enum DimensionMapping {
     /// The same index for all rows.
     Fixed(u64),
-    /// The next row dimension, of which index 0 lies at `start`, and each further one `step` on.
+    /// The next row dimension, from index `start` on, in steps of `step`.
     Rows {
         /// Index in the dataset of row index 0.
         start: u64,
-        /// Distance in the dataset between neighboring row indexes.
+        /// Distance in the dataset between adjacent row indexes.
         step: u64,
     },
 }
 
-impl std::fmt::Debug for Place {
+impl std::fmt::Debug for RowMapping {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{:?} of {}", self.dimensions, self.file.name())
     }
 }
 
-impl Place {
-    /// The axes of the dataset that `rows` (axes of the segment) stand for.
+impl RowMapping {
+    /// The axes of the dataset for `rows`, axes of the segment.
     pub fn axes(&self, rows: &[Axis]) -> Result<Vec<Axis>> {
         let mut rows = rows.iter();
         let axes = self.dimensions.iter().map(|dimension| match dimension {
-            PlacedDimension::Fixed(index) => Ok(Axis::range(*index, index.saturating_add(1))),
-            PlacedDimension::Rows { start, step } => {
-                let axis = rows.next().ok_or_else(|| Error::internal("a place of fewer dimensions than its rows"))?;
-                let place = |index: u64| index.checked_mul(*step).and_then(|offset| offset.checked_add(*start));
-                let beyond = || Error::internal("a place beyond 64 bits");
+            DimensionMapping::Fixed(index) => Ok(Axis::range(*index, index.saturating_add(1))),
+            DimensionMapping::Rows { start, step } => {
+                let axis = rows.next().ok_or_else(|| Error::internal("a mapping of fewer dimensions than its rows"))?;
+                let mapped = |index: u64| index.checked_mul(*step).and_then(|offset| offset.checked_add(*start));
+                let beyond = || Error::internal("a mapped index beyond 64 bits");
                 Ok(match axis {
                     Axis::Range { start, count, step: stride } => Axis::Range {
-                        start: place(*start).ok_or_else(beyond)?,
+                        start: mapped(*start).ok_or_else(beyond)?,
                         count: *count,
                         step: stride.checked_mul(*step).ok_or_else(beyond)?,
                     },
-                    Axis::Indices(indices) => Axis::Indices(indices.iter().map(|index| place(*index)).collect::<Option<_>>().ok_or_else(beyond)?),
+                    Axis::Indices(indices) => Axis::Indices(indices.iter().map(|index| mapped(*index)).collect::<Option<_>>().ok_or_else(beyond)?),
                 })
             }
         });
@@ -129,7 +127,7 @@ pub struct SegmentColumn {
 }
 
 impl SegmentColumn {
-    /// Whether it is ours, `_row` or `_file`, and not one that the object has.
+    /// Whether it is `_row` or `_file` of Hyperslab, not a column of the object.
     pub fn is_metadata(&self) -> bool {
         matches!(self.source, Source::Row) || (matches!(self.source, Source::Constant(_)) && self.field.name() == FILE)
     }
@@ -138,83 +136,38 @@ impl SegmentColumn {
 /// One object as a table.
 #[derive(Clone)]
 pub struct Segment {
-    /// The file that holds the object (another one behind an external link).
+    /// The file that holds the object; differs from `opened` if an external link leads to it.
     pub file: File,
-    /// The file that was asked for.
+    /// The requested file.
     pub opened: File,
-    /// Path of the object as it was asked for.
+    /// Path of the object as requested.
     pub path: String,
     /// Extents of the dimensions that make rows.
     pub shape: Vec<u64>,
-    /// Chunk extents along these dimensions, of the first variable.
+    /// Chunk extents of the first variable along these dimensions.
     pub chunk_shape: Vec<u64>,
-    /// All columns; the last are `_row` and `_file`, where the object has none of these names.
+    /// All columns; `_row` and `_file` are the last, unless the object has columns of these names.
     pub columns: Vec<SegmentColumn>,
-    /// Coordinate datasets of which the rows are only a part.
+    /// Coordinate datasets that are used only in part, and which indexes of them.
     pub coordinate_parts: Vec<(ObjectId, Axis)>,
-    /// Whether its columns are arrays that were named one by one, so that path and layout do not tell them.
+    /// Whether its columns are individually named arrays, so that they do not follow from path and layout.
     pub named: bool,
     /// Members of the group that are not columns.
     pub omitted: Vec<Omitted>,
 }
 
-/// Name of the column with the position of each row in its table.
+/// Name of the column with each row's number in its segment.
 pub const ROW: &str = "_row";
 /// Name of the column with the path of each row's file.
 pub const FILE: &str = "_file";
 
 impl Segment {
-    /// `path` of `file` as a table. `captures` are columns of what wildcards matched.
-    pub fn new(
-        file: &File,
-        path: &str,
-        layout: Option<Layout>,
-        decode: bool,
-        captures: &[(String, ArrayRef)],
-    ) -> Result<Self> {
-        let found = file.find(path)?;
-        let object = found.file.object(found.object)?;
-        let built = match &object.content {
-            Content::Group(_) => Builder { found: &found, decode }.group(layout),
-            _ => {
-                let dataset = found.dataset()?;
-                Builder { found: &found, decode }.dataset(object, dataset, layout)
-            }
-        };
-        let built = built.map_err(|error| error.at_object(path).in_file(file.name()))?;
-        let mut taken: BTreeSet<String> = built.columns.iter().map(|column| column.field.name().clone()).collect();
-        let mut columns = Vec::with_capacity(captures.len() + built.columns.len() + 2);
-        for (name, value) in captures {
-            // Files are often called after what is in them: t2m_2020.h5 has a t2m.
-            let name = free_name(name, "part", &taken);
-            taken.insert(name.clone());
-            columns.push(SegmentColumn {
-                field: Arc::new(Field::new(name, value.data_type().clone(), false)),
-                source: Source::Constant(value.clone()),
-            });
-        }
-        columns.extend(built.columns);
-        // A column of the file comes before ours of the same name.
-        columns.extend(metadata_columns(file).into_iter().filter(|ours| !taken.contains(ours.field.name())));
-        Ok(Self {
-            file: found.file,
-            opened: file.clone(),
-            path: path.to_owned(),
-            shape: built.shape,
-            chunk_shape: built.chunk_shape,
-            columns,
-            coordinate_parts: Vec::new(),
-            named: false,
-            omitted: built.omitted,
-        })
-    }
-
     /// The column called `name`.
     pub fn column(&self, name: &str) -> Option<&SegmentColumn> {
         self.columns.iter().find(|c| c.field.name() == name)
     }
 
-    /// The columns of what wildcards matched.
+    /// The columns of text that wildcards matched, with their values.
     pub fn captures(&self) -> Vec<(String, ArrayRef)> {
         let constants = self.columns.iter().filter(|c| c.field.name() != FILE);
         constants
@@ -225,7 +178,7 @@ impl Segment {
             .collect()
     }
 
-    /// The values of a coordinate dataset along the rows.
+    /// The values of a coordinate dataset along a row dimension.
     pub fn coordinate(&self, dataset: ObjectId, column: &Column, cancellation: &Cancellation) -> Result<ArrayRef> {
         let shape = self.file.dataset(dataset)?.dataspace.shape().to_vec();
         let selection = match self.coordinate_parts.iter().find(|(part, _)| *part == dataset) {
@@ -239,7 +192,7 @@ impl Segment {
     }
 }
 
-/// How the elements of one dataset become the column `name`.
+/// How the elements of a dataset become the column `name`.
 pub fn array_column(name: &str, file: &File, object: &Object, dataset: &Dataset, decode: bool) -> Result<Column> {
     if let Some(error) = object.attributes_error.as_ref().filter(|_| decode) {
         return Err(error.clone());
@@ -248,7 +201,7 @@ pub fn array_column(name: &str, file: &File, object: &Object, dataset: &Dataset,
     Column::new(name, &datatype, &object.attributes, decoding(file, decode)).map_err(|error| error.at_object(&object.path))
 }
 
-/// The columns that every segment has: row number and name of the file that was asked for.
+/// The columns that every segment has: the row number and the name of the requested file.
 pub fn metadata_columns(opened: &File) -> [SegmentColumn; 2] {
     let name = Arc::new(StringArray::from(vec![opened.name()]));
     [
@@ -257,14 +210,14 @@ pub fn metadata_columns(opened: &File) -> [SegmentColumn; 2] {
     ]
 }
 
-/// `name`, or if it is taken, the name with a suffix (and a number).
+/// `name`, with a suffix (and a number) if it is taken.
 pub(crate) fn free_name(name: &str, suffix: &str, taken: &BTreeSet<String>) -> String {
     let suffixed = (1..).map(|number| if number == 1 { format!("{name}_{suffix}") } else { format!("{name}_{suffix}_{number}") });
     let mut names = std::iter::once(name.to_owned()).chain(suffixed);
     names.find(|name| !taken.contains(name)).unwrap_or_else(|| name.to_owned())
 }
 
-/// What conventions decode a file's values.
+/// The conventions by which a file's values are decoded.
 pub(crate) fn decoding(file: &File, decode: bool) -> Decoding {
     match (decode, file.format()) {
         (false, _) => Decoding::Raw,
@@ -273,7 +226,7 @@ pub(crate) fn decoding(file: &File, decode: bool) -> Decoding {
     }
 }
 
-/// What a wildcard matched, as a one-element array: integers where all of them are, else text.
+/// The texts that a wildcard matched as arrays of one element each: integers if all of them are, else text.
 pub fn capture_column(values: &[String], as_text: bool) -> Vec<ArrayRef> {
     let integers: Option<Vec<i64>> = values.iter().map(|v| v.parse().ok()).collect();
     match integers.filter(|_| !as_text) {

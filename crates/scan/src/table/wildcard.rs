@@ -1,4 +1,4 @@
-//! Wildcards: `*` and `?` within one part of an object path or file name, and what they matched.
+//! Wildcards: `*` and `?` within one part of an object path or file name, and the text that they match.
 
 /// One part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +8,7 @@ enum Token {
     One,
     /// `*`
     Any,
-    /// `[abc]`, `[a-z]`, `[!a-z]`, of file names only: object names may hold brackets themselves.
+    /// `[abc]`, `[a-z]`, `[!a-z]`, in file names only: object names may contain brackets.
     OneOf { ranges: Vec<(char, char)>, negated: bool },
 }
 
@@ -45,13 +45,12 @@ fn tokens(pattern: &str, brackets: bool) -> Vec<Token> {
     tokens
 }
 
-/// The class that begins behind `[` of the reversed `rest`, and how much of `rest` stays; `None` where
-/// no bracket closes it.
+/// The class that begins after `[` in the reversed `rest`, and how much of `rest` remains; `None` if no bracket closes it.
 fn class(rest: &[char]) -> Option<(Token, usize)> {
     let text: Vec<char> = rest.iter().rev().copied().collect();
     let negated = text.first() == Some(&'!');
     let start = usize::from(negated);
-    // A closing bracket in the first place is one of the class, as in Python's glob.
+    // A closing bracket as the first character is a member of the class, as in Python's glob.
     let end = (start + 1..text.len()).find(|&i| text.get(i) == Some(&']'))?;
     let mut members = text.get(start..end)?;
     let mut ranges = Vec::new();
@@ -64,24 +63,24 @@ fn class(rest: &[char]) -> Option<(Token, usize)> {
     Some((Token::OneOf { ranges, negated }, text.len() - end - 1))
 }
 
-/// Matches `name` against `pattern`; returns what each run of wildcards stood for, `None` where the
-/// name does not match. `*` is any text, `?` one character; everything else, `#` too, is itself.
+/// Matches `name` against `pattern`; returns the text that each run of wildcards matched, or `None` if the name does not
+/// match. `*` is any text, `?` one character; every other character, `#` included, matches itself.
 pub(crate) fn matched(pattern: &str, name: &str) -> Option<Vec<String>> {
     captures(&tokens(pattern, false), name)
 }
 
-/// As [`matched`], for the path of a file, where `[…]` is a class of characters.
+/// As [`matched`], for the path of a file, in which `[…]` is a class of characters.
 pub fn matched_file(pattern: &str, name: &str) -> Option<Vec<String>> {
     captures(&tokens(pattern, true), name)
 }
 
-/// Whether the text has a wildcard at all.
+/// Whether the text contains a wildcard.
 pub fn has_wildcard(text: &str) -> bool {
     tokens(text, false).iter().any(Token::is_wild)
 }
 
-/// What each run of wildcards stands for, the first one as long as it can be, then the second …; `None` if the name does
-/// not match. Takes time of the length of the pattern times that of the name.
+/// The text that each run of wildcards matches: the longest for the first run, then the longest for the second, and so on;
+/// `None` if the name does not match. Takes time proportional to the pattern's length times the name's.
 fn captures(pattern: &[Token], name: &str) -> Option<Vec<String>> {
     let name: Vec<char> = name.chars().collect();
     let plain = pattern.iter().take_while(|token| !token.is_wild()).count();
@@ -94,17 +93,17 @@ fn captures(pattern: &[Token], name: &str) -> Option<Vec<String>> {
     if !*ends.first()?.first()? {
         return None;
     }
-    let (mut captures, mut at, mut number) = (Vec::new(), 0, 0);
-    while let Some(token) = pattern.get(number) {
+    let (mut captures, mut at, mut index) = (Vec::new(), 0, 0);
+    while let Some(token) = pattern.get(index) {
         if !token.is_wild() {
-            (at, number) = (at + 1, number + 1);
+            (at, index) = (at + 1, index + 1);
             continue;
         }
-        let run: Vec<&Token> = pattern.iter().skip(number).take_while(|token| token.is_wild()).collect();
-        number += run.len();
+        let run: Vec<&Token> = pattern.iter().skip(index).take_while(|token| token.is_wild()).collect();
+        index += run.len();
         let reached = reached(&run, rest.get(at..)?);
         // The longest text from which the rest of the pattern still matches.
-        let fits = |length: &usize| reached.get(*length) == Some(&true) && ends.get(number).and_then(|ends| ends.get(at + length)) == Some(&true);
+        let fits = |length: &usize| reached.get(*length) == Some(&true) && ends.get(index).and_then(|ends| ends.get(at + length)) == Some(&true);
         let length = (0..reached.len()).rev().find(fits)?;
         captures.push(rest.get(at..at + length)?.iter().collect());
         at += length;
@@ -112,7 +111,7 @@ fn captures(pattern: &[Token], name: &str) -> Option<Vec<String>> {
     Some(captures)
 }
 
-/// For each token of a pattern (and its end): the places of `name` from which the pattern matches to the end.
+/// For each token of a pattern, and for its end: the positions of `name` from which the rest of the pattern matches.
 fn ends(pattern: &[Token], name: &[char]) -> Vec<Vec<bool>> {
     let mut after = vec![false; name.len() + 1];
     if let Some(last) = after.last_mut() {
@@ -136,7 +135,7 @@ fn ends(pattern: &[Token], name: &[char]) -> Vec<Vec<bool>> {
     all
 }
 
-/// The lengths of what a run of wildcards can stand for at the beginning of `name`.
+/// The lengths of the text that a run of wildcards can match at the beginning of `name`.
 fn reached(run: &[&Token], name: &[char]) -> Vec<bool> {
     let mut reached = vec![false; name.len() + 1];
     if let Some(first) = reached.first_mut() {
@@ -160,13 +159,13 @@ fn reached(run: &[&Token], name: &[char]) -> Vec<bool> {
     reached
 }
 
-/// Column names for the wildcards of an object path: the text of the path part around each
-/// (`Step#*` gives `Step`), made unique by a number.
+/// Column names for the wildcards of an object path: the text around each in its part of the path (`Step#*` gives `Step`),
+/// made unique by a number.
 pub fn column_names(pattern: &str) -> Vec<String> {
     named(pattern, false)
 }
 
-/// As [`column_names`], for the path of a file; its extension does not name a column.
+/// As [`column_names`], for the path of a file; its extension is not part of a name.
 pub fn file_column_names(pattern: &str) -> Vec<String> {
     let stem = match pattern.rsplit_once('.') {
         Some((stem, extension)) if !extension.contains(['/', '*', '?', '[']) => stem,

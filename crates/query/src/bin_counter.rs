@@ -1,42 +1,42 @@
-//! Counts: how many numbers are in each bin of one axis.
+//! Counts the numbers in each bin of one axis.
 
 use arrow_schema::DataType;
 
 use super::Bins;
 
-/// Counts of a bin that take turns.
+/// Counters per bin that are used in turns.
 const LANES: usize = 8;
-/// Bins up to which they do.
-const FEW_BINS: usize = 1 << 10;
-/// Numbers, at most, that small counts hold.
-const MOST_ADDED: u64 = 1 << 31;
+/// Maximum number of bins with several counters each.
+const MAX_LANE_BINS: usize = 1 << 10;
+/// Maximum number of values before the 32-bit counters are added to the totals.
+const MAX_ADDED: u64 = 1 << 31;
 
-/// Numbers counted so far.
-pub(super) struct Counts<'a> {
+/// Counts numbers by bin.
+pub(super) struct BinCounter<'a> {
     bins: &'a Bins,
-    /// Of each slot, what came since `added` was 0.
+    /// Counters of each slot since `added` was 0.
     small: Vec<u32>,
     added: u64,
     totals: Vec<u64>,
 }
 
-impl<'a> Counts<'a> {
+impl<'a> BinCounter<'a> {
     pub fn new(bins: &'a Bins) -> Self {
         let slots = bins.count() + 2;
-        let lanes = if bins.count() > FEW_BINS { 1 } else { LANES };
+        let lanes = if bins.count() > MAX_LANE_BINS { 1 } else { LANES };
         Self { bins, small: vec![0; slots * lanes], added: 0, totals: vec![0; slots] }
     }
 
-    /// Counts numbers; whether their type has bins.
+    /// Counts numbers; returns whether their type has bins.
     pub fn add(&mut self, data_type: &DataType, bytes: &[u8]) -> bool {
-        // A number is a byte at least.
+        // A number has at least one byte.
         for bytes in bytes.chunks(1 << 30) {
-            if self.added + bytes.len() as u64 > MOST_ADDED {
+            if self.added + bytes.len() as u64 > MAX_ADDED {
                 self.settle();
             }
             self.added += bytes.len() as u64;
             let small = &mut self.small;
-            let known = if self.bins.count() > FEW_BINS {
+            let known = if self.bins.count() > MAX_LANE_BINS {
                 self.bins.slots(data_type, bytes, &mut |slots| count::<1>(slots, small))
             } else {
                 self.bins.slots(data_type, bytes, &mut |slots| count::<LANES>(slots, small))
@@ -63,8 +63,8 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Counts slots, each of which has `N` counts that take turns: one value after the other is often in the same bin, whose
-/// count would have to be written before it is read again.
+/// Counts slots with `N` counters each, used in turns: consecutive values are often in the same bin, and would otherwise wait
+/// for the counter to be written.
 fn count<const N: usize>(slots: &[u32], counts: &mut [u32]) {
     let counts = counts.as_chunks_mut::<N>().0;
     let (groups, rest) = slots.as_chunks::<N>();

@@ -1,34 +1,34 @@
-//! Chunks: how many a scan touches and how many it is spared, for an engine's metrics.
+//! Counts the chunks that a scan reads and skips, for an engine's metrics.
 
 use std::collections::BTreeSet;
 
 use hyperslab_array::{Axis, ChunkGrid, Result, Selection};
 use hyperslab_formats::StorageLayout;
 
-use crate::table::segment::{Segment, Source};
+use super::segment::{Segment, Source};
 
-/// Chunks of the datasets behind `columns`: of all of them, and of those that the rows of `selection` touch.
+/// Chunks of the datasets of `columns`: all of them, and those that hold rows of `selection`.
 pub(crate) fn touched<'a>(segment: &Segment, columns: impl Iterator<Item = &'a String>, selection: &Selection) -> Result<(u64, u64)> {
     let mut sums = (0u64, 0u64);
     for grid in grids(segment, columns)? {
         let touched = selection.axes().iter().zip(grid.chunk_shape()).map(|(axis, &chunk)| chunks_of(axis, chunk));
         let counts = grid.chunk_counts();
-        let behind = counts.iter().skip(selection.axes().len()).copied();
+        let inner = counts.iter().skip(selection.axes().len()).copied();
         sums.0 = sums.0.saturating_add(product(counts.iter().copied()));
-        sums.1 = sums.1.saturating_add(product(touched.chain(behind)));
+        sums.1 = sums.1.saturating_add(product(touched.chain(inner)));
     }
     Ok(sums)
 }
 
-/// Chunks of the datasets behind `columns` that lie in the rows of `selection` whole, so that no other rows need them.
+/// Chunks of the datasets of `columns` that hold rows of `selection` only, so that no other rows need them.
 pub(crate) fn within<'a>(segment: &Segment, columns: impl Iterator<Item = &'a String>, selection: &Selection) -> Result<u64> {
     let mut sum = 0u64;
     for grid in grids(segment, columns)? {
         let extents = grid.shape().iter().zip(grid.chunk_shape());
         let whole = selection.axes().iter().zip(extents).map(|(axis, (&extent, &chunk))| whole_chunks_of(axis, extent, chunk));
         let counts = grid.chunk_counts();
-        let behind = counts.iter().skip(selection.axes().len()).copied();
-        sum = sum.saturating_add(product(whole.chain(behind)));
+        let inner = counts.iter().skip(selection.axes().len()).copied();
+        sum = sum.saturating_add(product(whole.chain(inner)));
     }
     Ok(sum)
 }
@@ -37,7 +37,7 @@ fn product(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(1, u64::saturating_mul)
 }
 
-/// The grids of the chunked datasets behind some columns, each once.
+/// The grids of the chunked datasets of some columns, each once.
 fn grids<'a>(segment: &Segment, columns: impl Iterator<Item = &'a String>) -> Result<Vec<ChunkGrid>> {
     let mut datasets = BTreeSet::new();
     for column in columns.filter_map(|name| segment.column(name)) {
@@ -55,7 +55,7 @@ fn grids<'a>(segment: &Segment, columns: impl Iterator<Item = &'a String>) -> Re
     Ok(grids)
 }
 
-/// How many chunks an axis reaches into, without walking along it where it has no gaps.
+/// Number of chunks that an axis touches, without iterating over an axis that has no gaps.
 fn chunks_of(axis: &Axis, chunk: u64) -> u64 {
     let ends = axis.index(0).zip(axis.count().checked_sub(1).and_then(|last| axis.index(last)));
     match (axis, ends) {
@@ -66,7 +66,7 @@ fn chunks_of(axis: &Axis, chunk: u64) -> u64 {
     }
 }
 
-/// How many chunks of a dimension an axis without gaps has whole; the last one may be short.
+/// Number of chunks of a dimension that lie within an axis without gaps; the last one may be short.
 fn whole_chunks_of(axis: &Axis, extent: u64, chunk: u64) -> u64 {
     match axis {
         Axis::Range { start, count, step: 1 } => {
@@ -88,8 +88,8 @@ mod tests {
             let axis = Axis::Range { start, count, step };
             for chunk in [1, 3, 10, 1000] {
                 assert_eq!(chunks_of(&axis, chunk), axis.touched_chunks(chunk).len() as u64, "{axis:?} {chunk}");
-                let whole = (0..100u64.div_ceil(chunk)).filter(|number| {
-                    let all = (number * chunk..((number + 1) * chunk).min(100)).collect::<Vec<_>>();
+                let whole = (0..100u64.div_ceil(chunk)).filter(|index| {
+                    let all = (index * chunk..((index + 1) * chunk).min(100)).collect::<Vec<_>>();
                     step == 1 && all.iter().all(|index| (start..start + count).contains(index))
                 });
                 assert_eq!(whole_chunks_of(&axis, 100, chunk), whole.count() as u64, "{axis:?} {chunk}");

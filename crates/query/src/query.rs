@@ -1,4 +1,4 @@
-//! Run: a query, and what can be asked of it.
+//! A query and its results.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use hyperslab_scan::pruner::CountBounds;
 
 use super::{OrderStatistics, QueryRequest};
 use super::quantile::{key_type, keys, select_values};
-use super::step::{Step, steps};
+use super::matched_group::{MatchedGroup, matched_groups};
 use super::variable::{Names, segment};
 
-/// A question asked of arrays. Made from metadata alone; cheap to clone.
+/// A condition on arrays. Made from metadata alone; cheap to clone.
 #[derive(Clone)]
 pub struct Query {
     session: Session,
     request: Arc<QueryRequest>,
-    steps: Arc<Vec<Step>>,
+    steps: Arc<Vec<MatchedGroup>>,
     predicate: Option<Predicate>,
-    /// Names whose shapes make the rows: of the text, and `rows`.
+    /// Names whose shape is that of the rows: `rows` and the names in the condition.
     names: Arc<Vec<String>>,
 }
 
@@ -33,13 +33,13 @@ pub struct StepDescription {
     pub file: String,
     /// The group in it.
     pub group: String,
-    /// The shape of the arrays, which is that of the rows.
+    /// Shape of the arrays, and so of the rows.
     pub shape: Vec<u64>,
 }
 
 impl Query {
-    /// Looks up groups and names. `NotFound` for one that is not there, `InvalidInput` for a name that may be
-    /// several arrays, arrays of different shapes, and a condition that does not fit the arrays' types.
+    /// Looks up groups and names. `NotFound` for a missing group or name; `InvalidInput` for an ambiguous name, arrays of
+    /// different shapes, or a condition that does not fit the arrays' types.
     pub fn new(files: &[File], request: &QueryRequest) -> Result<Self> {
         let first = files.first().ok_or_else(|| Error::invalid_input("a query needs at least one file"))?;
         let predicate = request.text.as_deref().map(|text| Predicate::parse_with(text, &request.lists)).transpose()?;
@@ -50,24 +50,24 @@ impl Query {
         let query = Self {
             session: first.session().clone(),
             request: Arc::new(request.clone()),
-            steps: Arc::new(steps(files, request)?),
+            steps: Arc::new(matched_groups(files, request)?),
             predicate,
             names: Arc::new(names),
         };
         if !query.names.is_empty() {
-            // What is wrong is said now, not when something is asked.
+            // Report errors now, not at the first result.
             query.plan(&[])?;
         }
         Ok(query)
     }
 
-    /// The same question of one of its steps.
-    pub fn step(&self, number: usize) -> Result<Self> {
-        let step = self.steps.get(number).ok_or_else(|| Error::invalid_input(format!("step {number} of {}", self.steps.len())))?;
+    /// The same query on one of its steps.
+    pub fn step(&self, index: usize) -> Result<Self> {
+        let step = self.steps.get(index).ok_or_else(|| Error::invalid_input(format!("step {index} of {}", self.steps.len())))?;
         Ok(Self { steps: Arc::new(vec![step.clone()]), ..self.clone() })
     }
 
-    /// The question with one more condition, which may name `lists` and those of the request.
+    /// The query with one more condition, which may use `lists` and those of the request.
     pub fn and(&self, text: &str, lists: &Lists) -> Result<Self> {
         let known: Vec<(String, List)> = lists.iter().chain(&self.request.lists).cloned().collect();
         let more = Predicate::parse_with(text, &known)?;
@@ -75,12 +75,12 @@ impl Query {
             Some(predicate) => predicate.and(more.clone()),
             None => more.clone(),
         });
-        // The rows stay what they are; where nothing has said what they are, the new names do.
+        // The rows stay the same; if nothing determined them before, the new names do.
         let names = if self.names.is_empty() { Arc::new(more.columns().into_iter().collect()) } else { self.names.clone() };
         Ok(Self { predicate, names, ..self.clone() })
     }
 
-    /// The scan of `columns`, in the order given.
+    /// The scan of `columns`, in the given order.
     pub(super) fn plan(&self, columns: &[String]) -> Result<Plan> {
         self.plan_in_batches(columns, 65_536)
     }
@@ -111,12 +111,12 @@ impl Query {
         Ok(described.collect())
     }
 
-    /// The names that the condition and `rows` speak of, as columns of the table.
+    /// The names in the condition and `rows`, as columns of the table.
     pub fn names(&self) -> Result<Vec<String>> {
         let plan = self.plan(&[])?;
         let mut columns: Vec<String> = Vec::new();
         for name in self.names.iter() {
-            // Members of compounds are shown with their compound.
+            // Members of compounds are part of their compound's column.
             let head = plan.column_of(name).ok_or_else(|| Error::internal(format!("no column {name}")))?;
             if !columns.contains(&head) {
                 columns.push(head);
@@ -125,28 +125,28 @@ impl Query {
         Ok(columns)
     }
 
-    /// How many rows satisfy the condition.
+    /// Number of rows that satisfy the condition.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
         Ok(self.counts(cancellation)?.iter().sum())
     }
 
-    /// How many rows of each step do.
+    /// Number of rows of each step that satisfy the condition.
     pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
         self.plan(&[])?.counts(cancellation)
     }
 
-    /// The rows of each step that satisfy the condition: row-major numbers in the step's shape, rising.
+    /// The rows of each step that satisfy the condition, as row-major numbers in the step's shape, in increasing order.
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
         self.plan(&[])?.positions(cancellation)
     }
 
-    /// As [`Query::positions`], in arrays of unsigned 64-bit integers, whose memory is used again.
+    /// As [`Query::positions`], as arrays of unsigned 64-bit integers in reused memory.
     pub fn position_arrays(&self, cancellation: &Cancellation) -> Result<Vec<ArrayRef>> {
         self.plan(&[])?.position_arrays(cancellation)
     }
 
-    /// Columns of the rows that satisfy the condition: variables, dimensions, what wildcards matched, `_row` and
-    /// `_file`. Values are read only where the condition has left rows.
+    /// Columns of the rows that satisfy the condition: variables, dimensions, captures of wildcards, `_row` and `_file`.
+    /// Reads values only at matching rows.
     pub fn table(&self, columns: &[String], batch_rows: usize) -> Result<Plan> {
         if batch_rows == 0 {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
@@ -154,13 +154,13 @@ impl Query {
         self.plan_in_batches(columns, batch_rows)
     }
 
-    /// Least, greatest, sum and counts of a variable over the rows that satisfy the condition.
+    /// Minimum, maximum, sum and counts of a variable over the rows that satisfy the condition.
     pub fn summary(&self, variable: &str, cancellation: &Cancellation) -> Result<Summary> {
         self.plan(&[variable.to_owned()])?.summary(variable, cancellation)
     }
 
-    /// Least and greatest value of a variable over the rows that satisfy the condition, neither null nor NaN; an
-    /// empty array where there are none.
+    /// Minimum and maximum of a variable over the rows that satisfy the condition, without nulls and NaN; an empty array if
+    /// there are no values.
     pub fn extremes(&self, variable: &str, cancellation: &Cancellation) -> Result<ArrayRef> {
         let plan = self.plan(&[variable.to_owned()])?;
         let data_type = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?.data_type().clone();
@@ -187,33 +187,33 @@ impl Query {
         key_type(&data_type)?.array(&ends, &data_type)
     }
 
-    /// At least and at most so many rows satisfy the condition: what indexes tell without the data, and nothing
-    /// where there are none.
+    /// Lower and upper bound of the number of rows that satisfy the condition, from indexes alone; without indexes these are
+    /// 0 and the number of rows.
     pub fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         self.plan(&[])?.bounds(cancellation)
     }
 
-    /// The values of variables at the rows that satisfy the condition, whole, where an index tells these rows and the
-    /// values can be had one by one: then no batches are read. `None` elsewhere.
+    /// The values of variables at the rows that satisfy the condition, as whole arrays, without reading batches. `None` if
+    /// no index finds the rows, or the values cannot be read at single rows.
     pub fn values(&self, variables: &[String], cancellation: &Cancellation) -> Result<Option<Vec<ArrayRef>>> {
-        self.plan(variables)?.gathered(cancellation)
+        self.plan(variables)?.matching_columns(cancellation)
     }
 
-    /// The values at `places(count)` of the sorted values of a variable, over the rows that satisfy the condition and
-    /// whose value is neither null nor NaN. No values where a place is beyond.
-    pub fn order_statistics(&self, variable: &str, places: impl Fn(u64) -> Vec<u64>, cancellation: &Cancellation) -> Result<OrderStatistics> {
+    /// The values with the ranks `ranks(count)`, from 0, among the sorted values of a variable that are neither null nor NaN,
+    /// over the rows that satisfy the condition. No values if a rank is `count` or more.
+    pub fn order_statistics(&self, variable: &str, ranks: impl Fn(u64) -> Vec<u64>, cancellation: &Cancellation) -> Result<OrderStatistics> {
         let plan = self.plan(&[variable.to_owned()])?;
         let field = plan.schema().field_with_name(variable).map_err(|e| Error::internal(e.to_string()))?;
         let data_type = field.data_type().clone();
         if let Some(index) = plan.by_index(variable)?
             && let Some(count) = index.numbers(cancellation)?.and_then(CountBounds::exact)
         {
-            let found = places(count).into_iter().map(|place| if place < count { index.ranked(place, cancellation) } else { Ok(None) });
+            let found = ranks(count).into_iter().map(|rank| if rank < count { index.ranked(rank, cancellation) } else { Ok(None) });
             if let Some(keys) = found.collect::<Result<Option<Vec<u64>>>>()? {
                 return Ok(OrderStatistics { count, values: index.values(&keys, &data_type)? });
             }
         }
-        select_values(&data_type, places, &mut |of, take| {
+        select_values(&data_type, ranks, &mut |of, take| {
             plan.for_batches(
                 cancellation,
                 |batch| Ok(of(keys(batch.column_by_name(variable).ok_or_else(|| Error::internal("no such column"))?)?)),
@@ -225,12 +225,12 @@ impl Query {
         })
     }
 
-    /// How the query will run, for people.
+    /// Describes how the query will run.
     pub fn explain(&self) -> Result<String> {
         Ok(self.plan(&[])?.explain())
     }
 
-    /// A plan of columns that may be named more than once.
+    /// A plan of columns without duplicates.
     pub(super) fn each_once(&self, names: &[String]) -> Result<Plan> {
         let mut seen = BTreeSet::new();
         let once: Vec<String> = names.iter().filter(|name| seen.insert((*name).clone())).cloned().collect();

@@ -1,15 +1,16 @@
-//! Which rows of a plan pass: by indexes where these know it, else window by window, side by side.
+//! The matching rows of a plan: from indexes if possible, otherwise window by window, in parallel.
 
 use arrow_array::RecordBatch;
-use hyperslab_array::{Cancellation, Result};
+use hyperslab_array::{Cancellation, Error, Result};
 use rayon::prelude::*;
 
+use crate::access::segment_scan::SegmentScan;
+use crate::plan::Plan;
 use crate::pruner::CountBounds;
-use super::{Plan, SegmentScan};
-use super::window::Rows;
+use crate::window::Rows;
 
 impl Plan {
-    /// Number of rows; from shapes alone where no predicate is left to test row by row.
+    /// Number of matching rows; from shapes alone if there is no residual predicate.
     pub fn count(&self, cancellation: &Cancellation) -> Result<u64> {
         let limit = self.request.limit.unwrap_or(u64::MAX);
         let mut count = 0u64;
@@ -23,7 +24,7 @@ impl Plan {
                 Some((_, needed)) => {
                     let windows = part.windows(needed)?;
                     self.session.compute(|| {
-                        windows.par_bridge().map(|rows| part.matching(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
+                        windows.par_bridge().map(|rows| part.count_in_window(rows, cancellation)).try_reduce(|| 0, |a, b| Ok(a + b))
                     })?
                 }
             };
@@ -32,7 +33,7 @@ impl Plan {
         Ok(count.min(limit))
     }
 
-    /// How many rows of each segment pass.
+    /// Number of matching rows of each segment.
     pub fn counts(&self, cancellation: &Cancellation) -> Result<Vec<u64>> {
         let matching_rows = self.parts.iter().map(|part| match &part.residual {
             None => part.selection.element_count().map(Some),
@@ -41,26 +42,24 @@ impl Plan {
         let matching_rows = matching_rows.collect::<Result<Vec<Option<u64>>>>()?;
         let mut counts: Vec<u64> = matching_rows.iter().map(|count| count.unwrap_or(0)).collect();
         self.for_windows(
-            |number| matching_rows.get(number).is_some_and(Option::is_none),
-            |part, rows| part.matching(rows, cancellation),
-            |number, found| {
-                if let Some(mine) = counts.get_mut(number) {
-                    *mine += found;
-                }
+            |index| matching_rows.get(index).is_some_and(Option::is_none),
+            |part, rows| part.count_in_window(rows, cancellation),
+            |index, found| {
+                *counts.get_mut(index).ok_or_else(|| Error::internal("rows of an unknown segment"))? += found;
                 Ok(())
             },
         )?;
         Ok(counts)
     }
 
-    /// The numbers of the rows of each segment, in the order of the segments.
+    /// The numbers of the matching rows of each segment, in the order of the segments.
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
-        // Indexes number the rows of the selection: of whole segments these are the rows' own numbers.
+        // Indexes number rows over the selection, so only those of wholly selected segments are row numbers of the segment.
         let matching_rows = self.parts.iter().map(|part| {
             let whole = part.residual.is_some() && part.selection.shape() == part.segment.shape;
             let rows = if whole { part.matching_rows(cancellation)? } else { None };
             if rows.is_some() {
-                part.count_blocks()?;
+                part.count_index_blocks()?;
             }
             rows.map(|rows| self.session.compute(|| Ok(rows.to_vec()))).transpose()
         });
@@ -68,35 +67,33 @@ impl Plan {
         let wanted: Vec<bool> = matching_rows.iter().map(Option::is_none).collect();
         let mut positions: Vec<Vec<u64>> = matching_rows.into_iter().map(Option::unwrap_or_default).collect();
         self.for_windows(
-            |number| wanted.get(number).copied().unwrap_or(false),
-            |part, rows| part.passing(rows, cancellation),
-            |number, found| {
-                if let Some(mine) = positions.get_mut(number) {
-                    mine.extend(found);
-                }
+            |index| wanted.get(index).copied().unwrap_or(false),
+            |part, rows| part.matching_in_window(rows, cancellation),
+            |index, found| {
+                positions.get_mut(index).ok_or_else(|| Error::internal("rows of an unknown segment"))?.extend(found);
                 Ok(())
             },
         )?;
         Ok(positions)
     }
 
-    /// At least and at most so many rows pass, by indexes alone.
+    /// Lower and upper bound of the number of matching rows, from indexes alone.
     pub fn bounds(&self, cancellation: &Cancellation) -> Result<CountBounds> {
         self.parts.iter().try_fold(CountBounds::default(), |sum, part| Ok(sum + part.bounds(cancellation)?))
     }
 
-    /// What `work` makes of each window of the segments that are `wanted`, side by side, and the number of the
-    /// window's segment; handed to `take` in row order, a few at a time, so that no more than these are there at once.
+    /// Calls `work` for each window of the segments that are `wanted`, in parallel, and `take` with the index of the segment
+    /// and the result, in row order. Only a few results are in memory at a time.
     pub(crate) fn for_windows<T: Send>(
         &self,
         wanted: impl Fn(usize) -> bool,
         work: impl Fn(&SegmentScan, Rows) -> Result<T> + Sync,
         mut take: impl FnMut(usize, T) -> Result<()> + Send,
     ) -> Result<()> {
-        let parts = self.parts.iter().enumerate().filter(|(number, _)| wanted(*number));
-        let windows = parts.map(|(number, part)| Ok((number, part, part.windows(&part.columns_read())?)));
+        let parts = self.parts.iter().enumerate().filter(|(index, _)| wanted(*index));
+        let windows = parts.map(|(index, part)| Ok((index, part, part.windows(&part.columns_read())?)));
         let windows = windows.collect::<Result<Vec<_>>>()?;
-        let mut windows = windows.into_iter().flat_map(|(number, part, windows)| windows.map(move |rows| (number, part, rows)));
+        let mut windows = windows.into_iter().flat_map(|(index, part, windows)| windows.map(move |rows| (index, part, rows)));
         self.session.compute(|| {
             let several = self.session.thread_count()?.saturating_mul(4).max(1);
             loop {
@@ -104,16 +101,16 @@ impl Plan {
                 if next.is_empty() {
                     return Ok(());
                 }
-                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(number, part, rows)| Ok((*number, work(part, *rows)?))).collect();
+                let made: Vec<Result<(usize, T)>> = next.par_iter().map(|(index, part, rows)| Ok((*index, work(part, *rows)?))).collect();
                 for outcome in made {
-                    let (number, outcome) = outcome?;
-                    take(number, outcome)?;
+                    let (index, outcome) = outcome?;
+                    take(index, outcome)?;
                 }
             }
         })
     }
 
-    /// What `work` makes of the wanted columns in each window, handed to `take` in row order.
+    /// Calls `work` with the batch of each window, in parallel, and `take` with the results in row order.
     pub fn for_batches<T: Send>(
         &self,
         cancellation: &Cancellation,

@@ -1,4 +1,4 @@
-//! Part: a segment of a plan, with the rows that are left of it and what is still to be tested.
+//! A segment of a plan: the rows that its dimensions leave, and the predicate that is still to be tested.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,53 +6,52 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::ArrayRef;
 use arrow_schema::Schema;
-use hyperslab_array::{Axis, Cancellation, Result, Selection};
+use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_formats::ObjectId;
 use hyperslab_predicate::{BoundPredicate, Predicate};
 
-use crate::access::coordinate_columns::CoordinateCache;
-use crate::access::dimension_ranges;
-use crate::access::indexed_predicate::{IndexedPredicate, indexed_predicates};
-use crate::read::pipeline::Work;
+use crate::table::columns::top_level;
 use crate::table::segment::{Segment, Source};
-use super::columns::top_level;
-use super::window::{Rows, WINDOW_BYTES, Windows};
-use super::window;
+use crate::window::{self, WINDOW_BYTES, Windows};
+use super::coordinate_columns::CoordinateCache;
+use super::dimension_ranges;
+use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
 
-/// A segment with the rows that a predicate on its dimensions leaves.
+/// A segment with the rows that remain after the predicate's conditions on dimensions.
 pub(crate) struct SegmentScan {
     pub segment: Segment,
+    /// The remaining rows.
     pub selection: Selection,
     /// Names of the wanted columns, in order.
     pub wanted: Vec<String>,
-    /// What is left to test row by row, with the columns that it needs.
+    /// The predicate to test row by row, and the columns that it uses.
     pub residual: Option<(BoundPredicate, Vec<String>)>,
     /// Values of the coordinate datasets in use.
     pub coordinates: HashMap<ObjectId, ArrayRef>,
-    /// What indexes know of the rest of the predicate.
+    /// The parts of the residual predicate that indexes can answer.
     pub indexed_predicates: Vec<IndexedPredicate>,
-    /// Whether all of the rest of the predicate is among them.
-    pub all_pruned: bool,
-    /// Its number among all parts of this process.
-    pub number: u64,
-    /// The columns of coordinates that the last windows of the plan have had.
-    pub spreads: Arc<CoordinateCache>,
+    /// Whether these parts are the whole residual predicate.
+    pub is_fully_indexed: bool,
+    /// Unique among all scans of this process.
+    pub id: u64,
+    /// Coordinate columns of the last windows, shared by the whole plan.
+    pub coordinate_cache: Arc<CoordinateCache>,
 }
 
 impl SegmentScan {
-    pub(super) fn new(
+    pub(crate) fn new(
         segment: Segment,
         table: &Schema,
         wanted: &[String],
         conjuncts: &[Predicate],
-        spreads: Arc<CoordinateCache>,
+        coordinate_cache: Arc<CoordinateCache>,
         cancellation: &Cancellation,
     ) -> Result<Self> {
-        static PARTS: AtomicU64 = AtomicU64::new(0);
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         let mut dimensions = Dimensions::whole(&segment);
         let mut left: Vec<&Predicate> = Vec::new();
         for conjunct in conjuncts {
-            // Checks names and types even where the conjunct is then answered here.
+            // Check names and types even if the conjunct is resolved here.
             let bound = conjunct.bind(table)?;
             if dimensions.answer(conjunct, &bound, cancellation)? {
                 continue;
@@ -60,15 +59,15 @@ impl SegmentScan {
             left.push(conjunct);
         }
         let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
-        let (indexed_predicates, mut all_pruned) = indexed_predicates(&segment, table, &left, wanted);
+        let (indexed_predicates, mut is_fully_indexed) = indexed_predicates(&segment, table, &left, wanted);
         let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
         if empty {
             axes = vec![Axis::range(0, 0); axes.len().max(1)];
         }
         let selection = if empty && segment.shape.is_empty() {
-            // A scalar has no axis to empty: an impossible predicate on it is tested on its row.
+            // A scalar has no axis that could be empty: test the predicate on its row.
             residual = conjuncts.iter().cloned().reduce(Predicate::and);
-            all_pruned = false;
+            is_fully_indexed = false;
             Selection::all(&[])
         } else {
             Selection::new(axes, &segment.shape)?
@@ -86,9 +85,9 @@ impl SegmentScan {
             residual,
             coordinates: HashMap::new(),
             indexed_predicates,
-            all_pruned,
-            number: PARTS.fetch_add(1, Ordering::Relaxed),
-            spreads,
+            is_fully_indexed,
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            coordinate_cache,
             segment,
         };
         for name in part.columns_read() {
@@ -100,7 +99,7 @@ impl SegmentScan {
         Ok(part)
     }
 
-    /// Every column that is wanted or tested.
+    /// All columns that are wanted or tested.
     pub(crate) fn columns_read(&self) -> Vec<String> {
         let mut names = self.wanted.clone();
         for name in self.residual.iter().flat_map(|(_, needed)| needed) {
@@ -111,29 +110,23 @@ impl SegmentScan {
         names
     }
 
-    pub(super) fn windows(&self, columns: &[String]) -> Result<Windows> {
+    pub(crate) fn windows(&self, columns: &[String]) -> Result<Windows> {
         self.windows_of(columns, WINDOW_BYTES)
     }
 
     /// Windows for splits of about `split_bytes`.
-    pub(super) fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
+    pub(crate) fn windows_of(&self, columns: &[String], split_bytes: u64) -> Result<Windows> {
         window::windows(&self.selection, &self.segment.chunk_shape, self.row_bytes(columns), WINDOW_BYTES, split_bytes)
     }
 
-    /// Windows as work of a pipeline.
-    pub(super) fn work(self: Arc<Self>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
-        let row_bytes = self.row_bytes(&self.columns_read());
-        windows.map(move |rows| Work { part: self.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })
-    }
-
-    /// Bytes of a row, roughly: what a window costs.
-    pub(super) fn row_bytes(&self, columns: &[String]) -> u64 {
+    /// Approximate size of a row in bytes, over `columns`.
+    pub(crate) fn row_bytes(&self, columns: &[String]) -> u64 {
         let mut datasets = BTreeSet::new();
         let mut bytes = 0u64;
         for column in columns.iter().filter_map(|name| self.segment.column(name)) {
             bytes += match &column.source {
                 Source::Variable { column, per_row, .. } => column.datatype().size().saturating_mul(per_row.unwrap_or(1)),
-                Source::Placed { dataset, place, .. } => place.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
+                Source::Mapped { dataset, mapping, .. } => mapping.file.dataset(*dataset).map_or(8, |d| d.datatype.size()),
                 Source::Member { dataset, .. } if datasets.insert(*dataset) => {
                     self.segment.file.dataset(*dataset).map_or(8, |d| d.datatype.size())
                 }
@@ -145,13 +138,13 @@ impl SegmentScan {
     }
 }
 
-/// What the conjuncts of a predicate leave of a segment that speak of its dimensions or of constants.
+/// The rows that conditions on dimensions and constants leave of a segment.
 struct Dimensions<'a> {
     segment: &'a Segment,
     axes: Vec<Axis>,
-    /// Whether a condition on a constant leaves nothing.
+    /// Whether a condition on a constant is false.
     empty: bool,
-    /// Values of the coordinate datasets that were looked at.
+    /// Values of the coordinate datasets that were read.
     coordinates: HashMap<ObjectId, ArrayRef>,
 }
 
@@ -161,8 +154,8 @@ impl<'a> Dimensions<'a> {
         Self { segment, axes, empty: false, coordinates: HashMap::new() }
     }
 
-    /// Leaves what passes `conjunct`, if that can be told from one dimension or constant; whether nothing of it is left
-    /// to be tested row by row.
+    /// Applies `conjunct` if it uses a single dimension or constant. Returns whether it is resolved, so that it need not be
+    /// tested row by row.
     fn answer(&mut self, conjunct: &Predicate, bound: &BoundPredicate, cancellation: &Cancellation) -> Result<bool> {
         let names = conjunct.columns();
         let mut only = names.iter();
@@ -173,26 +166,26 @@ impl<'a> Dimensions<'a> {
             self.empty |= dimension_ranges::evaluate(bound, &column.field, value.clone())?.true_count() == 0;
             return Ok(true);
         }
-        let Some(number) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };
+        let Some(axis_index) = axis_of(&column.source, self.segment.shape.len()) else { return Ok(false) };
         let values = match &column.source {
             Source::Coordinate { dataset, column, .. } => {
                 Some(load(self.segment, *dataset, column, &mut self.coordinates, cancellation)?)
             }
             _ => None,
         };
-        let extent = self.segment.shape.get(number).copied().unwrap_or(0);
+        let missing = || Error::internal("a column along a dimension that its segment does not have");
+        let extent = *self.segment.shape.get(axis_index).ok_or_else(missing)?;
         let narrowed = match conjunct.integer_breaks().filter(|_| values.is_none()) {
             Some(breaks) => dimension_ranges::narrow_integers(bound, &column.field, &breaks, extent)?,
             None => dimension_ranges::narrow(bound, &column.field, values.as_ref(), extent)?,
         };
-        if let Some(axis) = self.axes.get_mut(number) {
-            *axis = intersect(axis, &narrowed.axis);
-        }
+        let axis = self.axes.get_mut(axis_index).ok_or_else(missing)?;
+        *axis = intersect(axis, &narrowed.axis);
         Ok(narrowed.exact)
     }
 }
 
-/// The dimension that a column alone tells the place along. Row numbers do where there is but one.
+/// The dimension along which a column's values determine the index. Row numbers do if there is only one dimension.
 fn axis_of(source: &Source, ndim: usize) -> Option<usize> {
     match source {
         Source::Index { axis } | Source::Coordinate { axis, .. } => Some(*axis),

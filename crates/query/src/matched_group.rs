@@ -1,5 +1,5 @@
-//! Step: one place where a query is asked, a group of a file. What wildcards and regular expressions stood for
-//! becomes columns.
+//! The groups that a request matches: the steps of a query. The text that wildcards and regular expressions match becomes
+//! columns.
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Error, Result};
@@ -11,56 +11,59 @@ use regex::Regex;
 
 use super::QueryRequest;
 
-/// A group (or a dataset of compounds) of a file, and what was matched.
+/// A group (or a compound dataset) of a file, and the text that was matched.
 #[derive(Clone)]
-pub(super) struct Step {
+pub(super) struct MatchedGroup {
     pub file: File,
     pub path: String,
     pub captures: Vec<(String, ArrayRef)>,
 }
 
-/// Places before their captures have types.
-struct Places<'a> {
+/// Matched groups before the types of their captures are known.
+struct Untyped<'a> {
     names: Vec<String>,
-    places: Vec<(&'a File, String, Vec<String>)>,
+    groups: Vec<(&'a File, String, Vec<String>)>,
 }
 
-/// The steps of a request: files in the given order, paths in natural order (`Step#2` before `Step#10`).
-pub(super) fn steps(files: &[File], request: &QueryRequest) -> Result<Vec<Step>> {
+/// The steps of a request: files in the given order, paths in natural order (`MatchedGroup#2` before `MatchedGroup#10`).
+pub(super) fn matched_groups(files: &[File], request: &QueryRequest) -> Result<Vec<MatchedGroup>> {
     let pattern = Pattern::new(files, &request.group)?;
-    let mut found = Places { names: request.file_pattern.as_deref().map(file_column_names).unwrap_or_default(), places: Vec::new() };
+    let mut found = Untyped { names: request.file_pattern.as_deref().map(file_column_names).unwrap_or_default(), groups: Vec::new() };
     found.names.extend(request.file_captures.iter().map(|(name, _)| name.clone()));
     for name in pattern.names() {
         let taken = found.names.contains(&name);
         found.names.push(if taken { format!("{name}_path") } else { name });
     }
-    for (number, file) in files.iter().enumerate() {
+    for (index, file) in files.iter().enumerate() {
         let mut captured = match request.file_pattern.as_deref() {
             Some(pattern) => matched_file(pattern, &file.name())
                 .ok_or_else(|| Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name())))?,
             None => Vec::new(),
         };
-        captured.extend(request.file_captures.iter().filter_map(|(_, values)| values.get(number).cloned()));
+        for (name, values) in &request.file_captures {
+            captured.push(values.get(index).cloned().ok_or_else(|| Error::internal(format!("no value of {name} for {}", file.name())))?);
+        }
         let mut paths = pattern.paths(file)?;
         paths.sort_by(|a, b| natural(&a.0, &b.0));
-        found.places.extend(paths.into_iter().map(|(path, matched)| (file, path, [captured.clone(), matched].concat())));
+        found.groups.extend(paths.into_iter().map(|(path, matched)| (file, path, [captured.clone(), matched].concat())));
     }
-    if found.places.is_empty() {
+    if found.groups.is_empty() {
         return Err(Error::not_found(format!("no group matches {}", shown(&request.group))));
     }
-    Ok(found.typed())
+    found.typed()
 }
 
-impl Places<'_> {
-    fn typed(self) -> Vec<Step> {
-        let values = |column: usize| self.places.iter().map(|place| place.2.get(column).cloned().unwrap_or_default()).collect::<Vec<_>>();
-        let columns: Vec<Vec<ArrayRef>> = (0..self.names.len()).map(|column| capture_column(&values(column), false)).collect();
-        let captures = |number: usize| {
+impl Untyped<'_> {
+    fn typed(self) -> Result<Vec<MatchedGroup>> {
+        let missing = || Error::internal("a wildcard without a match");
+        let values = |column: usize| self.groups.iter().map(|group| group.2.get(column).cloned().ok_or_else(missing)).collect::<Result<Vec<_>>>();
+        let columns: Vec<Vec<ArrayRef>> = (0..self.names.len()).map(|column| Ok(capture_column(&values(column)?, false))).collect::<Result<_>>()?;
+        let captures = |index: usize| {
             let named = self.names.iter().zip(&columns);
-            named.filter_map(|(name, values)| Some((name.clone(), values.get(number)?.clone()))).collect()
+            named.map(|(name, values)| Ok((name.clone(), values.get(index).cloned().ok_or_else(missing)?))).collect::<Result<Vec<_>>>()
         };
-        let steps = self.places.iter().enumerate();
-        steps.map(|(number, (file, path, _))| Step { file: (*file).clone(), path: path.clone(), captures: captures(number) }).collect()
+        let groups = self.groups.iter().enumerate();
+        groups.map(|(index, (file, path, _))| Ok(MatchedGroup { file: (*file).clone(), path: path.clone(), captures: captures(index)? })).collect()
     }
 }
 
@@ -73,10 +76,10 @@ enum Pattern {
 impl Pattern {
     fn new(files: &[File], group: &str) -> Result<Self> {
         Ok(match group.strip_prefix("re:") {
-            // The whole path, as in Python's `fullmatch`.
+            // The expression must match the whole path, as in Python's `fullmatch`.
             Some(expression) => Self::Expression(
                 Regex::new(&format!("^(?:{expression})$"))
-                    .map_err(|error| Error::invalid_input(format!("{:?} is no regular expression: {}", shown(expression), shown(error.to_string().lines().last().unwrap_or_default()))))?,
+                    .map_err(|error| Error::invalid_input(format!("{:?} is not a regular expression: {}", shown(expression), shown(error.to_string().lines().last().unwrap_or_default()))))?,
             ),
             None if is_literal(files, group) => Self::Literal(group.to_owned()),
             None => Self::Wildcards(group.to_owned()),

@@ -1,4 +1,4 @@
-//! The columns of a plan's table: of all segments together, and those that were asked for.
+//! The columns of a table: the union over its segments, and those that a request selects.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,12 @@ use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
 use hyperslab_predicate::Predicate;
 
-use crate::{Omitted, ScanRequest};
-use crate::table::segment::{Segment, SegmentColumn};
+use crate::request::ScanRequest;
+use super::members::Omitted;
+use super::segment::{Segment, SegmentColumn};
 
-/// The column of the table that a (perhaps dotted) name lies in.
-pub(super) fn top_level(name: &str, table: &Schema) -> String {
+/// The column of the table that holds `name`, which may be the dotted path of a compound member.
+pub(crate) fn top_level(name: &str, table: &Schema) -> String {
     if table.field_with_name(name).is_ok() {
         return name.to_owned();
     }
@@ -26,14 +27,14 @@ pub(super) fn top_level(name: &str, table: &Schema) -> String {
     name.to_owned()
 }
 
-/// What the segments leave out, each name once.
-pub(super) fn omitted(segments: &[Segment]) -> Vec<Omitted> {
+/// Members that the segments omit, each name once.
+pub(crate) fn omitted(segments: &[Segment]) -> Vec<Omitted> {
     let mut names = BTreeSet::new();
     segments.iter().flat_map(|segment| &segment.omitted).filter(|omitted| names.insert(&omitted.name)).cloned().collect()
 }
 
-/// The names that a request asks for, in its order: all but row number and file where it names none.
-pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
+/// The columns that a request selects, in its order; all but row number and file if it names none.
+pub(crate) fn wanted_columns(table: &Schema, segments: &[Segment], request: &ScanRequest, omitted: &[Omitted]) -> Result<Vec<String>> {
     let tested = request.predicate.iter().flat_map(Predicate::columns);
     for name in request.columns.iter().flatten().cloned().chain(tested) {
         if let Some(omitted) = omitted.iter().find(|omitted| omitted.name == name).filter(|_| table.field_with_name(&top_level(&name, table)).is_err()) {
@@ -42,8 +43,8 @@ pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &Sca
     }
     let all = table.fields().iter().map(|f| f.name().clone());
     let Some(columns) = &request.columns else {
-        let ours = |name: &str| segments.first().and_then(|segment| segment.column(name)).is_some_and(SegmentColumn::is_metadata);
-        return Ok(all.filter(|name| !ours(name)).collect());
+        let is_metadata = |name: &str| segments.first().and_then(|segment| segment.column(name)).is_some_and(SegmentColumn::is_metadata);
+        return Ok(all.filter(|name| !is_metadata(name)).collect());
     };
     for name in columns {
         if table.field_with_name(name).is_err() {
@@ -54,9 +55,8 @@ pub(super) fn wanted_columns(table: &Schema, segments: &[Segment], request: &Sca
     Ok(columns.clone())
 }
 
-/// The schema of all segments, which must agree in names and types. A column that can be null in
-/// one can be null in all.
-pub(super) fn union_schema(segments: &[Segment]) -> Result<Schema> {
+/// The schema of all segments, which must have equal names and types. A column that is nullable in one is nullable in all.
+pub(crate) fn union_schema(segments: &[Segment]) -> Result<Schema> {
     let Some(first) = segments.first() else {
         return Err(Error::not_found("no object matches"));
     };

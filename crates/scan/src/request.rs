@@ -1,4 +1,4 @@
-//! What a caller wants of a scan.
+//! What a caller asks of a scan.
 
 use hyperslab_predicate::Predicate;
 
@@ -6,7 +6,7 @@ use hyperslab_predicate::Predicate;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
-    /// One row an element, a column per dimension and per variable.
+    /// One row per element, a column per dimension and per variable.
     Cells,
     /// One row per index of the slowest dimension, the rest as a fixed-size list.
     Rows,
@@ -24,20 +24,20 @@ pub struct ScanRequest {
     pub path: String,
     /// The file pattern that the files came from, if any: what its wildcards matched becomes columns.
     pub file_pattern: Option<String>,
-    /// Columns of wildcards that hold text even where all of it here are integers, because other files of the
-    /// same table have words there.
+    /// Wildcard columns that are text even if every value here is an integer, because other files of the same table have
+    /// words there.
     pub text_captures: Vec<String>,
-    /// Layout; `None` picks the object's default.
+    /// Layout; `None` selects the object's default.
     pub layout: Option<Layout>,
-    /// Columns in the order wanted (`_row` and `_file` too); `None` is all but those two.
+    /// Columns in the requested order, including `_row` and `_file` if named; `None` selects all but those two.
     pub columns: Option<Vec<String>>,
-    /// Which rows.
+    /// Condition on the rows; `None` selects all rows.
     pub predicate: Option<Predicate>,
-    /// At most so many rows, from the start.
+    /// Maximum number of rows, from the start.
     pub limit: Option<u64>,
-    /// Rows of a record batch, at most.
+    /// Maximum number of rows of a record batch.
     pub batch_rows: usize,
-    /// Whether netCDF conventions are applied.
+    /// Whether values are decoded by the netCDF conventions.
     pub decode: bool,
 }
 
@@ -61,7 +61,7 @@ impl ScanRequest {
 impl std::str::FromStr for Layout {
     type Err = hyperslab_array::Error;
 
-    /// The layout called `word`; `InvalidInput` lists them for another word.
+    /// The layout called `word`; `InvalidInput` lists the layouts for any other word.
     fn from_str(word: &str) -> hyperslab_array::Result<Self> {
         match word {
             "cells" => Ok(Self::Cells),

@@ -1,15 +1,14 @@
 //! Windows: a scan's rows cut into boxes that fit memory and follow the chunks.
 //!
-//! Rows are numbered row-major over the selected positions. A window is an interval of these
-//! numbers that is also a box: single positions of the leading dimensions, a range of one, all of
-//! the rest.
+//! Rows are numbered row-major over the selected positions. A window is an interval of these numbers that is also a box: a
+//! single position of each leading dimension, a range of one dimension, and all of the rest.
 
-use hyperslab_array::{Axis, Result, Selection};
+use hyperslab_array::{Axis, Error, Result, Selection};
 
-/// Bytes of decoded values that one window aims for. A few of them are alive at once.
+/// Target size of a window, in bytes of decoded values. Several windows are in memory at a time.
 pub(crate) const WINDOW_BYTES: u64 = 8 << 20;
-/// How far a window may outgrow its aim to end at a chunk's border, so that no chunk is decoded twice.
-const STRETCH: u64 = 8;
+/// How many times its target size a window may reach to end at a chunk border, so that no chunk is decoded twice.
+const MAX_STRETCH: u64 = 8;
 
 /// Half-open interval of row numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -24,15 +23,15 @@ impl Rows {
     }
 }
 
-/// Bytes of the decoded chunks that a window shares with others, until the last of these is read; `None` where it
-/// shares none. Along each dimension: the window's axis, that of all rows, and a chunk's extent.
+/// Bytes of decoded chunks that a window shares with other windows, until the last of those is read; `None` if it shares
+/// none. `axes` holds for each dimension the window's axis, the axis of all rows, and a chunk's extent.
 pub(crate) fn shared_bytes<'a>(axes: impl Iterator<Item = ((&'a Axis, &'a Axis), u64)>, element_bytes: u64) -> Option<u64> {
     let (mut shared, mut bytes) = (false, element_bytes);
     for ((window, all), chunk) in axes {
         let last = window.count().checked_sub(1)?;
         let (first, last) = (window.index(0)? / chunk.max(1), window.index(last)? / chunk.max(1));
         let end = (last + 1).saturating_mul(chunk);
-        // Behind a dimension along which chunks are shared, all of them come before the same ones come again.
+        // After a dimension along which chunks are shared, all chunks are read before the shared ones are needed again.
         let whole = || {
             let end = all.count().checked_sub(1).and_then(|last| all.index(last)).map_or(0, |last| last / chunk.max(1) + 1);
             (end - all.index(0).map_or(0, |first| first / chunk.max(1)).min(end)).min(all.count())
@@ -44,43 +43,49 @@ pub(crate) fn shared_bytes<'a>(axes: impl Iterator<Item = ((&'a Axis, &'a Axis),
     shared.then_some(bytes)
 }
 
-/// The windows of a scan in order, one after the other: a small file may promise more than memory holds.
+/// Iterates over the windows of a scan in order. Lazy, because a small file may declare more rows than a list of windows
+/// could hold in memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Windows {
-    /// The dimension that is cut; none where there is only one row.
+    /// The dimension that is cut; `None` if there is only one row.
     axis: Option<Axis>,
     chunk: u64,
-    /// Positions along the axis that one window aims for.
-    aim: u64,
-    /// Positions along the axis that a window may have to end at a chunk's border.
-    most: u64,
-    /// Rows that one position along the axis is.
+    /// Target number of positions of a window along the axis.
+    target: u64,
+    /// Maximum number of positions that a window may have in order to end at a chunk border.
+    max: u64,
+    /// Rows per position along the axis.
     below: u64,
     total: u64,
-    /// Where the next window begins: number of the row at position 0, and position.
+    /// Row at position 0 of the axis for the next window.
     base: u64,
+    /// First position of the next window.
     first: u64,
 }
 
-/// Cuts the selected rows into windows in order. `chunk_shape` is of the row dimensions;
-/// `row_bytes` are a row's bytes over all columns that will be read.
+/// Cuts the selected rows into windows in order. `chunk_shape` holds the chunk extents along the row dimensions; `row_bytes`
+/// is the size of a row over all columns that will be read.
 ///
-/// `split_bytes` below `aim_bytes` cuts finer, but along the same dimension: an interval of the finer
-/// windows is a box within each of the others, and no chunk is cut that they leave whole.
-pub(crate) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64, aim_bytes: u64, split_bytes: u64) -> Result<Windows> {
+/// `split_bytes` below `target_bytes` cuts finer, but along the same dimension: any interval of the finer windows is a box
+/// within each coarser window, and no chunk is cut that the coarser windows keep whole.
+pub(crate) fn windows(selection: &Selection, chunk_shape: &[u64], row_bytes: u64, target_bytes: u64, split_bytes: u64) -> Result<Windows> {
+    if chunk_shape.len() != selection.shape().len() {
+        return Err(Error::internal("chunks have other dimensions than the rows"));
+    }
     let shape = selection.shape();
     let total = selection.element_count()?;
-    // The slowest dimension whose single position fits the aim is the one that is cut.
+    // Cut the slowest dimension of which a single position fits the target.
     let mut cut = 0;
     let mut below = total / shape.first().copied().unwrap_or(1).max(1);
-    while cut + 1 < shape.len() && below.saturating_mul(row_bytes) > aim_bytes {
+    while cut + 1 < shape.len() && below.saturating_mul(row_bytes) > target_bytes {
         cut += 1;
         below /= shape.get(cut).copied().unwrap_or(1).max(1);
     }
+    // A scalar has no dimension, and one row.
     let chunk = chunk_shape.get(cut).copied().unwrap_or(1).max(1);
     let positions = |bytes: u64| (bytes / below.saturating_mul(row_bytes).max(1)).max(1);
-    let (aim, most) = (positions(aim_bytes.min(split_bytes)), positions(aim_bytes).saturating_mul(STRETCH));
-    Ok(Windows { axis: selection.axes().get(cut).cloned(), chunk, aim, most, below, total, base: 0, first: 0 })
+    let (target, max) = (positions(target_bytes.min(split_bytes)), positions(target_bytes).saturating_mul(MAX_STRETCH));
+    Ok(Windows { axis: selection.axes().get(cut).cloned(), chunk, target, max, below, total, base: 0, first: 0 })
 }
 
 impl Iterator for Windows {
@@ -95,40 +100,40 @@ impl Iterator for Windows {
         if self.base >= self.total {
             return None;
         }
-        let end = self.axis.as_ref().map_or(1, |axis| cut_axis(axis, self.chunk, self.aim, self.most, self.first));
+        let end = self.axis.as_ref().map_or(1, |axis| cut_axis(axis, self.chunk, self.target, self.max, self.first));
         let rows = Rows { start: self.base + self.first * self.below, end: self.base + end * self.below };
         self.first = end;
         Some(rows)
     }
 }
 
-/// Where the part of an axis that begins at position `first` ends: after about `aim` positions, at a
-/// chunk border where that does not make it longer than `most`.
-fn cut_axis(axis: &Axis, chunk: u64, aim: u64, most: u64, first: u64) -> u64 {
+/// End of the window that begins at position `first` of an axis: after about `target` positions, at a chunk border if that
+/// does not make it longer than `max`.
+fn cut_axis(axis: &Axis, chunk: u64, target: u64, max: u64, first: u64) -> u64 {
     let total = axis.count();
-    let wanted = first.saturating_add(aim).min(total);
+    let wanted = first.saturating_add(target).min(total);
     let Some(last) = axis.index(wanted.saturating_sub(1)).filter(|_| wanted < total) else { return wanted };
-    let border = |chunk_number: u64| axis.positions_within(0, chunk_number.saturating_mul(chunk)).1;
+    let border = |chunk_index: u64| axis.positions_within(0, chunk_index.saturating_mul(chunk)).1;
     let before = border(last / chunk);
     let after = border(last / chunk + 1);
     if after == wanted {
         wanted
     } else if before > first {
         before
-    } else if after - first <= most {
+    } else if after - first <= max {
         after
     } else {
         wanted
     }
 }
 
-/// Any interval of rows as boxes, in order; a window is one already.
+/// Cuts any interval of rows into boxes, in order. A window is a single box.
 pub(crate) fn boxes(selection: &Selection, rows: Rows) -> impl Iterator<Item = Rows> + use<> {
     let shape = selection.shape();
     let mut start = rows.start;
     std::iter::from_fn(move || {
         let left = rows.end.checked_sub(start).filter(|left| *left > 0)?;
-        // Of the dimensions with a position that begins here and fits, the slowest.
+        // Take whole positions of the slowest dimension that has a position which begins here and fits.
         let mut below: u64 = shape.iter().product();
         let mut count = left;
         for &extent in &shape {
@@ -146,7 +151,7 @@ pub(crate) fn boxes(selection: &Selection, rows: Rows) -> impl Iterator<Item = R
     })
 }
 
-/// The selection of a window's rows, and its box.
+/// The selection of the rows of a window, which must be a box.
 pub(crate) fn select(selection: &Selection, rows: Rows) -> Selection {
     let shape = selection.shape();
     let mut narrowed = selection.clone();
@@ -202,7 +207,7 @@ mod tests {
             prop_assert_eq!(next, rows.end.max(rows.start));
         }
         #[test]
-        fn the_first_windows_of_endless_rows_cost_no_more_than_others(extent in 1u64 << 50..1 << 62, aim in 1u64..400) {
+        fn the_first_windows_of_huge_extents_are_made_without_listing_the_others(extent in 1u64 << 50..1 << 62, aim in 1u64..400) {
             let selection = Selection::all(&[extent, 2]);
             let windows = windows(&selection, &[1, 1], 8, aim, aim).map_err(|e| TestCaseError::fail(e.to_string()))?;
             prop_assert_eq!(windows.take(3).map(|rows| rows.start).next(), Some(0));

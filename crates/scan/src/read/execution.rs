@@ -1,0 +1,61 @@
+//! Runs a plan or a split as batches.
+
+use std::sync::Arc;
+
+use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
+use hyperslab_reader::Session;
+
+use crate::access::segment_scan::SegmentScan;
+use crate::plan::Plan;
+use crate::plan::split::Split;
+use crate::window::Rows;
+use super::batches::Batches;
+use super::pipeline::{Pipeline, Work};
+
+impl Plan {
+    /// Reads the plan's batches in row order, decoding in parallel.
+    pub fn batches(&self, cancellation: &Cancellation) -> Result<Batches> {
+        let parts = self.parts.iter().map(|part| Ok((part.clone(), part.windows(&part.columns_read())?)));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let work = parts.into_iter().flat_map(|(part, windows)| work(part, windows));
+        Ok(self.read(work, cancellation))
+    }
+
+    /// Reads `rows` of the plan's only segment, for a split.
+    fn read_rows(&self, rows: Rows, cancellation: &Cancellation) -> Result<Batches> {
+        let [part] = self.parts.as_slice() else {
+            return Err(Error::internal("a split has one object"));
+        };
+        if rows.start > rows.end || rows.end > part.selection.element_count()? {
+            let message = "there are fewer rows than when this split was planned: plan again";
+            return Err(Error::new(ErrorKind::Conflict, message).at_object(&part.segment.path).in_file(part.segment.opened.name()));
+        }
+        let windows = part.windows(&part.columns_read())?;
+        // Use the windows of the whole scan, clipped; the pipeline cuts a clipped window into boxes.
+        let mine = windows
+            .skip_while(move |window| window.end <= rows.start)
+            .take_while(move |window| window.start < rows.end)
+            .map(move |window| Rows { start: window.start.max(rows.start), end: window.end.min(rows.end) });
+        Ok(self.read(work(part.clone(), mine), cancellation))
+    }
+
+    fn read(&self, work: impl Iterator<Item = Work> + Send + 'static, cancellation: &Cancellation) -> Batches {
+        let limit = self.request.limit.unwrap_or(u64::MAX);
+        let (session, schema) = (self.session.clone(), self.schema.clone());
+        let pipeline = Pipeline::new(session, schema, work, limit, self.request.batch_rows, cancellation.clone());
+        Batches::new(self.schema.clone(), pipeline)
+    }
+}
+
+impl Split {
+    /// Reads the split's batches. `Conflict` if a file is not the version that was planned.
+    pub fn read(&self, session: &Session, cancellation: &Cancellation) -> Result<Batches> {
+        self.plan(session, cancellation)?.read_rows(self.rows, cancellation)
+    }
+}
+
+/// Windows as work for a pipeline.
+fn work(part: Arc<SegmentScan>, windows: impl Iterator<Item = Rows>) -> impl Iterator<Item = Work> {
+    let row_bytes = part.row_bytes(&part.columns_read());
+    windows.map(move |rows| Work { part: part.clone(), rows, bytes: rows.count().saturating_mul(row_bytes) })
+}
