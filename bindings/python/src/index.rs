@@ -46,7 +46,7 @@ impl IndexPlan {
         let files: Vec<hyperslab::File> = files.iter().map(|file| file.0.clone()).collect();
         let session = files.first().map(|file| file.session().clone());
         let session = session.ok_or_else(|| raise(py, &Error::invalid_input("an index needs at least one file")))?;
-        let request = IndexRequest { datasets, level, raw, together, anew };
+        let request = IndexRequest { datasets, level, raw, shared_sidecar: together, rebuild: anew };
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
         let plan = wait(py, &cancellation, move || CorePlan::new(&files, &request, &shared))?;
@@ -146,7 +146,7 @@ pub(crate) fn index_unstage(py: Python<'_>, path: PathBuf) -> PyResult<()> {
 #[pyo3(signature = (path, seconds, index_folder=None, dry_run=false))]
 pub(crate) fn index_tidy(py: Python<'_>, path: PathBuf, seconds: f64, index_folder: Option<PathBuf>, dry_run: bool) -> PyResult<Vec<String>> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    run(py, move || hyperslab::index::tidy(&new_session(SessionOptions { index_folder, ..SessionOptions::default() })?, &path, age, dry_run))
+    run(py, move || hyperslab::index::vacuum(&new_session(SessionOptions { index_folder, ..SessionOptions::default() })?, &path, age, dry_run))
 }
 
 /// Length and time of change of a file, or of all that is in a folder.

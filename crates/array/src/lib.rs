@@ -12,6 +12,7 @@ mod chunk_grid;
 mod dataspace;
 mod datatype;
 mod elements;
+pub mod envelope;
 mod error;
 pub mod interleave;
 mod planes;

@@ -1,22 +1,37 @@
-//! Value indexes: where in an array values are, without reading the array.
+//! Value indexes: find where values are in an array without reading the array.
 //!
 //! ```text
-//! let plan = IndexPlan::new(&files, &request, &cancellation)?;   // metadata, and samples of values
-//! let fragment = plan.tasks(8)[0].run(&session, …)?;             // plain data both ways; a segment on the disk
-//! commit(&fragments)?;                                           // the manifest is replaced: visible
+//! let plan = IndexPlan::new(&files, &request, &cancellation)?;   // reads metadata and samples of values
+//! let fragment = plan.tasks(8)[0].run(&session, …)?;             // tasks and fragments are plain data; writes an index file
+//! commit(&fragments)?;                                           // replaces the manifest: the index becomes visible
 //! ```
 //!
-//! An index consists of blocks of up to 65,536 elements that follow the chunks (`build::block_grid`). A block is sorted by
-//! value (`build::sort`) and stores what its level asks for (`build::block`): minimum and maximum, every 64th value, the
-//! positions in order, the values in order (`store::packed_keys`), or a bitmap for each distinct value (`store::bitmaps`).
-//! Blocks lie in immutable index files (`store::index_file`) in a folder next to the data file; a manifest
-//! (`store::manifest`) names them. Small datasets share index files (`store::shared_files`). An index may also lie at the
-//! end of the data file (`store::embedded`).
+//! The index of a dataset consists of blocks of up to 65,536 elements, which follow the chunks. The level of an index decides
+//! what each block stores of its sorted values:
 //!
-//! `registry` finds the index of an open file, and `freshness` makes sure that it belongs to that version of it; it is the
-//! pruner that scans ask. `query` answers from the blocks.
+//! | level | stores | answers |
+//! |---|---|---|
+//! | `Zone` | minimum, maximum, counts | which blocks cannot match |
+//! | `Keys` | and every 64th value | counts within tight bounds |
+//! | `Positions` | and the position of each value | exact rows, after reading a few values of the data |
+//! | `Exact` | and all values | rows, counts and values, without the data |
+//! | `Bitmaps` | the positions of each distinct value | rows and counts of few distinct values |
+//!
+//! Blocks are stored in immutable index files in a folder next to the data file, the sidecar, or at the end of the data file.
+//! A manifest names the index files. Each row and page has a checksum: damaged parts are read from the data instead.
+//!
+//! Rooms, each of which only uses those before it:
+//!
+//! - `block`: the index of one block in memory. No I/O.
+//! - `store`: index files, manifests, sidecars.
+//! - `freshness`: whether an index still describes the values of a file.
+//! - `query`: answers questions about one column from its blocks.
+//! - `registry`: finds the index of an open file; the pruner of scans.
+//! - `build`: plan, tasks, commit.
+//! - `maintenance`: embed, verify, vacuum.
 #![forbid(unsafe_code)]
 
+mod block;
 mod build;
 mod freshness;
 mod maintenance;
@@ -28,7 +43,7 @@ pub use build::commit::commit;
 pub use build::plan::{IndexPlan, PlannedIndex};
 pub use build::request::IndexRequest;
 pub use build::task::{IndexFragment, IndexTask};
-pub use maintenance::vacuum::tidy;
+pub use maintenance::embed::{embed, stage, unstage};
+pub use maintenance::vacuum::vacuum;
 pub use maintenance::verify::verify;
 pub use registry::extensions;
-pub use store::embedded::{embed, stage, unstage};

@@ -1,4 +1,4 @@
-//! Indexes: the sidecars that a session has found, and the one [`Pruner`] there is.
+//! Registry: the indexes that a session has found, and the [`Pruner`] through which scans use them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,57 +12,57 @@ use hyperslab_predicate::KeyType;
 use hyperslab_reader::{Extensions, File, Session};
 use hyperslab_scan::pruner::{ColumnIndex, Pruner, SessionPruner};
 
-use crate::build::plan::column_of;
-use crate::freshness::compared;
-use crate::freshness::source::{self, Stamp};
-use crate::query::block_directory::Table;
-use crate::query::column::IndexedColumn;
+use crate::freshness::column::{identity, indexed_column};
+use crate::freshness::compare;
+use crate::freshness::fingerprint;
+use crate::query::indexed_column::IndexedColumn;
+use crate::store::block_directory::{BlockDirectory, open_directory};
 use crate::store::catalog::Catalog;
 use crate::store::embedded::{self, Validity};
-use crate::store::index_files::SegmentFiles;
-use crate::store::index_reader::Segment;
-use crate::store::manifest::{self, IndexedDataset, IndexedFile, Manifest};
-use crate::store::places::{Kind, Place, Version, places};
+use crate::store::index_files::IndexFiles;
+use crate::store::manifest::{IndexedDataset, IndexedFile, MANIFEST_NAME, Manifest};
+use crate::store::places::{Place, PlaceKind, Version, places};
+use crate::store::stamp::Stamp;
 
-/// The sidecars that were read, by their paths.
+/// The sidecars that a session has read, by path.
 #[derive(Default)]
 pub struct Indexes {
     sidecars: Mutex<HashMap<PathBuf, Arc<Sidecar>>>,
-    elsewhere: Option<PathBuf>,
+    index_folder: Option<PathBuf>,
 }
 
-/// A sidecar as its manifest was when it was read.
+/// One version of a sidecar or of an embedded index.
 struct Sidecar {
     place: Place,
-    /// Of the manifest, or of the file where the index is in it.
+    /// The version of the manifest, or of the data file for an embedded index.
     version: Version,
     catalog: Result<Catalog>,
-    segments: SegmentFiles,
-    /// Of an embedded index: which times of change of the file it is valid for.
+    index_files: IndexFiles,
+    /// For an embedded index: the state of the data file that it is valid for.
     validity: Option<Validity>,
-    tables: Mutex<Tables>,
-    /// Bytes of values that were compared, see [`compared::check`].
+    directories: Mutex<LoadedDirectories>,
+    /// Number of stored bytes that were compared; see [`compare::check`].
     compared: AtomicU64,
 }
 
-/// Tables that were loaded, and of which version of each file they are.
+/// The loaded block directories, and the version of each data file that they are for.
 #[derive(Default)]
-struct Tables {
-    all: HashMap<TableKey, Result<Arc<Table>>>,
+struct LoadedDirectories {
+    all: HashMap<DirectoryKey, Result<Arc<BlockDirectory>>>,
     versions: HashMap<String, (Option<Version>, Stamp)>,
 }
 
-/// A dataset with an index that can be used.
-pub(super) struct IndexedTable {
+/// A dataset whose index can be used.
+pub(super) struct UsableIndex {
     pub path: String,
     pub dataset: ObjectId,
     pub column: Column,
-    pub table: Arc<Table>,
+    pub directory: Arc<BlockDirectory>,
 }
 
-/// A column of a file in one version.
+/// A column of one version of a data file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct TableKey {
+struct DirectoryKey {
     name: String,
     path: String,
     identity: String,
@@ -70,45 +70,47 @@ struct TableKey {
     version: Option<Version>,
 }
 
-/// The extensions of a session that finds indexes beside its files, or first in `folder`, and lets scans use them.
+/// The session extensions that find indexes and let scans use them: in `folder` first, then next to the data files and in
+/// them.
 pub fn extensions(folder: Option<PathBuf>) -> Extensions {
     let indexes = Arc::new(Indexes::new(folder));
     Extensions::default().with(SessionPruner(indexes.clone())).with(indexes)
 }
 
-/// The indexes that a session has found.
+/// The registry of a session.
 pub(super) fn indexes_of(session: &Session) -> Result<&Indexes> {
-    session.extension::<Arc<Indexes>>().map(Arc::as_ref).ok_or_else(|| Error::internal("a session without indexes"))
+    session.extension::<Arc<Indexes>>().map(Arc::as_ref).ok_or_else(|| Error::internal("a session without the index extension"))
 }
 
-/// The folder for the indexes of files in any folder, if the session has one.
+/// The session's folder for the indexes of files in any folder, if it has one.
 pub(super) fn index_folder(session: &Session) -> Option<&Path> {
-    session.extension::<Arc<Indexes>>().and_then(|indexes| indexes.elsewhere())
+    session.extension::<Arc<Indexes>>().and_then(|indexes| indexes.index_folder())
 }
 
 impl Indexes {
-    /// Without sidecars yet; `elsewhere` is a folder for the indexes of files in any folder.
-    pub fn new(elsewhere: Option<PathBuf>) -> Self {
-        Self { sidecars: Mutex::default(), elsewhere }
+    /// An empty registry. `index_folder` is a folder for the indexes of files in any folder.
+    pub fn new(index_folder: Option<PathBuf>) -> Self {
+        Self { sidecars: Mutex::default(), index_folder }
     }
 
-    pub fn elsewhere(&self) -> Option<&Path> {
-        self.elsewhere.as_deref()
+    /// The folder for the indexes of files in any folder.
+    pub fn index_folder(&self) -> Option<&Path> {
+        self.index_folder.as_deref()
     }
 
     fn places(&self, file: &File) -> Vec<Place> {
-        let places = places(file.path(), self.elsewhere());
-        places.into_iter().filter(|place| place.kind != Kind::Embedded || !file.is_foreign()).collect()
+        let places = places(file.path(), self.index_folder());
+        places.into_iter().filter(|place| place.kind != PlaceKind::Embedded || !file.is_foreign()).collect()
     }
 
-    /// The sidecar at a place as it is now, if there is one.
+    /// The current version of the sidecar at a place, if there is one.
     fn sidecar(&self, place: &Place) -> Option<Arc<Sidecar>> {
         let version = match version_at(place) {
             Ok(Some(version)) => version,
             Ok(None) => return None,
             Err(error) => return Some(Arc::new(Sidecar::new(place, Version::default(), Err(error)))),
         };
-        // A forked child must not wait for a thread that it does not have.
+        // A forked child must not wait for a lock that a thread of its parent holds.
         let mut known = self.sidecars.try_lock();
         if let Some(sidecar) = known.as_ref().ok().and_then(|known| known.get(&place.path)).filter(|sidecar| sidecar.is_current(version)) {
             return Some(sidecar.clone()).filter(|sidecar| !sidecar.is_absent());
@@ -120,13 +122,13 @@ impl Indexes {
         Some(sidecar).filter(|sidecar| !sidecar.is_absent())
     }
 
-    /// The table of a column; why there is none, if a sidecar has one that cannot be used.
-    fn table(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
+    /// The block directory of a column. `None` if no sidecar has one, an error if the only one cannot be used.
+    fn directory(&self, file: &File, dataset: ObjectId, column: &Column) -> Result<Option<Arc<BlockDirectory>>> {
         let mut problem = None;
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
-            match sidecar.table(file, &place.name, dataset, column) {
-                Ok(Some(table)) => return Ok(Some(table)),
+            match sidecar.directory(file, &place.name, dataset, column) {
+                Ok(Some(directory)) => return Ok(Some(directory)),
                 Ok(None) => {}
                 Err(error) => problem = Some(error.in_file(place.path.display().to_string())),
             }
@@ -134,19 +136,19 @@ impl Indexes {
         problem.map_or(Ok(None), Err)
     }
 
-    /// The datasets of a file that have an index that can be used, each once with its table.
-    pub(super) fn tables(&self, file: &File) -> Result<Vec<IndexedTable>> {
-        let (mut found, mut known): (Vec<IndexedTable>, HashSet<(String, String)>) = Default::default();
+    /// The datasets of a file whose indexes can be used, each once.
+    pub(super) fn usable_indexes(&self, file: &File) -> Result<Vec<UsableIndex>> {
+        let (mut found, mut known): (Vec<UsableIndex>, HashSet<(String, String)>) = Default::default();
         for place in self.places(file) {
             let Some(sidecar) = self.sidecar(&place) else { continue };
             let Ok(catalog) = &sidecar.catalog else { continue };
             for indexed in sidecar.candidates(catalog.manifest(), &place.name).flat_map(|indexed| &indexed.columns) {
-                let Some((dataset, column)) = column_called(file, indexed) else { continue };
+                let Some((dataset, column)) = indexed_column(file, indexed) else { continue };
                 if !known.contains(&(indexed.path.clone(), indexed.identity.clone()))
-                    && let Some(table) = self.table(file, dataset, &column).ok().flatten()
+                    && let Some(directory) = self.directory(file, dataset, &column).ok().flatten()
                 {
                     known.insert((indexed.path.clone(), indexed.identity.clone()));
-                    found.push(IndexedTable { path: indexed.path.clone(), dataset, column, table });
+                    found.push(UsableIndex { path: indexed.path.clone(), dataset, column, directory });
                 }
             }
         }
@@ -154,40 +156,32 @@ impl Indexes {
     }
 }
 
-/// The version of what is at a place; `None` if nothing is, an error if it cannot be told or must not be used.
+/// The version of what is at a place. `None` if nothing is there, an error if it cannot be determined or must not be used.
 fn version_at(place: &Place) -> Result<Option<Version>> {
     let is_absent = |error: &std::io::Error| matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory);
-    if place.kind == Kind::Embedded {
+    if place.kind == PlaceKind::Embedded {
         return Ok(Version::of(&place.path).ok());
     }
     match place.path.symlink_metadata() {
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(error.into()),
-        Ok(found) if found.is_symlink() => return Err(Error::unsupported("it is a symbolic link, which is not followed: give its folder as index_folder")),
+        Ok(found) if found.is_symlink() => return Err(Error::unsupported("it is a symbolic link, which is not followed; give its folder as index_folder")),
         Ok(_) => {}
     }
-    match Version::of_link(&place.path.join(manifest::NAME)) {
+    match Version::of_link(&place.path.join(MANIFEST_NAME)) {
         Ok(version) => Ok(Some(version)),
         Err(error) if is_absent(&error) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The dataset of an index in a file, and the column of it that was indexed.
-fn column_called(file: &File, indexed: &IndexedDataset) -> Option<(ObjectId, Column)> {
-    let found = file.find(&indexed.path).ok().filter(|found| found.file == *file)?;
-    let columns = [false, true].into_iter().filter_map(|raw| column_of(file, found.object, raw).ok());
-    let column = columns.into_iter().find(|column| source::identity(column) == indexed.identity)?;
-    Some((found.object, column))
-}
-
 impl Sidecar {
     fn new(place: &Place, version: Version, manifest: Result<Manifest>) -> Self {
-        Self { place: place.clone(), version, catalog: manifest.map(Catalog::new), segments: SegmentFiles::new(&place.path), validity: None, tables: Mutex::default(), compared: AtomicU64::new(0) }
+        Self { place: place.clone(), version, catalog: manifest.map(Catalog::new), index_files: IndexFiles::new(&place.path), validity: None, directories: Mutex::default(), compared: AtomicU64::new(0) }
     }
 
     fn read(place: &Place, version: Version) -> Self {
-        if place.kind != Kind::Embedded {
+        if place.kind != PlaceKind::Embedded {
             return Self::new(place, version, Manifest::read(&place.path));
         }
         match embedded::read(&place.path) {
@@ -196,38 +190,39 @@ impl Sidecar {
         }
     }
 
-    /// Whether it is what is there now. An embedded index is told from its successors by its trailer, too.
+    /// Whether this is still the current version. For an embedded index, the trailer must be the same, too.
     fn is_current(&self, version: Version) -> bool {
         self.version == version && self.validity.as_ref().is_none_or(|validity| validity.is_at_the_end_of(&self.place.path))
     }
 
-    /// Whether the file has no index in it.
+    /// Whether this stands for a data file without an embedded index.
     fn is_absent(&self) -> bool {
-        self.place.kind == Kind::Embedded && self.catalog.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        self.place.kind == PlaceKind::Embedded && self.catalog.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
     }
 
-    /// What may be the index of the file called `name`, in the order of how likely. The file may have been renamed: its own
-    /// sidecar was renamed with it, and an index in the file goes with it.
+    /// The entries that may describe the file called `name`, the likeliest first. Entries with other names are candidates,
+    /// too, unless the sidecar is shared: the file may have been renamed together with its sidecar or embedded index.
     fn candidates<'a>(&self, manifest: &'a Manifest, name: &str) -> impl Iterator<Item = &'a IndexedFile> + use<'a> {
-        let renamed = self.place.kind != Kind::Together;
+        let may_be_renamed = self.place.kind != PlaceKind::FolderSidecar;
         let (called, others): (Vec<_>, Vec<_>) = manifest.files.iter().partition(|file| file.name == name);
-        called.into_iter().chain(others.into_iter().filter(move |_| renamed))
+        called.into_iter().chain(others.into_iter().filter(move |_| may_be_renamed))
     }
 
-    /// Whether the stamp of a file says that an index is of it, without a look at the values.
-    fn is_believed(&self, indexed: &IndexedFile, name: &str, now: Stamp) -> bool {
+    /// Whether the stamp of a file alone shows that an index is up to date.
+    fn is_up_to_date(&self, indexed: &IndexedFile, name: &str, now: Stamp) -> bool {
         match &self.validity {
             Some(validity) => validity.holds(now),
             None => indexed.name == name && indexed.stamp == now,
         }
     }
 
-    fn table(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<Table>>> {
+    /// The block directory of a column of the data file called `name`. `None` if there is none, `Conflict` if it is stale.
+    fn directory(&self, file: &File, name: &str, dataset: ObjectId, column: &Column) -> Result<Option<Arc<BlockDirectory>>> {
         let catalog = self.catalog.as_ref().map_err(Error::clone)?;
         let path = &file.object(dataset)?.path;
-        let identity = source::identity(column);
+        let identity = identity(column)?;
         let mut found: Vec<(&IndexedFile, &IndexedDataset)> = catalog.columns(name, path, &identity).collect();
-        if self.place.kind != Kind::Together {
+        if self.place.kind != PlaceKind::FolderSidecar {
             found.extend(catalog.columns_of_others(name, path, &identity));
         }
         if found.is_empty() {
@@ -238,75 +233,75 @@ impl Sidecar {
         let Some(now) = now.filter(|_| Stamp::of(file) == now) else {
             return Err(stale(&format!("{name} has changed since it was opened")));
         };
-        let believed = found.iter().find(|(indexed, _)| self.is_believed(indexed, name, now));
-        // Values are compared where nothing speaks against it.
-        let (found, is_believed) = match (believed, found.iter().find(|(indexed, _)| self.validity.is_some() || indexed.stamp.bytes == now.bytes)) {
+        let up_to_date = found.iter().find(|(indexed, _)| self.is_up_to_date(indexed, name, now));
+        // Otherwise values are compared, unless the length of the file has changed.
+        let (found, is_up_to_date) = match (up_to_date, found.iter().find(|(indexed, _)| self.validity.is_some() || indexed.stamp.bytes == now.bytes)) {
             (Some((_, found)), _) => (*found, true),
             (None, Some((_, found))) => (*found, false),
-            (None, None) => return Err(stale(&format!("{name} has changed since it was built; refresh it"))),
+            (None, None) => return Err(stale(&format!("{name} has changed since the index was built; refresh it"))),
         };
-        if is_another(file, dataset, found)? {
-            return Err(stale("a source of this virtual dataset has changed since (or it is of another array); refresh it"));
+        if has_other_source(file, dataset, found)? {
+            return Err(stale("a source of this virtual dataset has changed since the build, or the index is of another array; refresh it"));
         }
         let version = if file.is_foreign() { None } else { Version::of(file.path()).ok() };
-        let key = TableKey { name: name.to_owned(), path: path.clone(), identity, stamp: now, version };
+        let key = DirectoryKey { name: name.to_owned(), path: path.clone(), identity, stamp: now, version };
         let load = || {
-            let table = self.load(file, dataset, found)?;
-            if !is_believed {
-                compared::check(file, dataset, column, &table, &self.compared)?;
+            let directory = self.load(file, dataset, found)?;
+            if !is_up_to_date {
+                compare::check(file, dataset, column, &directory, &self.compared)?;
                 if Version::of(file.path()).ok() != version || version.is_none() {
                     return Err(stale(&format!("{name} is being changed")));
                 }
             }
-            Ok(table)
+            Ok(directory)
         };
-        let mut tables = match self.tables.try_lock() {
-            Ok(tables) => tables,
+        let mut directories = match self.directories.try_lock() {
+            Ok(directories) => directories,
             Err(std::sync::TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
             Err(std::sync::TryLockError::WouldBlock) => return load().map(Some),
         };
-        if let Some(table) = tables.all.get(&key) {
-            return table.clone().map(Some);
+        if let Some(directory) = directories.all.get(&key) {
+            return directory.clone().map(Some);
         }
-        // Those of earlier versions of the file are not asked again.
-        if tables.versions.insert(key.name.clone(), (key.version, key.stamp)) != Some((key.version, key.stamp)) {
-            tables.all.retain(|known, _| known.name != key.name || (known.version, known.stamp) == (key.version, key.stamp));
+        // Drop the directories of earlier versions of the file.
+        if directories.versions.insert(key.name.clone(), (key.version, key.stamp)) != Some((key.version, key.stamp)) {
+            directories.all.retain(|known, _| known.name != key.name || (known.version, known.stamp) == (key.version, key.stamp));
         }
-        let table = load();
-        tables.all.insert(key, table.clone());
-        table.map(Some)
+        let directory = load();
+        directories.all.insert(key, directory.clone());
+        directory.map(Some)
     }
 
-    /// Reads the rows of a dataset's segments. Damaged segments are left out, and their blocks are read.
-    fn load(&self, file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<Arc<Table>> {
+    /// Opens the index files of a dataset. Damaged ones are omitted: their blocks are read from the data.
+    fn load(&self, file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<Arc<BlockDirectory>> {
         let description = file.dataset(dataset)?;
         let shape = description.dataspace.shape();
-        let changed = shape != found.shape || source::fingerprint(file, dataset)? != found.fingerprint || source::grid(description) != found.grid;
+        let changed = shape != found.shape || fingerprint::fingerprint(file, dataset)? != found.fingerprint || fingerprint::grid(description) != found.grid;
         if changed {
             let path = &found.path;
-            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks are others; refresh it")));
+            return Err(Error::new(ErrorKind::Conflict, format!("the index of {path} is stale: its chunks have changed; refresh it")));
         }
-        table_of(&self.segments, file, found)
+        open_directory(&self.index_files, file.path(), found)
     }
 
-    /// Why it is not used for `file`, or only in part.
+    /// Why the index is not used for `file`, or only in part.
     fn remarks(&self, indexes: &Indexes, file: &File, name: &str) -> Vec<String> {
         let shown = self.place.path.display();
         let manifest = match &self.catalog {
             Ok(catalog) => catalog.manifest(),
             Err(error) => return vec![format!("the index {shown} is not used: {}", error.message())],
         };
-        // By reason the paths of the datasets.
+        // The paths of the datasets, by reason.
         let mut refused: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         let now = Stamp::now(file.path());
         for indexed in self.candidates(manifest, name) {
-            let is_believed = now.is_some_and(|now| Stamp::of(file) == Some(now) && self.is_believed(indexed, name, now));
+            let is_up_to_date = now.is_some_and(|now| Stamp::of(file) == Some(now) && self.is_up_to_date(indexed, name, now));
             for column in &indexed.columns {
-                let why = match column_called(file, column) {
-                    None => Some("is stale: there is no such dataset any more, or its type or attributes are others; refresh it".to_owned()),
-                    Some((dataset, _)) if is_believed => is_another(file, dataset, column).unwrap_or(true)
-                        .then(|| "is stale: a source of this virtual dataset has changed since it was built (or it is of another array); refresh it".to_owned()),
-                    Some((dataset, shown)) => indexes.table(file, dataset, &shown).err().map(|error| {
+                let why = match indexed_column(file, column) {
+                    None => Some("is stale: the dataset no longer exists, or its type or attributes have changed; refresh it".to_owned()),
+                    Some((dataset, _)) if is_up_to_date => has_other_source(file, dataset, column).unwrap_or(true)
+                        .then(|| "is stale: a source of this virtual dataset has changed since the build, or the index is of another array; refresh it".to_owned()),
+                    Some((dataset, shown)) => indexes.directory(file, dataset, &shown).err().map(|error| {
                         let message = error.message();
                         message.strip_prefix(&format!("the index of {} ", column.path)).unwrap_or(message).to_owned()
                     }),
@@ -321,18 +316,18 @@ impl Sidecar {
             paths.dedup();
             format!("the index {shown} of {} {why}", paths.join(", "))
         }).collect();
-        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, table) in tables.all.iter().filter(|(key, _)| key.name == name) {
-            match table {
-                // Said above, unless the index was believed.
+        let directories = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, directory) in directories.all.iter().filter(|(key, _)| key.name == name) {
+            match directory {
+                // Conflicts were reported above, unless the stamp was up to date.
                 Err(error) if error.kind() != ErrorKind::Conflict || error.message().contains("chunks") => {
                     remarks.push(format!("the index of {} in {name} is not used: {}", key.path, error.message()));
                 }
                 Err(_) => {}
-                Ok(table) => {
-                    let missing = table.entries().iter().filter(|entry| entry.row.is_none()).count();
+                Ok(directory) => {
+                    let missing = directory.entries().iter().filter(|entry| entry.row.is_none()).count();
                     if missing > 0 {
-                        remarks.push(format!("the index of {} in {name} lacks {missing} of {} blocks (damaged or never built): they are read", key.path, table.entries().len()));
+                        remarks.push(format!("the index of {} in {name} lacks {missing} of {} blocks (damaged or never built); they are read from the data", key.path, directory.entries().len()));
                     }
                 }
             }
@@ -341,28 +336,13 @@ impl Sidecar {
     }
 }
 
-/// The segments of a dataset that can be used. Blocks of a build replace those of earlier builds: if a segment of it
-/// is damaged, nobody knows which, so the earlier ones are not used.
-pub(super) fn table_of(files: &SegmentFiles, file: &File, found: &IndexedDataset) -> Result<Arc<Table>> {
-    let mut opened: Vec<(u64, bool, Option<Segment>)> = found.segments.iter().map(|segment| {
-        let opened = files.segment(file.path(), segment, found.shape.len()).ok();
-        let is_whole = opened.as_ref().is_some_and(|opened| opened.rows.len() as u64 == segment.blocks);
-        (segment.build, is_whole, opened)
-    }).collect();
-    let trusted = opened.iter().filter(|(_, is_whole, _)| !is_whole).map(|(build, _, _)| *build).max().unwrap_or_default();
-    opened.retain(|(build, _, _)| *build >= trusted);
-    opened.sort_by_key(|(build, _, _)| *build);
-    let segments = opened.into_iter().filter_map(|(_, _, segment)| segment.map(Arc::new)).collect();
-    Table::new(found.grid.clone(), found.shape.clone(), found.level, segments).map(Arc::new)
-}
-
-/// Whether what was indexed is something else, where the time of change of the file does not tell: a virtual dataset, whose
-/// sources have changed, or another one of the foreign arrays of a file, called the same. To be asked each time.
-fn is_another(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<bool> {
+/// Whether the indexed data have changed in a way that the stamp of the file does not show: the sources of a virtual dataset
+/// have changed, or a foreign array was replaced by another one of the same name. Must be checked for each query.
+fn has_other_source(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<bool> {
     if file.dataset(dataset)?.storage != StorageLayout::Virtual && !file.is_foreign() {
         return Ok(false);
     }
-    match source::fingerprint(file, dataset) {
+    match fingerprint::fingerprint(file, dataset) {
         Ok(fingerprint) => Ok(fingerprint != found.fingerprint),
         Err(error) if error.kind() == ErrorKind::Conflict => Ok(true),
         Err(error) => Err(error),
@@ -371,9 +351,9 @@ fn is_another(file: &File, dataset: ObjectId, found: &IndexedDataset) -> Result<
 
 impl Pruner for Indexes {
     fn column(&self, file: &File, dataset: ObjectId, column: &Column) -> Option<Arc<dyn ColumnIndex>> {
-        let table = self.table(file, dataset, column).ok().flatten()?;
+        let directory = self.directory(file, dataset, column).ok().flatten()?;
         let key_type = KeyType::of(column.field().data_type());
-        Some(Arc::new(IndexedColumn { file: file.clone(), dataset, column: column.clone(), table, key_type }))
+        Some(Arc::new(IndexedColumn { file: file.clone(), dataset, column: column.clone(), directory, key_type }))
     }
 
     fn remarks(&self, file: &File) -> Vec<String> {
@@ -381,7 +361,7 @@ impl Pruner for Indexes {
         for place in self.places(file) {
             match self.sidecar(&place) {
                 Some(sidecar) => remarks.extend(sidecar.remarks(self, file, &place.name)),
-                None if place.kind == Kind::Embedded => remarks.extend(embedded::remark(file.path())),
+                None if place.kind == PlaceKind::Embedded => remarks.extend(embedded::remark(file.path())),
                 None => {}
             }
         }

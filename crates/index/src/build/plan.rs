@@ -1,68 +1,70 @@
-//! Index plan: which datasets are indexed, at which level, where, and in which tasks. Reads metadata, and some
-//! values where a level is to be picked.
+//! Index plan: decides which datasets are indexed, at which level, where, and in which tasks. Reads metadata only, except for
+//! samples of values where it has to choose a level.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Content, Format, LinkTarget, ObjectId, StorageLayout};
+use hyperslab_columns::Column;
+use hyperslab_formats::{Content, LinkTarget, ObjectId, StorageLayout};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
 use hyperslab_scan::{expand_path, has_wildcard};
 use hyperslab_scan::pruner::Level;
 
-use crate::freshness::source::{self, Stamp};
+use crate::freshness::column::{column_of, identity, supported_level};
+use crate::freshness::fingerprint;
 use crate::registry::index_folder;
 use crate::store::catalog::Catalog;
-use crate::store::manifest::{Manifest, SegmentName};
+use crate::store::manifest::{Manifest, IndexFileEntry};
 use crate::store::places;
-use crate::store::sweep::{Building, OF_TASKS, sweep};
-use super::block_grid::BlockGrid;
+use crate::store::stamp::Stamp;
+use crate::store::sweep::{Building, TASK_FILE_MAX_AGE, sweep};
+use crate::block::block_grid::BlockGrid;
 use super::commit::commit_datasets;
-use super::fragment::{DatasetFragment, DatasetTask};
+use super::dataset_task::{DatasetFragment, DatasetTask};
 use super::request::IndexRequest;
 use super::task::{IndexTask, build};
 
-/// Distinct values of a sampled block, at most, for which bitmaps are picked.
-const FEW_DISTINCT: usize = 64;
+/// Maximum number of distinct values in each sampled block for which bitmaps are chosen.
+const MAX_SAMPLED_DISTINCT_VALUES: usize = 64;
 
-/// One dataset that is to be indexed.
+/// The plan for one dataset.
 #[derive(Debug, Clone)]
 pub struct PlannedIndex {
-    /// The file.
+    /// Path of the file.
     pub file: String,
     /// Path of the dataset.
     pub path: String,
-    /// What each block will know.
+    /// The level of its index.
     pub level: Level,
-    /// Why this level, or why nothing is to be done.
+    /// Why this level was chosen, or why nothing is to be done.
     pub reason: String,
-    /// Values, all blocks together.
+    /// Number of values.
     pub elements: u64,
-    /// Bytes of the values, decoded.
+    /// Size of the decoded values in bytes.
     pub value_bytes: u64,
-    /// About as many bytes the index will have.
+    /// Estimated size of the index in bytes.
     pub index_bytes: u64,
-    /// Whether there is anything to do.
+    /// Whether the index must be built.
     pub needed: bool,
 }
 
-/// What sidecars have, each read once for a plan.
+/// The sidecars that a plan has read, each once.
 type Catalogs = HashMap<PathBuf, Catalog>;
 
-/// A planned build.
+/// A planned build of indexes.
 #[derive(Clone)]
 pub struct IndexPlan {
     datasets: Vec<PlannedIndex>,
     tasks: Vec<DatasetTask>,
-    /// Of each task its file, where that is of somebody else's arrays: nobody can open it by its name.
+    /// For each task its file if this has foreign arrays, since such a file cannot be opened by its name.
     foreign: Vec<Option<File>>,
 }
 
 impl IndexPlan {
-    /// Plans the indexes of `files`. `Unsupported` names a dataset that cannot have one; datasets that a
-    /// wildcard or a group brought are then left out and listed.
+    /// Plans the indexes of `files`. `Unsupported` if a dataset that is named explicitly cannot have an index. Datasets that a
+    /// wildcard or a group includes are skipped instead, with a reason in [`IndexPlan::datasets`].
     pub fn new(files: &[File], request: &IndexRequest, cancellation: &Cancellation) -> Result<Self> {
         if files.is_empty() || request.datasets.is_empty() {
             return Err(Error::invalid_input("an index needs at least one file and one dataset"));
@@ -104,34 +106,34 @@ impl IndexPlan {
     fn add(&mut self, file: &File, dataset: ObjectId, request: &IndexRequest, catalogs: &mut Catalogs, cancellation: &Cancellation) -> Result<()> {
         cancellation.check()?;
         let description = file.dataset(dataset)?;
-        if let Some(refusal) = source::refusal(description) {
+        if let Some(refusal) = fingerprint::refusal(description) {
             return Err(refusal);
         }
         let object = file.object(dataset)?;
         let column = column_of(file, dataset, request.raw)?;
         let stamp = Stamp::of(file).ok_or_else(|| Error::unsupported(if file.is_foreign() {
-            "an index of arrays that are not all in one file or folder, open for reading only: nobody could tell whether they have changed"
+            "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
         } else {
-            "an index of a file whose time of change is not known"
+            "an index of a file whose modification time is unknown"
         }))?;
         let shape = description.dataspace.shape().to_vec();
-        let grid = source::grid(description);
-        let identity = source::identity(&column);
-        let fingerprint = source::fingerprint(file, dataset)?;
-        let folder = places::sidecar(file.path(), request.together, index_folder(file.session()));
+        let grid = fingerprint::grid(description);
+        let identity = identity(&column)?;
+        let fingerprint = fingerprint::fingerprint(file, dataset)?;
+        let folder = places::sidecar(file.path(), request.shared_sidecar, index_folder(file.session()));
         if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
             return Err(Error::unsupported(format!("an index in '{}': it is a symbolic link, which is not followed; give its folder as index_folder", folder.display())));
         }
-        let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is no text"))?;
-        let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.together));
+        let name = file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is not valid UTF-8"))?;
+        let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.shared_sidecar));
         let indexed = catalogs.entry(folder.clone()).or_insert_with(read).dataset(name, &object.path, &identity);
         let before = indexed.map(|(_, before)| before);
         let (level, reason) = match (request.level, before) {
-            (Some(level), _) => (check(level, &column)?, "as asked for".to_owned()),
-            (None, Some(before)) => (before.level, "as it was".to_owned()),
-            (None, None) => pick(file, dataset, &column, &grid, cancellation)?,
+            (Some(level), _) => (supported_level(level, &column)?, "as requested".to_owned()),
+            (None, Some(before)) => (before.level, "as in the existing index".to_owned()),
+            (None, None) => choose_level(file, dataset, &column, &grid, cancellation)?,
         };
-        let same_grid = before.filter(|before| before.grid == grid && before.level == level && !request.anew);
+        let same_grid = before.filter(|before| before.grid == grid && before.level == level && !request.rebuild);
         let valid = same_grid.is_some_and(|before| indexed.is_some_and(|(built_for, _)| built_for == stamp) && before.fingerprint == fingerprint);
         let elements: u64 = shape.iter().fold(1, |n, extent| n.saturating_mul(*extent));
         let width = column.field().data_type().primitive_width().unwrap_or(1) as u64;
@@ -147,13 +149,13 @@ impl IndexPlan {
             file: file.name(),
             path: object.path.clone(),
             level,
-            reason: if valid { "there already, and valid".to_owned() } else { reason },
+            reason: if valid { "already built and valid".to_owned() } else { reason },
             elements,
             value_bytes: elements.saturating_mul(width),
             index_bytes: (elements.saturating_mul(share) / 64).saturating_add(blocks * 200),
             needed: !valid,
         });
-        let previous: Vec<SegmentName> = same_grid.map(|before| before.segments.clone()).unwrap_or_default();
+        let previous: Vec<IndexFileEntry> = same_grid.map(|before| before.index_files.clone()).unwrap_or_default();
         if !valid {
             self.foreign.push(file.is_foreign().then(|| file.clone()));
             self.tasks.push(DatasetTask::new(file.name(), object.path.clone(), folder, name.to_owned(), stamp, identity, column.field().data_type().to_string(), request.raw, level, shape, grid, fingerprint, previous));
@@ -161,25 +163,25 @@ impl IndexPlan {
         Ok(())
     }
 
-    /// The datasets, with what will be done and why.
+    /// The datasets, with the planned level and the reason.
     pub fn datasets(&self) -> &[PlannedIndex] {
         &self.datasets
     }
 
-    /// Bytes of values that will be read.
+    /// Size of the values that will be read, in bytes.
     pub fn value_bytes(&self) -> u64 {
         self.datasets.iter().filter(|dataset| dataset.needed).map(|dataset| dataset.value_bytes).sum()
     }
 
-    /// Units of building, to be run in any thread, process or machine, about `count` of them: large datasets are cut,
-    /// small ones of a file are put together.
+    /// Divides the build into about `count` tasks of similar cost, which can run in any thread, process or machine.
     pub fn tasks(&self, count: usize) -> Vec<IndexTask> {
         IndexTask::balanced(&self.tasks, count)
     }
 
-    /// Builds everything here. `progress` hears bytes of values that are done, of [`IndexPlan::value_bytes`].
+    /// Builds and commits all indexes in this process and returns the number of datasets. `progress` is called with the number of
+    /// bytes of values processed since the last call; the total is [`IndexPlan::value_bytes`].
     pub fn run(&self, session: &hyperslab_reader::Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<u64> {
-        // Until the commit: what is built is not taken for leftovers.
+        // Until the commit, the new index files must not be mistaken for leftover files.
         let building = Building::begin(self.tasks.iter().map(|task| &task.folder))?;
         let mut fragments: Vec<DatasetFragment> = Vec::new();
         let all: Vec<(&DatasetTask, &Option<File>)> = self.tasks.iter().zip(&self.foreign).collect();
@@ -201,71 +203,40 @@ impl IndexPlan {
         let count = commit_datasets(&fragments.iter().collect::<Vec<_>>())?;
         drop(building);
         for folder in self.tasks.iter().map(|task| &task.folder).collect::<BTreeSet<_>>() {
-            sweep(folder, OF_TASKS, false)?;
+            sweep(folder, TASK_FILE_MAX_AGE, false)?;
         }
         Ok(count)
     }
 }
 
-/// A dataset's values as a table shows them, or as they are stored.
-pub(crate) fn column_of(file: &File, dataset: ObjectId, raw: bool) -> Result<Column> {
-    let object = file.object(dataset)?;
-    let description = file.dataset(dataset)?;
-    if let Some(error) = object.attributes_error.as_ref().filter(|_| !raw) {
-        return Err(error.clone());
-    }
-    let decoding = match (raw, file.format()) {
-        (true, _) => Decoding::Raw,
-        (false, Format::Hdf5) => Decoding::Attributes,
-        (false, Format::Netcdf3 | Format::Netcdf4) => Decoding::Netcdf,
-    };
-    let name = object.path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("value");
-    let column = Column::new(name, &description.datatype, &object.attributes, decoding)?;
-    check(Level::Bitmaps, &column)?;
-    Ok(column)
-}
-
-/// Whether a column can have an index of this level.
-fn check(level: Level, column: &Column) -> Result<Level> {
-    let data_type = column.field().data_type();
-    let text = matches!(data_type, arrow_schema::DataType::Utf8)
-        || matches!(data_type, arrow_schema::DataType::Dictionary(_, values) if **values == arrow_schema::DataType::Utf8);
-    match KeyType::of(data_type) {
-        Some(_) => Ok(level),
-        None if text && level == Level::Bitmaps => Ok(level),
-        None if text => Err(Error::unsupported(format!("an index of level {} of text: it has bitmaps (B) only", level.letter()))),
-        None => Err(Error::unsupported(format!("an index of {data_type}"))),
-    }
-}
-
-/// The level for a dataset, and why.
-fn pick(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGrid, cancellation: &Cancellation) -> Result<(Level, String)> {
+/// Chooses the level for a dataset. Returns it with the reason.
+fn choose_level(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGrid, cancellation: &Cancellation) -> Result<(Level, String)> {
     let description = file.dataset(dataset)?;
     let data_type = column.field().data_type();
     let Some(key_type) = KeyType::of(data_type) else { return Ok((Level::Bitmaps, "text".to_owned())) };
     if key_type.width() == 1 {
         return Ok((Level::Bitmaps, "values of one byte".to_owned()));
     }
-    if !matches!(key_type, KeyType::Float(_)) && few_distinct(file, dataset, column, grid, cancellation)? {
+    if !matches!(key_type, KeyType::Float(_)) && has_few_distinct_values(file, dataset, column, grid, cancellation)? {
         return Ok((Level::Bitmaps, "few distinct values".to_owned()));
     }
     if file.is_foreign() {
-        return Ok((Level::Exact, "an array of another library, whose single values are not read".to_owned()));
+        return Ok((Level::Exact, "foreign array: single values cannot be read".to_owned()));
     }
     if !description.filters.is_empty() {
-        return Ok((Level::Exact, "filtered: the data would have to be decompressed to be looked at".to_owned()));
+        return Ok((Level::Exact, "filtered: reading single values would decompress whole chunks".to_owned()));
     }
     if description.storage == StorageLayout::Virtual {
         return Ok((Level::Exact, "virtual: the values are in other files".to_owned()));
     }
     if !column.is_as_stored() {
-        return Ok((Level::Exact, "stored otherwise than shown: the data would have to be decoded to be looked at".to_owned()));
+        return Ok((Level::Exact, "decoded: the values differ from those that are stored".to_owned()));
     }
-    Ok((Level::Positions, "unfiltered and local: single values are read from the data".to_owned()))
+    Ok((Level::Positions, "unfiltered: single values can be read from the data".to_owned()))
 }
 
-/// Whether some blocks have few distinct values.
-fn few_distinct(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGrid, cancellation: &Cancellation) -> Result<bool> {
+/// Whether the first, the middle and the last block have few distinct values.
+fn has_few_distinct_values(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGrid, cancellation: &Cancellation) -> Result<bool> {
     let shape = file.dataset(dataset)?.dataspace.shape().to_vec();
     let Some(key_type) = KeyType::of(column.field().data_type()) else { return Ok(false) };
     let places = [0u64, 1, 2].map(|third| shape.iter().map(|extent| extent.saturating_sub(1) * third / 2).collect::<Vec<u64>>());
@@ -279,7 +250,7 @@ fn few_distinct(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGri
             let elements = file.read(dataset, &block.selection(&shape)?, cancellation)?;
             let array = column.to_arrow(&elements.bytes, &elements.heap)?;
             let distinct: HashSet<Option<u64>> = key_type.keys(&array)?.into_iter().collect();
-            if distinct.len() > FEW_DISTINCT {
+            if distinct.len() > MAX_SAMPLED_DISTINCT_VALUES {
                 return Ok(false);
             }
         }
@@ -287,7 +258,7 @@ fn few_distinct(file: &File, dataset: ObjectId, column: &Column, grid: &BlockGri
     Ok(true)
 }
 
-/// The datasets that a pattern means, and whether it names them one by one.
+/// The datasets that a pattern matches, each with whether the pattern names it explicitly.
 fn datasets(file: &File, pattern: &str) -> Result<Vec<(String, bool)>> {
     let mut all = Vec::new();
     let wild = has_wildcard(pattern);

@@ -1,18 +1,18 @@
-//! What a caller wants indexed.
+//! Request: what a caller wants to be indexed.
 
 use hyperslab_scan::pruner::Level;
 
-/// Datasets to index.
+/// The datasets to index, and how.
 #[derive(Debug, Clone, Default)]
 pub struct IndexRequest {
-    /// Paths of datasets, or of groups for all datasets in them. `*` and `?` are wildcards within a part.
+    /// Paths of datasets, or of groups for all datasets in them. `*` and `?` are wildcards within one part of a path.
     pub datasets: Vec<String>,
-    /// How much to know; `None` picks a level for each dataset.
+    /// The level of the index; `None` chooses a level for each dataset.
     pub level: Option<Level>,
     /// Whether values are indexed as stored, without netCDF conventions.
     pub raw: bool,
-    /// One sidecar for the files of a folder, rather than one beside each file.
-    pub together: bool,
-    /// Builds all anew, also what is valid.
-    pub anew: bool,
+    /// Whether the files of a folder share one sidecar. Otherwise each file has its own, next to it.
+    pub shared_sidecar: bool,
+    /// Whether to rebuild blocks that are still valid.
+    pub rebuild: bool,
 }

@@ -1,105 +1,123 @@
-//! Task and fragment: a part of a build as plain data, and what it leaves behind.
+//! Task and fragment: one unit of a build, and its result, as plain data.
 //!
-//! A task is of one file: some of the blocks of a large dataset, or many small datasets, so that the file is opened once.
+//! All datasets of a task are in one data file, which is opened once: a part of a large dataset, or many small datasets.
+//! Encoded tasks and fragments are JSON with a checksum ([`envelope`]), since they travel over networks: a changed digit could
+//! otherwise name other blocks without an error.
 
 use std::path::Path;
 
-use hyperslab_array::{Cancellation, Error, Result};
+use hyperslab_array::{Cancellation, Error, Result, envelope};
 use hyperslab_reader::{File, Session};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::store::index_files::SegmentFiles;
+use crate::block::block_builder::Builder;
+use crate::store::index_files::IndexFiles;
 use crate::store::manifest::VERSION;
-use crate::store::shared_files::SharedSegments;
-use super::block::Builder;
-use super::fragment::{DatasetFragment, DatasetTask};
+use crate::store::shared_file::SharedFile;
+use super::dataset_build::{BuildContext, build_alone, build_into};
+use super::dataset_task::{DatasetFragment, DatasetTask};
 
-/// Elements that a dataset counts for at least when tasks are balanced: looking it up costs about as much as these.
-const MIN_COST: u64 = 1 << 12;
-/// Datasets that one thread builds at a time.
-const DATASETS_OF_A_THREAD: usize = 16;
+/// Minimum cost of a dataset when tasks are balanced, in elements: finding a dataset takes as long as indexing about this
+/// many.
+const MIN_DATASET_COST: u64 = 1 << 12;
+/// Number of small datasets that one thread builds at a time.
+const DATASETS_PER_TASK: usize = 16;
 
-/// A unit of building. Self-sufficient plain data.
+/// A unit of a build: plain data that any process with access to the files can run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexTask {
     version: u32,
     datasets: Vec<DatasetTask>,
 }
 
-/// What a task has built.
+/// The result of a task; pass all fragments of a plan to [`commit`](crate::commit).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct IndexFragment {
     version: u32,
     pub(crate) datasets: Vec<DatasetFragment>,
 }
 
-/// Decodes versioned JSON.
+/// Encodes as JSON with a checksum.
+fn encode(value: &impl Serialize, what: &str) -> Result<Vec<u8>> {
+    let json = serde_json::to_vec(value).map_err(|error| Error::internal(format!("cannot encode an {what}: {error}")))?;
+    Ok(envelope::seal(json))
+}
+
+/// Decodes what `encode` returns; `InvalidInput` for damaged bytes and for other versions.
 fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8], what: &str) -> Result<T> {
     #[derive(Deserialize)]
     struct Version {
         version: u32,
     }
-    let bad = |error: serde_json::Error| Error::invalid_input(format!("these bytes are no {what}: {error}"));
-    let Version { version } = serde_json::from_slice(bytes).map_err(bad)?;
-    if version != VERSION {
-        return Err(Error::invalid_input(format!("this {what} has version {version}, this release knows {VERSION}")));
-    }
-    serde_json::from_slice(bytes).map_err(bad)
+    let check_version = |json: &[u8]| match serde_json::from_slice::<Version>(json) {
+        Ok(Version { version }) if version != VERSION => Err(Error::invalid_input(format!("this {what} has version {version}, but this release reads version {VERSION}"))),
+        _ => Ok(()),
+    };
+    let Some(json) = envelope::unseal(bytes) else {
+        // Version 1 had no checksum.
+        check_version(bytes)?;
+        return Err(Error::invalid_input(format!("this {what} is damaged: its checksum does not match")));
+    };
+    check_version(json)?;
+    serde_json::from_slice(json).map_err(|error| Error::invalid_input(format!("not a valid {what}: {error}")))
 }
 
 impl IndexFragment {
-    /// As bytes.
+    /// Encodes the fragment; [`IndexFragment::decode`] reads the result.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::internal(format!("cannot encode a fragment: {error}")))
+        encode(self, "index fragment")
     }
-    /// The fragment of these bytes; `InvalidInput` for others.
+
+    /// Decodes a fragment; `InvalidInput` if the bytes are not one, damaged or of another version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let fragment: Self = decode(bytes, "fragment of an index")?;
+        let fragment: Self = decode(bytes, "index fragment")?;
         fragment.datasets.iter().try_for_each(DatasetFragment::check)?;
         Ok(fragment)
     }
-    /// Blocks that were built, and blocks that were valid and kept.
+
+    /// The number of blocks that were built, and of blocks that were still valid and kept.
     pub fn blocks(&self) -> (u64, u64) {
         self.datasets.iter().fold((0, 0), |(built, kept), dataset| (built + dataset.built_blocks, kept + dataset.kept_blocks))
     }
 }
 
 impl IndexTask {
-    /// As bytes.
+    /// Encodes the task; [`IndexTask::decode`] reads the result.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::internal(format!("cannot encode a task: {error}")))
+        encode(self, "index task")
     }
-    /// The task of these bytes; `InvalidInput` for others.
+
+    /// Decodes a task; `InvalidInput` if the bytes are not one, damaged or of another version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let task: Self = decode(bytes, "task of an index")?;
-        task.of_one_file()?;
+        let task: Self = decode(bytes, "index task")?;
+        task.first_dataset()?;
         task.datasets.iter().try_for_each(DatasetTask::check_names)?;
         Ok(task)
     }
 
-    /// Tasks for datasets, about `count` of them: large datasets are cut, small ones of a file put together.
+    /// Divides datasets into about `count` tasks of similar cost: splits large datasets and combines small ones of a file.
     pub(crate) fn balanced(datasets: &[DatasetTask], count: usize) -> Vec<Self> {
-        let cost = |dataset: &DatasetTask| dataset.elements().max(MIN_COST);
+        let cost = |dataset: &DatasetTask| dataset.elements().max(MIN_DATASET_COST);
         let total: u64 = datasets.iter().map(cost).sum();
         let target = total.div_ceil(count.max(1) as u64).max(1);
-        let (mut tasks, mut together, mut costs): (Vec<Self>, Vec<DatasetTask>, u64) = (Vec::new(), Vec::new(), 0);
+        let (mut tasks, mut combined, mut costs): (Vec<Self>, Vec<DatasetTask>, u64) = (Vec::new(), Vec::new(), 0);
         for dataset in datasets {
             let here = cost(dataset);
-            let fits = together.first().is_none_or(|first| first.file == dataset.file && first.folder == dataset.folder && first.stamp == dataset.stamp);
-            if (here >= target || costs + here > target || !fits) && !together.is_empty() {
-                tasks.push(Self::of(std::mem::take(&mut together)));
+            let fits = combined.first().is_none_or(|first| first.file == dataset.file && first.folder == dataset.folder && first.stamp == dataset.stamp);
+            if (here >= target || costs + here > target || !fits) && !combined.is_empty() {
+                tasks.push(Self::of(std::mem::take(&mut combined)));
                 costs = 0;
             }
             if here >= target {
                 tasks.extend(dataset.cut(dataset.elements().div_ceil(target).max(1)).into_iter().map(|part| Self::of(vec![part])));
             } else {
-                together.push(dataset.clone());
+                combined.push(dataset.clone());
                 costs += here;
             }
         }
-        if !together.is_empty() {
-            tasks.push(Self::of(together));
+        if !combined.is_empty() {
+            tasks.push(Self::of(combined));
         }
         tasks
     }
@@ -108,51 +126,46 @@ impl IndexTask {
         Self { version: VERSION, datasets }
     }
 
-    fn of_one_file(&self) -> Result<&DatasetTask> {
-        let first = self.datasets.first().ok_or_else(|| Error::invalid_input("these bytes are no task of an index: no dataset"))?;
-        let same = |other: &DatasetTask| other.file == first.file && other.folder == first.folder && other.name == first.name && other.stamp == first.stamp;
-        if self.datasets.iter().all(same) { Ok(first) } else { Err(Error::invalid_input("these bytes are no task of an index: datasets of several files")) }
+    /// The first dataset. `InvalidInput` if there is none, or if the datasets are not all in one file.
+    fn first_dataset(&self) -> Result<&DatasetTask> {
+        let first = self.datasets.first().ok_or_else(|| Error::invalid_input("not a valid index task: it has no dataset"))?;
+        let is_same_file = |other: &DatasetTask| other.file == first.file && other.folder == first.folder && other.name == first.name && other.stamp == first.stamp;
+        if self.datasets.iter().all(is_same_file) { Ok(first) } else { Err(Error::invalid_input("not a valid index task: its datasets are in several files")) }
     }
 
-    /// Builds its blocks in the session's threads, into segments that nobody sees before the commit.
-    /// `progress` hears bytes of values. `Conflict` when the file is not the one that was planned, or changes.
+    /// Builds the blocks in the session's threads, into index files that are invisible before the commit. `progress` is called
+    /// with the number of bytes of values processed since the last call. `Conflict` if the file has changed since the plan.
     pub fn run(&self, session: &Session, cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<IndexFragment> {
-        let file = session.open(&self.of_one_file()?.file)?;
+        let file = session.open(&self.first_dataset()?.file)?;
         let datasets: Vec<&DatasetTask> = self.datasets.iter().collect();
-        Ok(IndexFragment::of(build(&file, &datasets, cancellation, progress)?))
+        Ok(IndexFragment { version: VERSION, datasets: build(&file, &datasets, cancellation, progress)? })
     }
 }
 
-impl IndexFragment {
-    pub(crate) fn of(datasets: Vec<DatasetFragment>) -> Self {
-        Self { version: VERSION, datasets }
-    }
-}
-
-/// Builds datasets of one open file, which go into one folder.
+/// Builds datasets of one open file, which all go into one sidecar.
 pub(crate) fn build(file: &File, datasets: &[&DatasetTask], cancellation: &Cancellation, progress: &(dyn Fn(u64) + Sync)) -> Result<Vec<DatasetFragment>> {
     let Some(first) = datasets.first() else { return Ok(Vec::new()) };
     let folder: &Path = &first.folder;
-    first.check(file)?;
-    let previous = SegmentFiles::new(folder);
+    first.check_file(file)?;
+    let context = BuildContext { file, previous: &IndexFiles::new(folder), cancellation, progress };
     let mut built: Vec<(usize, DatasetFragment)> = Vec::with_capacity(datasets.len());
-    let numbered = datasets.iter().copied().enumerate();
-    let (small, large): (Vec<_>, Vec<_>) = numbered.partition(|(_, dataset)| datasets.len() > 1 && dataset.is_small());
-    for (number, dataset) in large {
-        built.push((number, dataset.build(file, &previous, cancellation, progress)?));
+    let indexed = datasets.iter().copied().enumerate();
+    let (small, large): (Vec<_>, Vec<_>) = indexed.partition(|(_, dataset)| datasets.len() > 1 && dataset.is_small());
+    for (index, dataset) in large {
+        built.push((index, build_alone(dataset, context)?));
     }
     if !small.is_empty() {
-        let shared = SharedSegments::new(folder, first.is_local);
-        let of_thread = |some: &[(usize, &DatasetTask)]| {
+        let shared = SharedFile::new(folder, first.is_local);
+        let build_some = |some: &[(usize, &DatasetTask)]| {
             let mut builder = Builder::default();
-            let one = |(number, dataset): &(usize, &DatasetTask)| Ok((*number, dataset.build_small(file, &mut builder, &shared, &previous, cancellation, progress)?));
-            some.iter().map(one).collect::<Result<Vec<_>>>()
+            let build_one = |(index, dataset): &(usize, &DatasetTask)| Ok((*index, build_into(dataset, context, &mut builder, &shared)?));
+            some.iter().map(build_one).collect::<Result<Vec<_>>>()
         };
-        let parts: Vec<Vec<_>> = file.session().compute(|| small.par_chunks(DATASETS_OF_A_THREAD).map(of_thread).collect())?;
+        let parts: Vec<Vec<_>> = file.session().compute(|| small.par_chunks(DATASETS_PER_TASK).map(build_some).collect())?;
         built.extend(parts.into_iter().flatten());
         shared.finish()?;
     }
-    first.check(file)?;
-    built.sort_by_key(|(number, _)| *number);
+    first.check_file(file)?;
+    built.sort_by_key(|(index, _)| *index);
     Ok(built.into_iter().map(|(_, fragment)| fragment).collect())
 }

@@ -1,4 +1,7 @@
-//! Whether an index is of the values that a file has now.
+//! Whether an index still describes the values that a file has now.
 
-pub(crate) mod compared;
-pub(crate) mod source;
+pub(crate) mod block_values;
+pub(crate) mod column;
+pub(crate) mod compare;
+pub(crate) mod fingerprint;
+pub(crate) mod type_text;

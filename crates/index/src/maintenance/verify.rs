@@ -1,29 +1,29 @@
-//! Verify: whether the data are still those that an index was made of, by the hashes of the blocks' values.
+//! Verify: compares the hashes of all blocks' values with those of the index.
 
 use hyperslab_array::{Cancellation, Result};
 use hyperslab_reader::File;
 use hyperslab_scan::pruner::Level;
 
-use crate::build::block::Builder;
-use crate::build::fragment::read_block;
-use crate::registry::{IndexedTable, indexes_of};
+use crate::block::block_builder::Builder;
+use crate::freshness::block_values::read_block;
+use crate::registry::{UsableIndex, indexes_of};
 
-/// Blocks of values that are not those which the file's indexes were made of, though nothing says that the file was changed:
-/// each dataset with how many of its blocks, and the first. Indexes that are stale are left out, and what has no index.
+/// Finds blocks whose values have changed although the stamp of the file has not. Returns one message per dataset with such
+/// blocks, with their number and the index of the first. Skips stale indexes and datasets without an index.
 pub fn verify(file: &File, cancellation: &Cancellation) -> Result<Vec<String>> {
     let (mut problems, mut builder) = (Vec::new(), Builder::default());
-    for IndexedTable { path, dataset, column, table } in indexes_of(file.session())?.tables(file)? {
-        let mut others = Vec::new();
-        for (number, entry) in table.entries().iter().enumerate() {
+    for UsableIndex { path, dataset, column, directory } in indexes_of(file.session())?.usable_indexes(file)? {
+        let mut changed = Vec::new();
+        for (index, entry) in directory.entries().iter().enumerate() {
             cancellation.check()?;
-            let Some((_, row)) = table.row(entry) else { continue };
-            let values = read_block(file, dataset, &column, &entry.place, &table.shape, cancellation)?;
+            let Some((_, row)) = directory.row(entry) else { continue };
+            let values = read_block(file, dataset, &column, &entry.region, &directory.shape, cancellation)?;
             if builder.build(&values, Level::Zone)?.zone.hash != row.zone.hash {
-                others.push(number);
+                changed.push(index);
             }
         }
-        if let Some(first) = others.first() {
-            let (count, all) = (others.len(), table.entries().len());
+        if let Some(first) = changed.first() {
+            let (count, all) = (changed.len(), directory.entries().len());
             problems.push(format!("{} {path}: {count} of {all} blocks have other values than when they were indexed; the first is block {first}", file.name()));
         }
     }

@@ -1,29 +1,28 @@
-//! Data: the keys of single values of a block, from the file itself.
+//! Data lookup: reads the keys of single values of a block from the data file.
 
 use std::cell::OnceCell;
 
+use arrow_array::Array;
 use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_formats::{ChunkLocation, ChunkSource, StorageLayout};
+use hyperslab_columns::Column;
+use hyperslab_formats::{ChunkLocation, ChunkSource, ObjectId, StorageLayout};
 use hyperslab_predicate::KeyType;
+use hyperslab_reader::File;
 
-use crate::build::block_grid::BlockBox;
-use super::block_directory::Entry;
-use super::column::{IndexedColumn, is_valid};
+use crate::store::block_directory::BlockEntry;
 
-/// The values of a block as they are looked up one by one.
-pub(crate) struct Data<'a> {
-    column: &'a IndexedColumn,
-    entry: &'a Entry,
-    place: &'a BlockBox,
-    /// All values: of filtered data, or such that are shown otherwise than stored.
-    read: OnceCell<Vec<Option<u64>>>,
+/// Reads keys of one block by position.
+pub(crate) struct DataLookup<'a> {
+    pub file: &'a File,
+    pub dataset: ObjectId,
+    pub column: &'a Column,
+    pub key_type: KeyType,
+    pub entry: &'a BlockEntry,
+    /// The keys of all values, read at once if single values cannot be read: filtered data, or values that must be decoded.
+    pub all: OnceCell<Vec<Option<u64>>>,
 }
 
-impl<'a> Data<'a> {
-    pub fn new(column: &'a IndexedColumn, entry: &'a Entry) -> Self {
-        Self { column, entry, place: &entry.place, read: OnceCell::new() }
-    }
-
+impl DataLookup<'_> {
     /// The key of the value at a position of the block, which must be a number.
     pub fn key(&self, position: u16) -> Result<u64> {
         let stored = match self.entry.stored.get() {
@@ -34,81 +33,74 @@ impl<'a> Data<'a> {
             }
         };
         if let Some(chunks) = stored {
-            return self.stored(chunks, position);
+            return self.read_one(chunks, position);
         }
-        let keys = match self.read.get() {
+        let keys = match self.all.get() {
             Some(keys) => keys,
             None => {
                 let keys = self.read_all()?;
-                self.read.get_or_init(|| keys)
+                self.all.get_or_init(|| keys)
             }
         };
-        keys.get(usize::from(position)).copied().flatten().ok_or_else(stale)
+        keys.get(usize::from(position)).copied().flatten().ok_or_else(|| Error::corrupt("the index has a number where the data have none"))
     }
 
-    /// Where single values can be read; `None` where they cannot.
+    /// The chunks of the block, if single values can be read from them.
     fn locate(&self) -> Result<Option<Vec<ChunkLocation>>> {
-        let (file, id) = (&self.column.file, self.column.dataset);
-        let dataset = file.dataset(id)?;
-        let plain = !file.is_foreign()
+        let dataset = self.file.dataset(self.dataset)?;
+        let is_plain = !self.file.is_foreign()
             && dataset.filters.is_empty()
             && matches!(dataset.storage, StorageLayout::Contiguous | StorageLayout::Chunked)
             && dataset.written_shape.is_none()
-            && self.column.column.is_as_stored();
-        if !plain {
+            && self.column.is_as_stored();
+        if !is_plain {
             return Ok(None);
         }
-        let chunks = file.array_file().locate(id, &self.place.selection(dataset.dataspace.shape())?)?.chunks;
+        let chunks = self.file.array_file().locate(self.dataset, &self.entry.region.selection(dataset.dataspace.shape())?)?.chunks;
         Ok(chunks.iter().all(|chunk| matches!(chunk.source, ChunkSource::Stored { .. })).then_some(chunks))
     }
 
     fn read_all(&self) -> Result<Vec<Option<u64>>> {
-        let (file, id) = (&self.column.file, self.column.dataset);
-        let selection = self.place.selection(file.dataset(id)?.dataspace.shape())?;
-        let elements = file.read(id, &selection, &Cancellation::new())?;
-        let array = self.column.column.to_arrow(&elements.bytes, &elements.heap)?;
-        let key_type = self.column.key_type.ok_or_else(|| Error::internal("keys of text"))?;
-        let keys = key_type.keys(&array)?;
-        Ok(keys.into_iter().enumerate().map(|(row, key)| key.filter(|_| is_valid(&array, row))).collect())
+        let selection = self.entry.region.selection(self.file.dataset(self.dataset)?.dataspace.shape())?;
+        let elements = self.file.read(self.dataset, &selection, &Cancellation::new())?;
+        let array = self.column.to_arrow(&elements.bytes, &elements.heap)?;
+        let keys = self.key_type.keys(&array)?;
+        Ok(keys.into_iter().enumerate().map(|(row, key)| key.filter(|_| array.is_valid(row))).collect())
     }
 
-    fn stored(&self, chunks: &[ChunkLocation], position: u16) -> Result<u64> {
-        let key_type = self.column.key_type.ok_or_else(|| Error::internal("keys of text"))?;
-        let width = key_type.width();
-        // The element's number within a chunk, if it is in there.
-        let within = |chunk: &ChunkLocation| {
-            let (mut rest, mut stride, mut number) = (u64::from(position), 1u64, 0u64);
-            let dimensions = self.place.origin.iter().zip(&self.place.shape).zip(chunk.origin.iter().zip(&chunk.shape));
+    fn read_one(&self, chunks: &[ChunkLocation], position: u16) -> Result<u64> {
+        let width = self.key_type.width();
+        let region = &self.entry.region;
+        // The row-major index of the element within a chunk, if the chunk contains it.
+        let index_in = |chunk: &ChunkLocation| {
+            let (mut rest, mut stride, mut index) = (u64::from(position), 1u64, 0u64);
+            let dimensions = region.origin.iter().zip(&region.shape).zip(chunk.origin.iter().zip(&chunk.shape));
             for ((start, extent), (chunk_start, chunk_extent)) in dimensions.rev() {
-                let index = start + rest % extent;
+                let coordinate = start + rest % extent;
                 rest /= extent;
-                let inside = index.checked_sub(*chunk_start).filter(|inside| inside < chunk_extent)?;
-                number += inside * stride;
+                let inside = coordinate.checked_sub(*chunk_start).filter(|inside| inside < chunk_extent)?;
+                index += inside * stride;
                 stride *= chunk_extent;
             }
-            Some(number)
+            Some(index)
         };
         let found = chunks.iter().find_map(|chunk| match chunk.source {
-            ChunkSource::Stored { offset, .. } => Some((offset, within(chunk)?)),
+            ChunkSource::Stored { offset, .. } => Some((offset, index_in(chunk)?)),
             _ => None,
         });
-        let (offset, number) = found.ok_or_else(|| Error::internal("a value in no chunk"))?;
+        let (offset, index) = found.ok_or_else(|| Error::internal("no chunk contains an element of its block"))?;
         let mut bytes = [0; 8];
-        let slot = bytes.get_mut(..width).ok_or_else(|| Error::internal("width of a key"))?;
-        self.column.file.array_file().storage().read_exact_at(offset + number * width as u64, slot)?;
-        Ok(key_of_bits(key_type, u64::from_le_bytes(bytes)))
+        let slot = bytes.get_mut(..width).ok_or_else(|| Error::internal("a key is wider than 8 bytes"))?;
+        self.file.array_file().storage().read_exact_at(offset + index * width as u64, slot)?;
+        Ok(key_of_bits(self.key_type, u64::from_le_bytes(bytes)))
     }
 }
 
-fn stale() -> Error {
-    Error::corrupt("the index has a number where the data has none")
-}
-
-/// The key of a stored value.
+/// The key of a stored value with these bits.
 fn key_of_bits(key_type: KeyType, bits: u64) -> u64 {
     let sign = 1u64 << (8 * key_type.width() - 1);
     match key_type {
-        // Whatever is not zero is true.
+        // Any value but zero is true.
         KeyType::Boolean => u64::from(bits != 0),
         KeyType::Unsigned(_) => bits,
         KeyType::Signed(_) => bits ^ sign,

@@ -1,10 +1,11 @@
-//! Answering: what an index knows of the values of a dataset.
+//! Queries: what an index knows of the values of a dataset.
 
-pub(crate) mod block_directory;
-pub(crate) mod column;
+pub(crate) mod column_index;
+pub(crate) mod counts;
 pub(crate) mod data_lookup;
-pub(crate) mod matching_rows;
+pub(crate) mod indexed_column;
+pub(crate) mod matching_positions;
 pub(crate) mod matching_values;
 pub(crate) mod quantile;
-pub(crate) mod rank_query;
-pub(crate) mod values;
+pub(crate) mod row_collector;
+pub(crate) mod row_values;

@@ -1,28 +1,28 @@
-//! Catalog: a manifest whose datasets are found by their names, however many there are.
+//! Catalog: a manifest with a hash map of its datasets, so that finding one does not take longer with more datasets.
 
 use std::collections::HashMap;
 
 use super::manifest::{IndexedDataset, IndexedFile, Manifest};
-use crate::freshness::source::Stamp;
+use super::stamp::Stamp;
 
-/// A manifest, and where in it the datasets are.
+/// A manifest, and the index of each dataset in it.
 pub(crate) struct Catalog {
     manifest: Manifest,
-    /// By file name, then by path: numbers of a file and of a column of it, in the order of the manifest.
-    places: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
+    /// By file name, then by dataset path: the indexes of a file and of one of its columns, in the order of the manifest.
+    positions: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
 }
 
 impl Catalog {
     /// The catalog of a manifest.
     pub fn new(manifest: Manifest) -> Self {
-        let mut places: HashMap<String, HashMap<String, Vec<(usize, usize)>>> = HashMap::new();
-        for (number, file) in manifest.files.iter().enumerate() {
-            let of_file = places.entry(file.name.clone()).or_default();
+        let mut positions: HashMap<String, HashMap<String, Vec<(usize, usize)>>> = HashMap::new();
+        for (index, file) in manifest.files.iter().enumerate() {
+            let of_file = positions.entry(file.name.clone()).or_default();
             for (column, indexed) in file.columns.iter().enumerate() {
-                of_file.entry(indexed.path.clone()).or_default().push((number, column));
+                of_file.entry(indexed.path.clone()).or_default().push((index, column));
             }
         }
-        Self { manifest, places }
+        Self { manifest, positions }
     }
 
     /// The manifest.
@@ -30,23 +30,23 @@ impl Catalog {
         &self.manifest
     }
 
-    /// The indexes of a dataset that were built for a file called `name`, with the files that they are of.
+    /// The indexes of a dataset that were built for a file called `name`, each with its file.
     pub fn columns<'a>(&'a self, name: &str, path: &str, identity: &str) -> impl Iterator<Item = (&'a IndexedFile, &'a IndexedDataset)> + use<'a> {
         let identity = identity.to_owned();
-        let places = self.places.get(name).and_then(|of_file| of_file.get(path)).into_iter().flatten();
-        places.filter_map(move |(file, column)| {
+        let positions = self.positions.get(name).and_then(|of_file| of_file.get(path)).into_iter().flatten();
+        positions.filter_map(move |(file, column)| {
             let file = self.manifest.files.get(*file)?;
             Some((file, file.columns.get(*column).filter(|column| column.identity == identity)?))
         })
     }
 
-    /// As `columns`, built for files that are called otherwise.
+    /// As `columns`, for files with other names.
     pub fn columns_of_others<'a>(&'a self, name: &str, path: &str, identity: &str) -> Vec<(&'a IndexedFile, &'a IndexedDataset)> {
-        let others = self.places.keys().filter(|other| *other != name);
+        let others = self.positions.keys().filter(|other| *other != name);
         others.flat_map(|other| self.columns(other, path, identity)).collect()
     }
 
-    /// The index of a dataset, and the stamp of the file that it was built for.
+    /// The first index of a dataset, and the stamp of the file that it was built for.
     pub fn dataset(&self, name: &str, path: &str, identity: &str) -> Option<(Stamp, &IndexedDataset)> {
         self.columns(name, path, identity).next().map(|(file, column)| (file.stamp, column))
     }

@@ -1,8 +1,8 @@
-//! Segment: the index of some blocks in one immutable file.
+//! Index file: the index of some blocks, in an immutable Arrow IPC file with one row per block, which other tools can read.
 //!
-//! The file is an Arrow IPC file of one row a block, so that others can look into it. We read its
-//! parts where they lie: a few hundred bytes of each block when it is opened, the rest when asked for.
-//! Each row has a checksum, and so have its large parts, page by page.
+//! An index file is a file of its own, or a range of bytes of a shared file or of the data file. It is written here and read
+//! by `index_reader`, which loads a few hundred bytes of each block at first and the rest on demand. Each row has a checksum,
+//! and so has each page of 4096 bytes of its large parts. A damaged row or page is ignored: its block is read from the data.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,22 +16,27 @@ use hyperslab_array::{Error, Result};
 use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{Existing, Output};
 
-use crate::build::block::Block;
-use crate::build::block_grid::BlockBox;
+use crate::block::block_builder::Block;
+use crate::block::zone::Zone;
+use crate::block::block_grid::BlockBox;
 
-/// Rows of a record batch: what is read together when a block is first asked.
+/// Rows of a record batch, whose samples are read together when the first of its blocks is queried.
 pub(crate) const BATCH_BLOCKS: usize = 32;
 /// Bytes that share a checksum.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// A block's index and what it was made of.
+/// Index files in a shared file begin at multiples of this number of bytes.
+pub(crate) const FILE_ALIGNMENT: u64 = 64;
+
+/// The index of a block, and the source that it was built from.
 pub(crate) struct Row {
-    pub place: BlockBox,
+    pub region: BlockBox,
     pub block: Block,
-    /// Of the chunks that the values were in: addresses, and stored bytes where they are filtered.
+    /// Hash of the chunks around the block; see `fingerprint::chunk_hash`.
     pub source: u64,
 }
 
+/// The number of a level in index files.
 pub(crate) fn level_number(level: Option<Level>) -> u8 {
     match level {
         None | Some(Level::Zone) => 0,
@@ -42,6 +47,7 @@ pub(crate) fn level_number(level: Option<Level>) -> u8 {
     }
 }
 
+/// The level with this number in index files.
 pub(crate) fn level_of(number: u8) -> Option<Level> {
     Some(match number {
         0 => Level::Zone,
@@ -53,20 +59,20 @@ pub(crate) fn level_of(number: u8) -> Option<Level> {
     })
 }
 
-/// The columns of a segment of blocks with so many dimensions. Their order is part of the format.
+/// The columns of an index file of blocks with `ndim` dimensions. Their order is part of the format.
 fn schema(ndim: usize) -> Result<Schema> {
-    let ndim = i32::try_from(ndim).map_err(|_| Error::internal("dimensions"))?;
-    let place = DataType::FixedSizeList(Arc::new(Field::new("item", DataType::UInt64, false)), ndim);
+    let ndim = i32::try_from(ndim).map_err(|_| Error::internal("a dataset has too many dimensions"))?;
+    let list = DataType::FixedSizeList(Arc::new(Field::new("item", DataType::UInt64, false)), ndim);
     let fixed = |name: &str, data_type: &DataType| Field::new(name, data_type.clone(), false);
     Ok(Schema::new(vec![
-        fixed("origin", &place),
-        fixed("shape", &place),
+        fixed("origin", &list),
+        fixed("shape", &list),
         fixed("level", &DataType::UInt8),
         fixed("numbers", &DataType::UInt32),
         fixed("nans", &DataType::UInt32),
         fixed("nulls", &DataType::UInt32),
-        fixed("least", &DataType::UInt64),
-        fixed("greatest", &DataType::UInt64),
+        fixed("min", &DataType::UInt64),
+        fixed("max", &DataType::UInt64),
         fixed("hash", &DataType::UInt64),
         fixed("source", &DataType::UInt64),
         fixed("samples", &DataType::LargeBinary),
@@ -79,22 +85,22 @@ fn schema(ndim: usize) -> Result<Schema> {
     ]))
 }
 
-/// The large columns, in the order of the schema.
-pub(crate) const LARGE: usize = 5;
+/// Number of large columns: samples, starts, order, packed and bitmaps, in the order of the schema.
+pub(crate) const LARGE_COLUMNS: usize = 5;
 
-/// The checksums of a block's large parts: one of each page of each of them.
-fn checksums(parts: [&[u8]; LARGE]) -> Vec<u8> {
+/// The checksums of a block's large parts: one per page, part after part.
+fn checksums(parts: [&[u8]; LARGE_COLUMNS]) -> Vec<u8> {
     let pages = parts.into_iter().flat_map(|part| part.chunks(PAGE_BYTES));
     pages.flat_map(|page| crc32fast::hash(page).to_le_bytes()).collect()
 }
 
-/// The checksum of all of a row but its large parts, of which it has the lengths and checksums.
-pub(crate) fn row_checksum(place: &BlockBox, level: u8, zone: &crate::build::block::Zone, source: u64, lengths: [u64; LARGE], checksums: &[u8]) -> u32 {
+/// The checksum of a row. It covers the lengths and checksums of the large parts instead of their bytes.
+pub(crate) fn row_checksum(block: &BlockBox, level: u8, zone: &Zone, source: u64, lengths: [u64; LARGE_COLUMNS], checksums: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    place.origin.iter().chain(&place.shape).for_each(|n| hasher.update(&n.to_le_bytes()));
+    block.origin.iter().chain(&block.shape).for_each(|n| hasher.update(&n.to_le_bytes()));
     hasher.update(&[level]);
     [zone.numbers, zone.nans, zone.nulls].iter().for_each(|n| hasher.update(&n.to_le_bytes()));
-    [zone.least, zone.greatest, zone.hash, source].iter().chain(&lengths).for_each(|n| hasher.update(&n.to_le_bytes()));
+    [zone.min, zone.max, zone.hash, source].iter().chain(&lengths).for_each(|n| hasher.update(&n.to_le_bytes()));
     hasher.update(checksums);
     hasher.finalize()
 }
@@ -102,11 +108,11 @@ pub(crate) fn row_checksum(place: &BlockBox, level: u8, zone: &crate::build::blo
 fn arrow(error: arrow_schema::ArrowError) -> Error {
     match error {
         arrow_schema::ArrowError::IoError(_, error) => error.into(),
-        other => Error::internal(format!("a segment of an index: {other}")),
+        other => Error::internal(format!("cannot write an index file: {other}")),
     }
 }
 
-/// One byte after the other into an [`Output`].
+/// Writes to an [`Output`] sequentially.
 struct Sequential {
     output: Output,
     at: u64,
@@ -123,13 +129,13 @@ impl Write for Sequential {
     }
 }
 
-/// A segment that is being written.
-pub(crate) struct SegmentWriter {
+/// An index file that is being written.
+pub(crate) struct IndexFileWriter {
     writer: FileWriter<Sequential>,
 }
 
-impl SegmentWriter {
-    /// Begins the segment that will be at `path`, for blocks of `ndim` dimensions.
+impl IndexFileWriter {
+    /// Creates an index file for blocks with `ndim` dimensions. It appears at `path` when it is finished.
     pub fn create(path: &Path, ndim: usize) -> Result<Self> {
         let schema = schema(ndim)?;
         let sequential = Sequential { output: Output::create_own(path)?, at: 0 };
@@ -137,17 +143,17 @@ impl SegmentWriter {
         Ok(Self { writer })
     }
 
-    /// The record batch of rows, at most [`BATCH_BLOCKS`], of blocks with `ndim` dimensions; computes only.
+    /// Converts at most [`BATCH_BLOCKS`] rows, whose blocks have `ndim` dimensions, to a record batch. Performs no I/O.
     pub fn batch(ndim: usize, rows: &[Row]) -> Result<RecordBatch> {
         let item = Arc::new(Field::new("item", DataType::UInt64, false));
         let schema = Arc::new(schema(ndim)?);
-        let ndim = i32::try_from(ndim).map_err(|_| Error::internal("dimensions"))?;
-        let places = |of: fn(&BlockBox) -> &Vec<u64>| {
-            let values = UInt64Array::from_iter_values(rows.iter().flat_map(|row| of(&row.place).iter().copied()));
+        let ndim = i32::try_from(ndim).map_err(|_| Error::internal("a dataset has too many dimensions"))?;
+        let lists = |of: fn(&BlockBox) -> &Vec<u64>| {
+            let values = UInt64Array::from_iter_values(rows.iter().flat_map(|row| of(&row.region).iter().copied()));
             FixedSizeListArray::try_new(item.clone(), ndim, Arc::new(values), None).map(|list| Arc::new(list) as ArrayRef).map_err(arrow)
         };
-        let short = |of: fn(&Row) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
-        let long = |of: fn(&Row) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
+        let integers = |of: fn(&Row) -> u32| Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
+        let long_integers = |of: fn(&Row) -> u64| Arc::new(UInt64Array::from_iter_values(rows.iter().map(of))) as ArrayRef;
         let large = |of: fn(&Row) -> &[u8]| {
             let mut builder = LargeBinaryBuilder::with_capacity(rows.len(), rows.iter().map(|row| of(row).len()).sum());
             rows.iter().for_each(|row| builder.append_value(of(row)));
@@ -155,24 +161,24 @@ impl SegmentWriter {
         };
         let mut sums = LargeBinaryBuilder::new();
         let mut row_sums = Vec::with_capacity(rows.len());
-        for Row { place, block, source } in rows {
-            let parts: [&[u8]; LARGE] = [&block.samples, &block.starts, &block.order, &block.packed, &block.bitmaps];
+        for Row { region, block, source } in rows {
+            let parts: [&[u8]; LARGE_COLUMNS] = [&block.samples, &block.starts, &block.order, &block.packed, &block.bitmaps];
             let pages = checksums(parts);
             let lengths = parts.map(|part| part.len() as u64);
-            row_sums.push(row_checksum(place, level_number(block.level), &block.zone, *source, lengths, &pages));
+            row_sums.push(row_checksum(region, level_number(block.level), &block.zone, *source, lengths, &pages));
             sums.append_value(&pages);
         }
         let columns = vec![
-            places(|place| &place.origin)?,
-            places(|place| &place.shape)?,
+            lists(|region| &region.origin)?,
+            lists(|region| &region.shape)?,
             Arc::new(UInt8Array::from_iter_values(rows.iter().map(|row| level_number(row.block.level)))),
-            short(|row| row.block.zone.numbers),
-            short(|row| row.block.zone.nans),
-            short(|row| row.block.zone.nulls),
-            long(|row| row.block.zone.least),
-            long(|row| row.block.zone.greatest),
-            long(|row| row.block.zone.hash),
-            long(|row| row.source),
+            integers(|row| row.block.zone.numbers),
+            integers(|row| row.block.zone.nans),
+            integers(|row| row.block.zone.nulls),
+            long_integers(|row| row.block.zone.min),
+            long_integers(|row| row.block.zone.max),
+            long_integers(|row| row.block.zone.hash),
+            long_integers(|row| row.source),
             large(|row| &row.block.samples),
             large(|row| &row.block.starts),
             large(|row| &row.block.order),
@@ -184,7 +190,7 @@ impl SegmentWriter {
         RecordBatch::try_new(schema, columns).map_err(arrow)
     }
 
-    /// The bytes of a whole segment of few rows, of blocks with `ndim` dimensions.
+    /// Encodes a whole index file in memory; for few rows.
     pub fn in_memory(ndim: usize, rows: &[Row]) -> Result<Vec<u8>> {
         let mut writer = FileWriter::try_new(Vec::new(), &schema(ndim)?).map_err(arrow)?;
         for rows in rows.chunks(BATCH_BLOCKS) {
@@ -204,7 +210,7 @@ impl SegmentWriter {
         self.writer.write(batch).map_err(arrow)
     }
 
-    /// Ends the file, waits until it is on the disk, and gives it its name. Its length in bytes.
+    /// Completes and syncs the file and gives it its name. Returns its length in bytes.
     pub fn finish(mut self) -> Result<u64> {
         self.writer.finish().map_err(arrow)?;
         let Sequential { output, at } = self.writer.into_inner().map_err(arrow)?;

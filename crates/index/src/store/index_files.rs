@@ -1,4 +1,4 @@
-//! Segment files: the files that segments lie in, each opened once however many datasets share it.
+//! Opens index files. A file that several index files share is opened once.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -7,41 +7,41 @@ use std::sync::{Arc, Mutex, Weak};
 use hyperslab_array::Result;
 use hyperslab_storage::LocalFile;
 
-use super::index_reader::Segment;
-use super::manifest::SegmentName;
+use super::index_reader::IndexFile;
+use super::manifest::IndexFileEntry;
 
-/// Opens the segments of one sidecar, and those that lie in indexed files.
-pub(crate) struct SegmentFiles {
+/// Opens the index files of one sidecar, and those that are embedded in data files.
+pub(crate) struct IndexFiles {
     sidecar: PathBuf,
-    /// Files that some segment still uses.
-    open: Mutex<HashMap<PathBuf, Weak<LocalFile>>>,
+    /// Open files that some index file still uses.
+    shared: Mutex<HashMap<PathBuf, Weak<LocalFile>>>,
 }
 
-impl SegmentFiles {
-    /// The segments of the sidecar at this path, or of the file there.
+impl IndexFiles {
+    /// For the sidecar at this path, or the data file with an embedded index.
     pub fn new(sidecar: &Path) -> Self {
-        Self { sidecar: sidecar.to_path_buf(), open: Mutex::default() }
+        Self { sidecar: sidecar.to_path_buf(), shared: Mutex::default() }
     }
 
-    /// Opens a segment of blocks with `ndim` dimensions, which is of the indexed file at `file`; `Corrupt` if it cannot be
+    /// Opens an index file of blocks with `ndim` dimensions, which belongs to the data file `file`. `Corrupt` if it cannot be
     /// read.
-    pub fn segment(&self, file: &Path, segment: &SegmentName, ndim: usize) -> Result<Segment> {
-        match segment.place() {
-            // Indexed files may be written to, so that none is kept for others.
-            Some(base) => Segment::of_file(Arc::new(LocalFile::open(file)?), base, segment.bytes, ndim),
-            None => Segment::of_file(self.file(&self.sidecar.join(&segment.name))?, segment.offset, segment.bytes, ndim),
+    pub fn open(&self, file: &Path, index_file: &IndexFileEntry, ndim: usize) -> Result<IndexFile> {
+        match index_file.embedded_offset() {
+            // Data files may be written to, so that they are opened each time.
+            Some(base) => IndexFile::open(Arc::new(LocalFile::open(file)?), base, index_file.bytes, ndim),
+            None => IndexFile::open(self.file(&self.sidecar.join(&index_file.name))?, index_file.offset, index_file.bytes, ndim),
         }
     }
 
     fn file(&self, path: &Path) -> Result<Arc<LocalFile>> {
-        // A forked child must not wait for a thread that it does not have.
-        let mut open = self.open.try_lock();
-        if let Some(file) = open.as_ref().ok().and_then(|open| open.get(path)).and_then(Weak::upgrade) {
+        // A forked child must not wait for a lock that a thread of its parent holds.
+        let mut shared = self.shared.try_lock();
+        if let Some(file) = shared.as_ref().ok().and_then(|shared| shared.get(path)).and_then(Weak::upgrade) {
             return Ok(file);
         }
         let file = Arc::new(LocalFile::open_regular(path)?);
-        if let Ok(open) = &mut open {
-            open.insert(path.to_path_buf(), Arc::downgrade(&file));
+        if let Ok(shared) = &mut shared {
+            shared.insert(path.to_path_buf(), Arc::downgrade(&file));
         }
         Ok(file)
     }

@@ -1,4 +1,4 @@
-//! A segment that is open: its rows in memory, its large parts read where they lie.
+//! Index reader: an open index file. Its rows are in memory; their large parts are read on demand.
 
 mod payload;
 
@@ -12,20 +12,20 @@ use hyperslab_array::{Error, Result};
 use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{LocalFile, Storage};
 
-use crate::build::block::Zone;
-use crate::build::block_grid::BlockBox;
-use super::index_file::{LARGE, PAGE_BYTES, level_of, row_checksum};
+use crate::block::zone::Zone;
+use crate::block::block_grid::BlockBox;
+use super::index_file::{LARGE_COLUMNS, PAGE_BYTES, level_of, row_checksum};
 
 pub(crate) use payload::RowPayload;
 
-/// Bytes that are kept in memory by all segments together; beyond, they are read each time.
-const MOST_KEPT_BYTES: u64 = 1 << 30;
+/// Maximum number of bytes that all index files together cache in memory. Further bytes are read each time.
+const MAX_KEPT_BYTES: u64 = 1 << 30;
 static KEPT_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Bytes of metadata of a segment, at most.
-const MOST_METADATA_BYTES: u64 = 64 << 20;
-/// Rows of a batch, at most.
-const MOST_ROWS: u64 = 1 << 16;
+/// Maximum number of bytes of one piece of metadata of an index file.
+const MAX_METADATA_BYTES: u64 = 64 << 20;
+/// Maximum number of rows in a batch.
+const MAX_BATCH_ROWS: u64 = 1 << 16;
 
 /// A range of the file's bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -34,26 +34,26 @@ struct Span {
     length: usize,
 }
 
-/// One block as the segment has it.
+/// The row of one block in an index file.
 #[derive(Debug)]
 pub(crate) struct StoredRow {
-    pub place: BlockBox,
+    pub region: BlockBox,
     pub level: Level,
     pub zone: Zone,
     pub source: u64,
     /// Samples, starts, order, packed, bitmaps.
-    parts: [Span; LARGE],
+    parts: [Span; LARGE_COLUMNS],
     checksums: Vec<u32>,
-    /// Pages of order and packed keys whose checksum fitted.
+    /// One bit per page; set once the page's checksum was found to match.
     verified: Box<[AtomicU64]>,
-    /// Pages of which a part was asked for: the next question is often about the same values.
+    /// Cached pages of which a part was requested: the next query is often about the same values.
     kept: OnceLock<Box<[OnceLock<Page>]>>,
     batch: usize,
-    /// Its number in the segment.
-    number: usize,
+    /// Its row in the index file.
+    index: usize,
 }
 
-/// A page in memory.
+/// A cached page.
 #[derive(Debug)]
 struct Page(Box<[u8]>);
 
@@ -69,77 +69,77 @@ const ORDER: usize = 2;
 const PACKED: usize = 3;
 const BITMAPS: usize = 4;
 
-/// Samples and starts of a batch, once they were asked for.
+/// Samples and starts of all rows of a batch.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub(crate) struct BatchSamples {
     base: [u64; 2],
     bytes: [Vec<u8>; 2],
-    /// Rows of the batch whose checksums fit, by their number in the segment.
-    sound: HashSet<usize>,
+    /// Rows of the index file whose samples and starts match their checksums.
+    intact: HashSet<usize>,
 }
 
-impl Drop for Directory {
+impl Drop for BatchSamples {
     fn drop(&mut self) {
         let mine: usize = self.bytes.iter().map(Vec::len).sum();
         KEPT_BYTES.fetch_sub(mine as u64, Ordering::Relaxed);
     }
 }
 
-/// A directory that the segment keeps, or one that was read anew since it keeps no more.
-pub(crate) enum AnyDirectory<'a> {
-    Kept(&'a Directory),
-    Own(Box<Directory>),
+/// Samples that the index file caches, or that were read for one query because the cache is full.
+pub(crate) enum BatchSamplesRef<'a> {
+    Cached(&'a BatchSamples),
+    Owned(Box<BatchSamples>),
 }
 
-impl Deref for AnyDirectory<'_> {
-    type Target = Directory;
-    fn deref(&self) -> &Directory {
+impl Deref for BatchSamplesRef<'_> {
+    type Target = BatchSamples;
+    fn deref(&self) -> &BatchSamples {
         match self {
-            Self::Kept(directory) => directory,
-            Self::Own(directory) => directory,
+            Self::Cached(batch_samples) => batch_samples,
+            Self::Owned(batch_samples) => batch_samples,
         }
     }
 }
 
-/// An open segment.
-pub(crate) struct Segment {
+/// An open index file.
+pub(crate) struct IndexFile {
     file: Arc<LocalFile>,
-    /// Where it begins in the file, and its length.
+    /// Where it begins in `file`, and its length, in bytes.
     base: u64,
     length: u64,
     pub rows: Vec<StoredRow>,
-    /// How many rows are damaged and left out.
+    /// Number of damaged rows, which `rows` lacks.
     pub damaged: u64,
-    directories: Vec<(Span, Span, OnceLock<Directory>)>,
+    batches: Vec<(Span, Span, OnceLock<BatchSamples>)>,
 }
 
 fn bad(what: &str) -> Error {
-    Error::corrupt(format!("no segment of an index: {what}"))
+    Error::corrupt(format!("not a valid index file: {what}"))
 }
 
-impl Segment {
-    /// The segment of `length` bytes that begins at `base` of a file, of blocks with `ndim` dimensions. Rows whose
-    /// checksum does not fit are left out; `Corrupt` if no rows can be read.
-    pub fn of_file(file: Arc<LocalFile>, base: u64, length: u64, ndim: usize) -> Result<Self> {
+impl IndexFile {
+    /// Opens the index file of `length` bytes that begins at `base` of `file`, for blocks with `ndim` dimensions. Omits rows
+    /// whose checksum does not match; `Corrupt` if the rows cannot be read at all.
+    pub fn open(file: Arc<LocalFile>, base: u64, length: u64, ndim: usize) -> Result<Self> {
         if base.checked_add(length).is_none_or(|end| end > file.len()) {
-            return Err(bad("it is beyond its file").in_file(file.name()));
+            return Err(bad("it ends after the end of its file").in_file(file.name()));
         }
-        let mut segment = Self { file, base, length, rows: Vec::new(), damaged: 0, directories: Vec::new() };
-        segment.load(ndim).map_err(|error| error.in_file(segment.file.name()))?;
-        Ok(segment)
+        let mut index_file = Self { file, base, length, rows: Vec::new(), damaged: 0, batches: Vec::new() };
+        index_file.load(ndim).map_err(|error| error.in_file(index_file.file.name()))?;
+        Ok(index_file)
     }
 
-    fn bytes(&self, offset: u64, length: u64, most: u64) -> Result<Vec<u8>> {
-        let length = usize::try_from(length).ok().filter(|length| *length as u64 <= most).ok_or_else(|| bad("a part is too long"))?;
+    fn bytes(&self, offset: u64, length: u64, max: u64) -> Result<Vec<u8>> {
+        let length = usize::try_from(length).ok().filter(|length| *length as u64 <= max).ok_or_else(|| bad("a part is too long"))?;
         let mut bytes = vec![0; length];
         self.read_at(offset, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Reads from `offset` of the segment on.
+    /// Reads the bytes that begin at `offset` of the index file.
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        let place = self.base.checked_add(offset).ok_or_else(|| bad("a part beyond the file"))?;
-        self.file.read_exact_at(place, bytes)
+        let offset = self.base.checked_add(offset).ok_or_else(|| bad("a part is out of range"))?;
+        self.file.read_exact_at(offset, bytes)
     }
 
     fn load(&mut self, ndim: usize) -> Result<()> {
@@ -149,28 +149,28 @@ impl Segment {
         if magic != b"ARROW1" {
             return Err(bad("its end is not that of an Arrow file"));
         }
-        let size = size.first_chunk().map(|size| i32::from_le_bytes(*size)).and_then(|size| u64::try_from(size).ok()).ok_or_else(|| bad("footer"))?;
-        let footer = self.bytes((end - 10).checked_sub(size).ok_or_else(|| bad("footer"))?, size, MOST_METADATA_BYTES)?;
+        let size = size.first_chunk().map(|size| i32::from_le_bytes(*size)).and_then(|size| u64::try_from(size).ok()).ok_or_else(|| bad("its footer is invalid"))?;
+        let footer = self.bytes((end - 10).checked_sub(size).ok_or_else(|| bad("its footer is invalid"))?, size, MAX_METADATA_BYTES)?;
         let footer = root_as_footer(&footer).map_err(|error| bad(&format!("footer: {error}")))?;
         let blocks: Vec<(u64, u64, u64)> = footer
             .recordBatches()
             .iter()
             .flatten()
             .map(|block| {
-                let whole = |n: i64| u64::try_from(n).map_err(|_| bad("a batch at a negative place"));
+                let whole = |n: i64| u64::try_from(n).map_err(|_| bad("a batch has a negative offset"));
                 Ok((whole(block.offset())?, whole(block.metaDataLength().into())?, whole(block.bodyLength())?))
             })
             .collect::<Result<_>>()?;
         for (offset, metadata_length, body_length) in blocks {
-            let metadata = self.bytes(offset, metadata_length, MOST_METADATA_BYTES)?;
-            // A marker of 4 bytes and a length of 4 bytes come before the message.
+            let metadata = self.bytes(offset, metadata_length, MAX_METADATA_BYTES)?;
+            // The message follows a marker of 4 bytes and a length of 4 bytes.
             let message = metadata.get(8..).ok_or_else(|| bad("a message is too short"))?;
             let message = root_as_message(message).map_err(|error| bad(&format!("a message: {error}")))?;
-            let batch = message.header_as_record_batch().ok_or_else(|| bad("a message is no record batch"))?;
-            let rows = u64::try_from(batch.length()).ok().filter(|rows| *rows <= MOST_ROWS).ok_or_else(|| bad("rows of a batch"))?;
-            let buffers = batch.buffers().ok_or_else(|| bad("a batch without buffers"))?;
-            let body = offset.checked_add(metadata_length).ok_or_else(|| bad("a batch beyond the file"))?;
-            let body_end = body.checked_add(body_length).filter(|end| *end <= self.length).ok_or_else(|| bad("a batch beyond the file"))?;
+            let batch = message.header_as_record_batch().ok_or_else(|| bad("a message is not a record batch"))?;
+            let rows = u64::try_from(batch.length()).ok().filter(|rows| *rows <= MAX_BATCH_ROWS).ok_or_else(|| bad("a batch has too many rows"))?;
+            let buffers = batch.buffers().ok_or_else(|| bad("a batch has no buffers"))?;
+            let body = offset.checked_add(metadata_length).ok_or_else(|| bad("a batch is out of range"))?;
+            let body_end = body.checked_add(body_length).filter(|end| *end <= self.length).ok_or_else(|| bad("a batch is out of range"))?;
             let mut spans = Vec::with_capacity(buffers.len());
             for buffer in buffers.iter() {
                 spans.push(span(buffer, body, body_end)?);
@@ -180,38 +180,38 @@ impl Segment {
         Ok(())
     }
 
-    /// The rows of a batch from its buffers: of each column its validity, then its values.
+    /// Loads the rows of a batch from its buffers. Each column has a validity buffer, then its values.
     fn load_batch(&mut self, ndim: usize, rows: u64, spans: &[Span]) -> Result<()> {
-        let number = self.directories.len();
-        let rows_here = usize::try_from(rows).map_err(|_| bad("rows of a batch"))?;
-        // Two lists (validity; validity and values of the items), eight numbers, six binaries, a number.
-        let buffer = |place: usize| spans.get(place).copied().ok_or_else(|| bad("a buffer is missing"));
-        let longs = |place: usize, count: usize| -> Result<Vec<u64>> {
-            let found = self.wide(buffer(place)?, count, 8)?;
+        let batch = self.batches.len();
+        let rows_here = usize::try_from(rows).map_err(|_| bad("a batch has too many rows"))?;
+        // Two lists (validity; validity and values of the items), eight integers, six binaries, one integer.
+        let buffer = |index: usize| spans.get(index).copied().ok_or_else(|| bad("a buffer is missing"));
+        let longs = |index: usize, count: usize| -> Result<Vec<u64>> {
+            let found = self.integers(buffer(index)?, count, 8)?;
             Ok(found.chunks_exact(8).filter_map(|n| n.first_chunk()).map(|n| u64::from_le_bytes(*n)).collect())
         };
-        let shorts = |place: usize, count: usize| -> Result<Vec<u32>> {
-            let found = self.wide(buffer(place)?, count, 4)?;
+        let shorts = |index: usize, count: usize| -> Result<Vec<u32>> {
+            let found = self.integers(buffer(index)?, count, 4)?;
             Ok(found.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect())
         };
-        let places = rows_here.checked_mul(ndim).ok_or_else(|| bad("dimensions"))?;
-        let (origins, shapes) = (longs(2, places)?, longs(5, places)?);
-        let levels = self.wide(buffer(7)?, rows_here, 1)?;
+        let extents = rows_here.checked_mul(ndim).ok_or_else(|| bad("too many dimensions"))?;
+        let (origins, shapes) = (longs(2, extents)?, longs(5, extents)?);
+        let levels = self.integers(buffer(7)?, rows_here, 1)?;
         let (numbers, nans, nulls) = (shorts(9, rows_here)?, shorts(11, rows_here)?, shorts(13, rows_here)?);
-        let (least, greatest) = (longs(15, rows_here)?, longs(17, rows_here)?);
+        let (min, max) = (longs(15, rows_here)?, longs(17, rows_here)?);
         let (hash, source) = (longs(19, rows_here)?, longs(21, rows_here)?);
         let mut large = Vec::new();
-        for column in 0..LARGE + 1 {
+        for column in 0..LARGE_COLUMNS + 1 {
             large.push((longs(23 + 3 * column, rows_here + 1)?, buffer(24 + 3 * column)?));
         }
-        let row_sums = shorts(23 + 3 * (LARGE + 1), rows_here)?;
-        let (sum_ends, sum_span) = large.pop().ok_or_else(|| bad("checksums"))?;
-        let sums = self.bytes(sum_span.offset, sum_span.length as u64, MOST_METADATA_BYTES)?;
+        let row_sums = shorts(23 + 3 * (LARGE_COLUMNS + 1), rows_here)?;
+        let (sum_ends, sum_span) = large.pop().ok_or_else(|| bad("the checksums are missing"))?;
+        let sums = self.bytes(sum_span.offset, sum_span.length as u64, MAX_METADATA_BYTES)?;
         for row in 0..rows_here {
             let stored = (|| {
                 let at = |list: &[u64]| list.get(row).copied();
                 let short = |list: &[u32]| list.get(row).copied();
-                let place = BlockBox {
+                let region = BlockBox {
                     origin: origins.get(row * ndim..(row + 1) * ndim)?.to_vec(),
                     shape: shapes.get(row * ndim..(row + 1) * ndim)?.to_vec(),
                 };
@@ -219,11 +219,11 @@ impl Segment {
                     numbers: short(&numbers)?,
                     nans: short(&nans)?,
                     nulls: short(&nulls)?,
-                    least: at(&least)?,
-                    greatest: at(&greatest)?,
+                    min: at(&min)?,
+                    max: at(&max)?,
                     hash: at(&hash)?,
                 };
-                let mut parts = [Span::default(); LARGE];
+                let mut parts = [Span::default(); LARGE_COLUMNS];
                 for (part, (ends, span)) in parts.iter_mut().zip(&large) {
                     *part = within(*span, *ends.get(row)?, *ends.get(row + 1)?)?;
                 }
@@ -231,7 +231,10 @@ impl Segment {
                     .and_then(|span| sums.get(usize::try_from(span.offset).ok()?..)?.get(..span.length))?;
                 let (level, source) = (*levels.get(row)?, at(&source)?);
                 let lengths = parts.map(|part| part.length as u64);
-                if row_checksum(&place, level, &zone, source, lengths, sums) != short(&row_sums)? {
+                if row_checksum(&region, level, &zone, source, lengths, sums) != short(&row_sums)? {
+                    return None;
+                }
+                if zone.numbers > 0 && !zone.is_consistent() {
                     return None;
                 }
                 let pages = |part: &Span| part.length.div_ceil(PAGE_BYTES);
@@ -240,7 +243,7 @@ impl Segment {
                 }
                 let checksums = sums.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
                 let verified = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-                Some(StoredRow { place, level: level_of(level)?, zone, source, parts, checksums, verified, kept: OnceLock::new(), batch: number, number: self.rows.len() })
+                Some(StoredRow { region, level: level_of(level)?, zone, source, parts, checksums, verified, kept: OnceLock::new(), batch, index: self.rows.len() })
             })();
             match stored {
                 Some(stored) => self.rows.push(stored),
@@ -249,31 +252,31 @@ impl Segment {
         }
         let mut whole = large.iter().map(|(_, span)| *span);
         let (samples, starts) = (whole.next().unwrap_or_default(), whole.next().unwrap_or_default());
-        self.directories.push((samples, starts, OnceLock::new()));
+        self.batches.push((samples, starts, OnceLock::new()));
         Ok(())
     }
 
-    /// A buffer of `count` elements of `width` bytes.
-    fn wide(&self, span: Span, count: usize, width: usize) -> Result<Vec<u8>> {
+    /// Reads `count` elements of `width` bytes from the beginning of a buffer.
+    fn integers(&self, span: Span, count: usize, width: usize) -> Result<Vec<u8>> {
         let length = count.checked_mul(width).filter(|length| *length <= span.length).ok_or_else(|| bad("a buffer is too short"))?;
-        self.bytes(span.offset, length as u64, MOST_METADATA_BYTES)
+        self.bytes(span.offset, length as u64, MAX_METADATA_BYTES)
     }
 
-    /// Samples and starts of a row's batch.
-    pub fn directory(&self, row: &StoredRow) -> Result<AnyDirectory<'_>> {
-        let (samples, starts, kept) = self.directories.get(row.batch).ok_or_else(|| Error::internal("no such batch"))?;
-        if let Some(directory) = kept.get() {
-            return Ok(AnyDirectory::Kept(directory));
+    /// The samples and starts of the batch that `row` is in.
+    pub fn batch_samples(&self, row: &StoredRow) -> Result<BatchSamplesRef<'_>> {
+        let (samples, starts, kept) = self.batches.get(row.batch).ok_or_else(|| Error::internal("a row of an index file belongs to no batch"))?;
+        if let Some(batch_samples) = kept.get() {
+            return Ok(BatchSamplesRef::Cached(batch_samples));
         }
         let read = |span: &Span| self.bytes(span.offset, span.length as u64, 1 << 32);
-        let mut directory = Directory { base: [samples.offset, starts.offset], bytes: [read(samples)?, read(starts)?], sound: HashSet::new() };
-        // What was read is tested each time: another read may bring other bytes.
+        let mut batch_samples = BatchSamples { base: [samples.offset, starts.offset], bytes: [read(samples)?, read(starts)?], intact: HashSet::new() };
+        // Verify after each read: the bytes may have changed since the last one.
         let here = self.rows.iter().filter(|other| other.batch == row.batch);
-        let is_sound = |row: &&StoredRow| [SAMPLES, STARTS].iter().all(|part| row.pages_fit(*part, directory.part(row, *part)));
-        directory.sound = here.filter(is_sound).map(|row| row.number).collect();
-        let mine = directory.bytes.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
+        let is_intact = |row: &&StoredRow| [SAMPLES, STARTS].iter().all(|part| row.pages_fit(*part, batch_samples.part(row, *part)));
+        batch_samples.intact = here.filter(is_intact).map(|row| row.index).collect();
+        let mine = batch_samples.bytes.iter().map(|bytes| bytes.len() as u64).sum::<u64>();
         let before = KEPT_BYTES.fetch_add(mine, Ordering::Relaxed);
-        Ok(if before + mine <= MOST_KEPT_BYTES { AnyDirectory::Kept(kept.get_or_init(|| directory)) } else { AnyDirectory::Own(Box::new(directory)) })
+        Ok(if before + mine <= MAX_KEPT_BYTES { BatchSamplesRef::Cached(kept.get_or_init(|| batch_samples)) } else { BatchSamplesRef::Owned(Box::new(batch_samples)) })
     }
 
     /// The bitmaps of a row.
@@ -284,11 +287,11 @@ impl Segment {
     }
 
     fn damaged_part(&self) -> Error {
-        Error::corrupt("a checksum of the index does not fit").in_file(self.file.name())
+        Error::corrupt("a checksum of the index does not match").in_file(self.file.name())
     }
 }
 
-impl Directory {
+impl BatchSamples {
     fn part(&self, row: &StoredRow, part: usize) -> &[u8] {
         let found = (|| {
             let span = row.parts.get(part)?;
@@ -297,22 +300,22 @@ impl Directory {
         })();
         found.unwrap_or_default()
     }
-    /// Whether the checksums of a row's samples and starts fit.
-    pub fn is_sound(&self, row: &StoredRow) -> bool {
-        self.sound.contains(&row.number)
+    /// Whether a row's samples and starts match their checksums.
+    pub fn is_intact(&self, row: &StoredRow) -> bool {
+        self.intact.contains(&row.index)
     }
     /// A row's samples.
     pub fn samples(&self, row: &StoredRow) -> &[u8] {
         self.part(row, SAMPLES)
     }
-    /// Where a row's groups begin.
+    /// The starts of a row's groups.
     pub fn starts(&self, row: &StoredRow) -> &[u8] {
         self.part(row, STARTS)
     }
 }
 
 impl StoredRow {
-    /// Number of a part's first checksum.
+    /// The index of a part's first checksum.
     fn first_page(&self, part: usize) -> usize {
         self.parts.iter().take(part).map(|span| span.length.div_ceil(PAGE_BYTES)).sum()
     }
@@ -333,9 +336,9 @@ impl StoredRow {
 
 fn span(buffer: &Buffer, body: u64, end: u64) -> Result<Span> {
     let (offset, length) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length()));
-    let (Ok(offset), Ok(length)) = (offset, length) else { return Err(bad("a buffer at a negative place")) };
-    let offset = body.checked_add(offset).ok_or_else(|| bad("a buffer beyond its batch"))?;
-    offset.checked_add(length).filter(|last| *last <= end).ok_or_else(|| bad("a buffer beyond its batch"))?;
+    let (Ok(offset), Ok(length)) = (offset, length) else { return Err(bad("a buffer has a negative offset")) };
+    let offset = body.checked_add(offset).ok_or_else(|| bad("a buffer is outside its batch"))?;
+    offset.checked_add(length).filter(|last| *last <= end).ok_or_else(|| bad("a buffer is outside its batch"))?;
     Ok(Span { offset, length: usize::try_from(length).map_err(|_| bad("a buffer exceeds memory"))? })
 }
 

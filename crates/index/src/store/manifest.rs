@@ -1,6 +1,7 @@
-//! Manifest: what a sidecar has, in one small file that is replaced last.
+//! Manifest: the list of a sidecar's indexes and their index files. A commit writes the index files first and replaces the
+//! manifest last, atomically: the new indexes then become visible all at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::Path;
 
@@ -9,32 +10,34 @@ use hyperslab_scan::pruner::Level;
 use hyperslab_storage::{Existing, FolderLock, Output};
 use serde::{Deserialize, Serialize};
 
-use crate::build::block_grid::BlockGrid;
-use crate::freshness::source::Stamp;
+use crate::block::block_grid::BlockGrid;
+use super::stamp::Stamp;
 
-/// Version of the manifest and of the segments; raised when their meaning changes.
-pub(crate) const VERSION: u32 = 1;
-/// Name of the manifest in its folder.
-pub(crate) const NAME: &str = "manifest.json";
-/// Ending of a sidecar's name.
-pub(crate) const ENDING: &str = ".hsidx";
-/// Name of a sidecar that is of a folder's files together.
-pub(crate) const OF_FOLDER: &str = "hyperslab.hsidx";
-/// Bytes of a manifest, at most.
+/// Version of the manifest, the index files, the tasks and the fragments; incremented when their meaning changes. Version 2
+/// defines identities and fingerprints by spelled-out text, and seals tasks and fragments.
+pub(crate) const VERSION: u32 = 2;
+/// Name of the manifest in its sidecar.
+pub(crate) const MANIFEST_NAME: &str = "manifest.json";
+/// Suffix of a sidecar's name.
+pub(crate) const SIDECAR_SUFFIX: &str = ".hsidx";
+/// Name of the sidecar that the data files of a folder share.
+pub(crate) const FOLDER_SIDECAR_NAME: &str = "hyperslab.hsidx";
+/// Maximum length of a manifest in bytes.
 pub(crate) const MAX_BYTES: u64 = 1 << 28;
 
-/// All of a sidecar's indexes.
+/// All indexes of a sidecar.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub version: u32,
     pub files: Vec<IndexedFile>,
 }
 
-/// The indexes of one file.
+/// The indexes of one data file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IndexedFile {
-    /// Its name in the folder that the sidecar is in.
+    /// Its name, without a folder.
     pub name: String,
+    /// The stamp of the data file that the indexes were built for.
     pub stamp: Stamp,
     pub columns: Vec<IndexedDataset>,
 }
@@ -44,32 +47,32 @@ pub(crate) struct IndexedFile {
 pub(crate) struct IndexedDataset {
     /// Path of the dataset.
     pub path: String,
-    /// See `source::identity`.
+    /// See `column::identity`.
     pub identity: String,
-    /// Arrow type of the values, for people.
+    /// Arrow type of the values, for display only.
     pub data_type: String,
     pub level: Level,
     pub shape: Vec<u64>,
     pub grid: BlockGrid,
-    /// See `source::fingerprint`.
+    /// See `fingerprint::fingerprint`.
     pub fingerprint: String,
-    /// Later ones come before earlier ones.
-    pub segments: Vec<SegmentName>,
+    /// If several index files have a block, the one of the latest build counts.
+    pub index_files: Vec<IndexFileEntry>,
 }
 
-/// One segment.
+/// One index file: where its bytes are, and which build wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct SegmentName {
-    /// Name in the sidecar.
+pub(crate) struct IndexFileEntry {
+    /// Name of the file in the sidecar; `@` and an offset if the bytes are in the data file.
     pub name: String,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// Its blocks.
+    /// Its number of blocks.
     pub blocks: u64,
-    /// Which build of the dataset's index wrote it, counted from 0. Its blocks replace those of earlier builds.
+    /// The build of the dataset's index that wrote it, counted from 0. Its blocks replace those of earlier builds.
     #[serde(default)]
     pub build: u64,
-    /// Where it begins in its file of the sidecar: small datasets share one.
+    /// Where it begins in its file, in bytes: small datasets share a file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub offset: u64,
 }
@@ -78,72 +81,72 @@ fn is_zero(offset: &u64) -> bool {
     *offset == 0
 }
 
-impl SegmentName {
-    /// Where it begins in the indexed file, if it lies there.
-    pub fn place(&self) -> Option<u64> {
+impl IndexFileEntry {
+    /// Where it begins in the data file, if it is embedded there.
+    pub fn embedded_offset(&self) -> Option<u64> {
         self.name.strip_prefix('@')?.parse().ok()
     }
 }
 
-/// Whether a segment may be called so: a file of the sidecar, or a place in the indexed file. A manifest may come from
-/// anywhere, and its names are opened and removed.
-pub(crate) fn is_segment(name: &str) -> bool {
+/// Whether an entry may have this name: a file of the sidecar, or an offset in the data file. A manifest may come from an
+/// untrusted source, and the files that it names are opened and removed.
+pub(crate) fn is_entry_name(name: &str) -> bool {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u64>().is_ok();
-    is_segment_file(name) || name.strip_prefix('@').is_some_and(is_number)
+    is_index_file_name(name) || name.strip_prefix('@').is_some_and(is_number)
 }
 
-/// Whether a file of a sidecar is called as segments are.
-pub(crate) fn is_segment_file(name: &str) -> bool {
+/// Whether this is the name of an index file in a sidecar.
+pub(crate) fn is_index_file_name(name: &str) -> bool {
     name.strip_suffix(".arrow").is_some_and(is_unique_name)
 }
 
-/// Whether a name is one that [`hyperslab_storage::unique_name`] gives.
+/// Whether a name has the form of those that [`hyperslab_storage::unique_name`] returns.
 pub(crate) fn is_unique_name(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Refuses names that are not of segments, and names that occur twice.
-pub(crate) fn check_segments(segments: &[SegmentName]) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
-    match segments.iter().find(|segment| !is_segment(&segment.name) || !seen.insert((&segment.name, segment.offset))) {
-        Some(wrong) => Err(Error::corrupt(format!("an index names a segment '{}' that cannot be one of its own, or names it twice", quoted(&wrong.name)))),
+/// Refuses entries whose names cannot belong to index files, and entries that occur twice.
+pub(crate) fn check_index_files(index_files: &[IndexFileEntry]) -> Result<()> {
+    let mut seen = HashSet::new();
+    match index_files.iter().find(|index_file| !is_entry_name(&index_file.name) || !seen.insert((&index_file.name, index_file.offset))) {
+        Some(wrong) => Err(Error::corrupt(format!("an index names the index file '{}', which cannot belong to it, or names it twice", quoted(&wrong.name)))),
         None => Ok(()),
     }
 }
 
-/// The beginning of a text that came from somewhere, for a message.
+/// The beginning of an untrusted text, escaped for an error message.
 fn quoted(text: &str) -> String {
     text.chars().take(80).flat_map(char::escape_default).collect()
 }
 
-/// As it lies on the disk.
+/// The file format of a manifest.
 #[derive(Serialize, Deserialize)]
-struct Sealed {
-    /// CRC-32 of the manifest, written without spaces.
+struct StoredManifest {
+    /// CRC-32 of the manifest as JSON without spaces.
     checksum: u32,
     manifest: Manifest,
 }
 
 impl Manifest {
-    /// Without indexes.
+    /// A manifest without indexes.
     pub fn empty() -> Self {
         Self { version: VERSION, files: Vec::new() }
     }
 
     fn checksum(&self) -> Result<u32> {
-        let bytes = serde_json::to_vec(self).map_err(|error| Error::internal(format!("a manifest: {error}")))?;
+        let bytes = serde_json::to_vec(self).map_err(|error| Error::internal(format!("cannot encode a manifest: {error}")))?;
         Ok(crc32fast::hash(&bytes))
     }
 
-    /// The manifest of the sidecar `folder`; `NotFound` where there is none, `Corrupt` for a damaged one,
-    /// `Unsupported` for one of another version.
+    /// Reads the manifest of the sidecar `folder`. `NotFound` if there is none, `Corrupt` if it is damaged, `Unsupported` if it
+    /// has another version.
     pub fn read(folder: &Path) -> Result<Self> {
-        let path = folder.join(NAME);
+        let path = folder.join(MANIFEST_NAME);
         let read = || {
             let file = hyperslab_storage::open_regular(&path)?;
             let length = file.metadata()?.len();
             if length > MAX_BYTES {
-                return Err(Error::limit_exceeded("a manifest of an index that is too long"));
+                return Err(Error::limit_exceeded("the manifest of an index is too long"));
             }
             let mut bytes = Vec::new();
             file.take(MAX_BYTES).read_to_end(&mut bytes)?;
@@ -152,7 +155,7 @@ impl Manifest {
         read().map_err(|error| error.in_file(path.display().to_string()))
     }
 
-    /// The manifest of these bytes.
+    /// Decodes a manifest; errors as in `read`.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
         struct Version {
@@ -162,59 +165,59 @@ impl Manifest {
         struct Any {
             manifest: Version,
         }
-        let bad = |error: serde_json::Error| Error::corrupt(format!("no manifest of an index: {error}"));
+        let bad = |error: serde_json::Error| Error::corrupt(format!("not a manifest of an index: {error}"));
         let any: Any = serde_json::from_slice(bytes).map_err(bad)?;
         if any.manifest.version != VERSION {
-            return Err(Error::unsupported(format!("an index of version {} (this release knows {VERSION}): build it anew", any.manifest.version)));
+            return Err(Error::unsupported(format!("an index of version {} (this release reads version {VERSION}); rebuild it", any.manifest.version)));
         }
-        let sealed: Sealed = serde_json::from_slice(bytes).map_err(bad)?;
+        let sealed: StoredManifest = serde_json::from_slice(bytes).map_err(bad)?;
         if sealed.manifest.checksum()? != sealed.checksum {
-            return Err(Error::corrupt("the checksum of the index's manifest does not fit"));
+            return Err(Error::corrupt("the checksum of the index's manifest does not match"));
         }
         for dataset in sealed.manifest.files.iter().flat_map(|file| &file.columns) {
-            check_segments(&dataset.segments)?;
+            check_index_files(&dataset.index_files)?;
         }
         Ok(sealed.manifest)
     }
 
-    /// As bytes.
+    /// Encodes it; `decode` reads the result.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        let sealed = Sealed { checksum: self.checksum()?, manifest: self.clone() };
-        serde_json::to_vec_pretty(&sealed).map_err(|error| Error::internal(format!("a manifest: {error}")))
+        let sealed = StoredManifest { checksum: self.checksum()?, manifest: self.clone() };
+        serde_json::to_vec_pretty(&sealed).map_err(|error| Error::internal(format!("cannot encode a manifest: {error}")))
     }
 
-    /// Puts it into the sidecar `folder`, at once.
+    /// Replaces the manifest of the sidecar `folder` atomically.
     pub fn publish(self, folder: &Path) -> Result<()> {
         let bytes = self.encode()?;
-        let output = Output::create_own(folder.join(NAME))?;
+        let output = Output::create_own(folder.join(MANIFEST_NAME))?;
         output.write_at(0, &bytes)?;
         output.publish(bytes.len() as u64, Existing::Replace)
     }
 
-    /// Changes the manifest of `folder` while nobody else does, and removes segments that it no longer has.
+    /// Changes the manifest of `folder` under its lock, then removes index files that it no longer names.
     pub fn change(folder: &Path, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let lock = FolderLock::take(folder)?;
         let mut manifest = match Self::read(folder) {
             Ok(manifest) => manifest,
-            // What cannot be read is not worth keeping.
+            // An unreadable manifest is replaced: its indexes cannot be used anyway.
             Err(_) => Self::empty(),
         };
-        let before = manifest.segments();
+        let before = manifest.index_files();
         change(&mut manifest)?;
-        let after = manifest.segments();
+        let after = manifest.index_files();
         manifest.publish(folder)?;
-        for gone in before.difference(&after).filter(|name| is_segment_file(name)) {
-            // What stays is removed by the next build or by tidying.
+        for gone in before.difference(&after).filter(|name| is_index_file_name(name)) {
+            // A file that cannot be removed now is removed by the next build or by `vacuum`.
             let _ = std::fs::remove_file(folder.join(gone));
         }
         drop(lock);
         Ok(())
     }
 
-    /// A manifest of one file as that of `name`: the file was renamed with its sidecar. Its indexes are kept for the
-    /// blocks that are still right.
-    pub fn renamed(mut self, name: &str, together: bool) -> Self {
-        if !together && self.files_called(name).next().is_none() {
+    /// If the data file of a sidecar of its own was renamed to `name`, assigns the indexes to that name. They are then stale,
+    /// but a new build keeps the blocks that are still valid.
+    pub fn renamed(mut self, name: &str, is_shared: bool) -> Self {
+        if !is_shared && self.files_called(name).next().is_none() {
             for file in &mut self.files {
                 file.name = name.to_owned();
                 file.stamp = Stamp::default();
@@ -223,14 +226,44 @@ impl Manifest {
         self
     }
 
-    /// Names of the files of all segments.
-    pub fn segments(&self) -> BTreeSet<String> {
+    /// The names of all index files.
+    pub fn index_files(&self) -> BTreeSet<String> {
         let datasets = self.files.iter().flat_map(|file| &file.columns);
-        datasets.flat_map(|dataset| dataset.segments.iter().map(|segment| segment.name.clone())).collect()
+        datasets.flat_map(|dataset| dataset.index_files.iter().map(|index_file| index_file.name.clone())).collect()
     }
 
-    /// The indexes of the files with this name: one for each stamp, the last that was built first.
+    /// The indexes of the files with this name: one for each stamp, the latest build first.
     pub fn files_called(&self, name: &str) -> impl Iterator<Item = &IndexedFile> {
         self.files.iter().filter(move |file| file.name == name)
+    }
+
+    /// Adds or replaces the indexes of datasets, each with the name and stamp of its data file. If a data file has changed,
+    /// its other indexes stay, as stale ones under the stamp that they were built for: a later build may keep some blocks.
+    pub fn add(&mut self, entries: Vec<(String, Stamp, IndexedDataset)>) -> Result<()> {
+        let replaced: HashSet<(&str, &str, &str)> = entries.iter().map(|(name, _, entry)| (name.as_str(), entry.path.as_str(), entry.identity.as_str())).collect();
+        for file in &mut self.files {
+            let name = &file.name;
+            file.columns.retain(|column| !replaced.contains(&(name.as_str(), column.path.as_str(), column.identity.as_str())));
+        }
+        // A file is listed once for each stamp; the first one with its stamp is used.
+        let mut positions: HashMap<(String, Stamp), usize> = HashMap::new();
+        for (index, file) in self.files.iter().enumerate() {
+            positions.entry((file.name.clone(), file.stamp)).or_insert(index);
+        }
+        let known = self.files.len();
+        let mut new: Vec<IndexedFile> = Vec::new();
+        for (name, stamp, entry) in entries {
+            let index = *positions.entry((name.clone(), stamp)).or_insert_with(|| {
+                new.push(IndexedFile { name, stamp, columns: Vec::new() });
+                known + new.len() - 1
+            });
+            let file = if index < known { self.files.get_mut(index) } else { new.get_mut(index - known) };
+            file.ok_or_else(|| Error::internal("a file of a manifest is missing"))?.columns.push(entry);
+        }
+        new.reverse();
+        new.append(&mut self.files);
+        self.files = new;
+        self.files.retain(|file| !file.columns.is_empty());
+        Ok(())
     }
 }

@@ -1,13 +1,13 @@
-//! Storing: index files, the manifest that names them, and where they may lie.
+//! Storage: index files, the manifest that names them, and the places where they may be.
 
-pub(crate) mod bitmaps;
+pub(crate) mod block_directory;
 pub(crate) mod catalog;
 pub(crate) mod embedded;
 pub(crate) mod index_file;
 pub(crate) mod index_files;
 pub(crate) mod index_reader;
 pub(crate) mod manifest;
-pub(crate) mod packed_keys;
 pub(crate) mod places;
-pub(crate) mod shared_files;
+pub(crate) mod shared_file;
+pub(crate) mod stamp;
 pub(crate) mod sweep;

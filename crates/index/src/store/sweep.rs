@@ -1,4 +1,4 @@
-//! Sweep: removes what builds have left that were killed. Only files whose names are of our form are touched.
+//! Sweep: removes leftover files of builds that were killed. It only touches files whose names this crate could have given.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -8,17 +8,19 @@ use std::time::Duration;
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{FolderLock, is_abandoned, locks_reach_all, open_regular, unique_name};
 
-use super::manifest::{self, Manifest, is_segment_file, is_unique_name};
+use super::manifest::{MANIFEST_NAME, Manifest, is_index_file_name, is_unique_name};
 
-/// Locked, shared, by each process that builds into a sidecar and commits what it has built itself.
+/// Each process that builds into a sidecar and commits its own build holds a shared lock on this file.
 const BUILDING: &str = ".building";
-/// How long the segments of tasks are kept that nobody has committed: these run anywhere, and end before the commit.
-pub(crate) const OF_TASKS: Duration = Duration::from_secs(24 * 3600);
+/// How long uncommitted files of tasks are kept: tasks may run on any machine and end before the commit, so that no lock
+/// shows whether they are still needed.
+pub(crate) const TASK_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// A name for a segment. Its first digit tells what process commits it: that which built it (0 to 7), or another.
-pub(crate) fn segment_name(is_local: bool) -> String {
+/// A new name for an index file. Its first digit is 0 to 7 if the process that writes the file also commits it, else 8 to f.
+pub(crate) fn new_file_name(is_local: bool) -> String {
     let name = unique_name();
     let (first, rest) = name.split_at(1);
+    // A unique name begins with a hexadecimal digit.
     let digit = u32::from_str_radix(first, 16).unwrap_or_default() % 8 + if is_local { 0 } else { 8 };
     format!("{digit:x}{rest}.arrow")
 }
@@ -27,11 +29,11 @@ fn is_local(name: &str) -> bool {
     name.starts_with(|first| ('0'..='7').contains(&first))
 }
 
-/// Builds under way in this process: their segments are not swept.
+/// Builds in progress in this process. While this value exists, their files are not swept.
 pub(crate) struct Building(#[expect(dead_code, reason = "the locks live as long as their files are open")] Vec<File>);
 
 impl Building {
-    /// Begins builds into these sidecars.
+    /// Marks builds into these sidecars as in progress. Creates the sidecars if needed.
     pub fn begin<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> Result<Self> {
         let mut distinct: Vec<&PathBuf> = folders.collect();
         distinct.sort();
@@ -40,7 +42,7 @@ impl Building {
             let open = || {
                 std::fs::create_dir_all(folder)?;
                 let file = marker(folder)?;
-                // Without locks nothing is swept before it is old.
+                // If the file system has no locks, files are swept by their age only.
                 let _ = file.lock_shared();
                 std::io::Result::Ok(file)
             };
@@ -58,28 +60,28 @@ fn marker(folder: &Path) -> std::io::Result<File> {
     }
 }
 
-/// A file that was being written, if a file is called so.
+/// Whether a file has the name of an output file that is not yet complete.
 fn is_part(name: &str) -> bool {
     let inner = name.strip_prefix('.').and_then(|rest| rest.strip_suffix(".part")).and_then(|rest| rest.rsplit_once('.'));
-    inner.is_some_and(|(target, unique)| is_unique_name(unique) && (is_segment_file(target) || target == manifest::NAME))
+    inner.is_some_and(|(target, unique)| is_unique_name(unique) && (is_index_file_name(target) || target == MANIFEST_NAME))
 }
 
-/// Removes leftovers from a sidecar, those of tasks if they are older than `age`; their names. Does nothing while another
-/// process commits to it, and where the manifest cannot be read.
-/// With `is_dry` nothing is removed.
-pub(crate) fn sweep(folder: &Path, age: Duration, is_dry: bool) -> Result<Vec<String>> {
+/// Removes leftover files from a sidecar and returns their names. Uncommitted files of tasks are removed if they are older
+/// than `age`. Does nothing while another process commits to the sidecar, or if the manifest cannot be read. With `dry_run`
+/// nothing is removed.
+pub(crate) fn sweep(folder: &Path, age: Duration, dry_run: bool) -> Result<Vec<String>> {
     let _lock = match FolderLock::take(folder) {
         Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => return Ok(Vec::new()),
         lock => lock?,
     };
     let used = match Manifest::read(folder) {
-        Ok(manifest) => manifest.segments(),
+        Ok(manifest) => manifest.index_files(),
         Err(error) if error.kind() == ErrorKind::NotFound => BTreeSet::new(),
         Err(_) => return Ok(Vec::new()),
     };
     let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
     let marker = marker(folder).ok();
-    // On file systems of several machines a lock may be of one of them.
+    // On a network file system a lock may only be visible to one machine.
     let is_quiet = marker.as_ref().is_some_and(|marker| locks_reach_all(marker) && marker.try_lock().is_ok());
     let mut removed = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -90,10 +92,10 @@ pub(crate) fn sweep(folder: &Path, age: Duration, is_dry: bool) -> Result<Vec<St
         let is_left = if is_part(&name) {
             open_regular(entry.path()).is_ok_and(|file| is_abandoned(&file, age))
         } else {
-            is_segment_file(&name) && !used.contains(&name) && (is_older(age) || (is_quiet && is_local(&name)))
+            is_index_file_name(&name) && !used.contains(&name) && (is_older(age) || (is_quiet && is_local(&name)))
         };
         if is_left && metadata.is_file() {
-            if !is_dry {
+            if !dry_run {
                 std::fs::remove_file(entry.path()).map_err(failed)?;
             }
             removed.push(name);
@@ -103,7 +105,7 @@ pub(crate) fn sweep(folder: &Path, age: Duration, is_dry: bool) -> Result<Vec<St
     Ok(removed)
 }
 
-/// Removes a sidecar that has no index, unless another process builds into it; best effort.
+/// Removes a sidecar without an index, unless another process builds into it; best effort.
 pub(crate) fn remove_unbuilt(folder: &Path) {
     let Ok(marker) = marker(folder) else { return };
     if marker.try_lock().is_err() {
@@ -116,13 +118,13 @@ pub(crate) fn remove_unbuilt(folder: &Path) {
     }
 }
 
-/// Removes a sidecar: its files, and the folder if nothing else is in it.
+/// Removes the files of a sidecar, and its folder if nothing else is in it.
 pub(crate) fn remove_sidecar(folder: &Path) -> Result<()> {
     let failed = |error: std::io::Error| Error::from(error).in_file(folder.display().to_string());
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if [manifest::NAME, BUILDING].contains(&name.as_str()) || is_segment_file(&name) || is_part(&name) {
+        if [MANIFEST_NAME, BUILDING].contains(&name.as_str()) || is_index_file_name(&name) || is_part(&name) {
             std::fs::remove_file(entry.path()).map_err(failed)?;
         }
     }

@@ -1,8 +1,8 @@
 //! Bitmaps: for each distinct value of a block, the positions that have it.
 //!
-//! Stored as: number of entries (32 bits); each entry a kind (0 value, 1 NaN, 2 null), the length of the
-//! value and the value (a key of 8 bytes, or text), the length of the bitmap and the bitmap (Roaring's
-//! portable format). All numbers are little endian, lengths have 32 bits.
+//! Encoding: the number of entries (32 bits), then for each entry its kind (8 bits: 0 value, 1 NaN, 2 null), the length of
+//! the value (32 bits), the value (a key of 8 bytes, or UTF-8 text), the length of the bitmap (32 bits) and the bitmap in
+//! Roaring's portable format. All integers are little endian.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use hyperslab_array::{Error, Result};
 use hyperslab_predicate::Condition;
 use roaring::RoaringBitmap;
 
-use crate::build::block_keys::Key;
+use crate::block::block_keys::Key;
 
-/// Distinct values of a block, at most: beyond, sorted keys are smaller and as fast.
-pub(crate) const MOST_DISTINCT: usize = 256;
+/// Maximum number of distinct values of a block. With more, sorted keys are smaller and as fast.
+pub(crate) const MAX_DISTINCT_VALUES: usize = 256;
 
 /// A value that has a bitmap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +28,7 @@ pub(crate) enum Distinct {
     Null,
 }
 
-/// Dictionaries as the texts that they stand for; others as they are.
+/// Replaces a dictionary array by its texts; returns other arrays unchanged.
 pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(..) => arrow_cast::cast(array, &DataType::Utf8).map_err(|error| Error::internal(error.to_string())),
@@ -36,13 +36,13 @@ pub(crate) fn plain(array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-/// The bitmaps of a block of text; `None` where there are too many distinct texts, or no text.
+/// The bitmaps of a block of text; `None` if the array is not text or has too many distinct texts.
 pub(crate) fn of_text(array: &ArrayRef) -> Result<Option<Vec<u8>>> {
     let Some(texts) = array.as_string_opt::<i32>() else { return Ok(None) };
     let mut found: BTreeMap<Option<&str>, RoaringBitmap> = BTreeMap::new();
     for (position, text) in texts.iter().enumerate() {
         found.entry(text).or_default().insert(position as u32);
-        if found.len() > MOST_DISTINCT {
+        if found.len() > MAX_DISTINCT_VALUES {
             return Ok(None);
         }
     }
@@ -50,13 +50,20 @@ pub(crate) fn of_text(array: &ArrayRef) -> Result<Option<Vec<u8>>> {
     encode(entries.collect()).map(Some)
 }
 
-/// The bitmaps of a block of numbers, with the places of NaN and null; `None` for too many distinct ones.
-pub(crate) fn of_keys<K: Key>(keys: &[K], places: Option<&[u16]>, (nans, nulls): (&[u16], &[u16])) -> Option<Result<Vec<u8>>> {
+/// The bitmaps of a block of numbers. Key n is at `positions[n]`, or at n; `nans` and `nulls` are further positions. `None`
+/// if the block has too many distinct values.
+pub(crate) fn of_keys<K: Key>(keys: &[K], positions: Option<&[u16]>, (nans, nulls): (&[u16], &[u16])) -> Option<Result<Vec<u8>>> {
     let mut found: BTreeMap<K, RoaringBitmap> = BTreeMap::new();
-    for (place, key) in keys.iter().enumerate() {
-        let position = places.and_then(|places| places.get(place)).map_or(place as u32, |position| u32::from(*position));
+    for (index, key) in keys.iter().enumerate() {
+        let position = match positions {
+            None => index as u32,
+            Some(positions) => match positions.get(index) {
+                Some(position) => u32::from(*position),
+                None => return Some(Err(Error::internal("a block has fewer positions than keys"))),
+            },
+        };
         found.entry(*key).or_default().insert(position);
-        if found.len() > MOST_DISTINCT {
+        if found.len() > MAX_DISTINCT_VALUES {
             return None;
         }
     }
@@ -70,7 +77,7 @@ pub(crate) fn of_keys<K: Key>(keys: &[K], places: Option<&[u16]>, (nans, nulls):
 }
 
 fn encode(entries: Vec<(Distinct, RoaringBitmap)>) -> Result<Vec<u8>> {
-    let long = |length: usize| u32::try_from(length).map(u32::to_le_bytes).map_err(|_| Error::limit_exceeded("a text of a block beyond 4 GiB"));
+    let long = |length: usize| u32::try_from(length).map(u32::to_le_bytes).map_err(|_| Error::limit_exceeded("a text in a block has more than 4 GiB"));
     let mut bytes = long(entries.len())?.to_vec();
     for (value, mut rows) in entries {
         let (kind, value) = match value {
@@ -84,14 +91,14 @@ fn encode(entries: Vec<(Distinct, RoaringBitmap)>) -> Result<Vec<u8>> {
         bytes.extend(long(value.len())?);
         bytes.extend(value);
         bytes.extend(long(rows.serialized_size())?);
-        rows.serialize_into(&mut bytes).map_err(|error| Error::internal(format!("a bitmap: {error}")))?;
+        rows.serialize_into(&mut bytes).map_err(|error| Error::internal(format!("cannot encode a bitmap: {error}")))?;
     }
     Ok(bytes)
 }
 
-/// The entries of stored bitmaps; `text` says what values are. `Corrupt` for other bytes.
-pub(crate) fn decode(mut bytes: &[u8], text: bool) -> Result<Vec<(Distinct, RoaringBitmap)>> {
-    let bad = || Error::corrupt("bitmaps of the index are cut short");
+/// Decodes stored bitmaps. `is_text` says whether values are texts or keys. `Corrupt` for invalid bytes.
+pub(crate) fn decode(mut bytes: &[u8], is_text: bool) -> Result<Vec<(Distinct, RoaringBitmap)>> {
+    let bad = || Error::corrupt("the bitmaps of a block of the index are invalid");
     fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
         let (here, rest) = bytes.split_at_checked(count)?;
         *bytes = rest;
@@ -100,14 +107,14 @@ pub(crate) fn decode(mut bytes: &[u8], text: bool) -> Result<Vec<(Distinct, Roar
     fn long(bytes: &mut &[u8]) -> Option<usize> {
         usize::try_from(u32::from_le_bytes(*take(bytes, 4)?.first_chunk()?)).ok()
     }
-    let count = long(&mut bytes).filter(|count| *count <= MOST_DISTINCT + 2).ok_or_else(bad)?;
+    let count = long(&mut bytes).filter(|count| *count <= MAX_DISTINCT_VALUES + 2).ok_or_else(bad)?;
     let mut entries = Vec::with_capacity(count);
     for _ in 0..count {
         let kind = take(&mut bytes, 1).and_then(|kind| kind.first().copied()).ok_or_else(bad)?;
         let length = long(&mut bytes).ok_or_else(bad)?;
         let value = take(&mut bytes, length).ok_or_else(bad)?;
         let distinct = match kind {
-            0 if text => Distinct::Text(String::from_utf8(value.to_vec()).map_err(|_| bad())?),
+            0 if is_text => Distinct::Text(String::from_utf8(value.to_vec()).map_err(|_| bad())?),
             0 => Distinct::Key(u64::from_le_bytes(*value.first_chunk().ok_or_else(bad)?)),
             1 => Distinct::Nan,
             2 => Distinct::Null,
@@ -115,13 +122,13 @@ pub(crate) fn decode(mut bytes: &[u8], text: bool) -> Result<Vec<(Distinct, Roar
         };
         let length = long(&mut bytes).ok_or_else(bad)?;
         let rows = take(&mut bytes, length).ok_or_else(bad)?;
-        let rows = RoaringBitmap::deserialize_from(rows).map_err(|error| Error::corrupt(format!("a bitmap of the index: {error}")))?;
+        let rows = RoaringBitmap::deserialize_from(rows).map_err(|error| Error::corrupt(format!("a bitmap of the index is invalid: {error}")))?;
         entries.push((distinct, rows));
     }
     Ok(entries)
 }
 
-/// Which of the entries pass.
+/// Whether each entry's value passes the condition.
 pub(crate) fn passing(entries: &[(Distinct, RoaringBitmap)], condition: &Condition) -> Result<Vec<bool>> {
     if let Some(values) = condition.values() {
         return Ok(entries.iter().map(|(distinct, _)| match distinct {

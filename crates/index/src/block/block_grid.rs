@@ -1,21 +1,22 @@
-//! Block grid: a dataset's elements in blocks of at most 65,536 that follow its chunks.
+//! Block grid: divides a dataset into blocks of at most 65,536 elements along its chunks.
 //!
-//! Large chunks are cut into blocks, small ones are put together. The grid depends on the chunk's
-//! shape (and on the extents that stay as they are while a dataset grows), so that a block of a
-//! dataset that has grown is the block that it was.
+//! A large chunk is cut into several blocks; several small chunks form one block. The grid depends on the chunk shape and on
+//! the extents of all dimensions but the slowest, which may grow: existing blocks of a dataset that has grown stay the same.
+//!
+//! Example: a dataset of 1000 x 1000 elements with chunks of 10 x 10 has blocks of 60 x 1000: 6 rows of 100 chunks each.
 
 use hyperslab_array::{Axis, ChunkGrid, Error, Result, Selection};
 use serde::{Deserialize, Serialize};
 
-/// Elements of a block, at most: their numbers have 16 bits.
+/// Maximum number of elements in a block: positions have 16 bits.
 pub(crate) const BLOCK_ELEMENTS: u64 = 1 << 16;
 
-/// How a dataset is cut into blocks.
+/// Describes how a dataset is cut into blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BlockGrid {
-    /// Whole chunks, that blocks do not cross: multiples of the chunk's extents.
+    /// Extents of a box of whole chunks, which blocks do not cross: multiples of the chunk's extents.
     pub outer: Vec<u64>,
-    /// Extents of blocks within; at most those of `outer`.
+    /// Extents of the blocks in such a box; at most those of `outer`.
     pub inner: Vec<u64>,
 }
 
@@ -32,7 +33,7 @@ impl BlockBox {
     pub fn elements(&self) -> u64 {
         self.shape.iter().product()
     }
-    /// The dataset's elements in it.
+    /// Selects the block's elements in a dataset of `shape`.
     pub fn selection(&self, shape: &[u64]) -> Result<Selection> {
         let axes = self.origin.iter().zip(&self.shape).map(|(start, count)| Axis::range(*start, start + count)).collect();
         Selection::new(axes, shape)
@@ -40,12 +41,11 @@ impl BlockBox {
 }
 
 impl BlockGrid {
-    /// The grid of a dataset with these chunks; `chunked` is false where the chunks are mere blocks of
-    /// contiguous data.
-    pub fn new(chunks: &ChunkGrid, chunked: bool) -> Self {
+    /// The grid of a dataset with these chunks. `is_chunked` is false if the chunk grid only divides contiguous data.
+    pub fn new(chunks: &ChunkGrid, is_chunked: bool) -> Self {
         let shape = chunks.shape();
-        if !chunked {
-            // Contiguous in the file: cut as rows come.
+        if !is_chunked {
+            // The data are contiguous: cut them in row-major order.
             let inner = cut(shape, BLOCK_ELEMENTS);
             return Self { outer: inner.clone(), inner };
         }
@@ -53,12 +53,12 @@ impl BlockGrid {
         let elements = |shape: &[u64]| shape.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
         if elements(&outer) > BLOCK_ELEMENTS {
             let inner = cut(&outer, BLOCK_ELEMENTS);
-            // Equal parts rather than large ones and a small rest.
+            // Use parts of equal size rather than large parts and a small rest.
             let inner = inner.iter().zip(&outer).map(|(part, whole)| whole.div_ceil(whole.div_ceil(*part))).collect();
             return Self { outer, inner };
         }
-        // Small chunks: several side by side, along the fastest dimension first. The slowest one may grow, so
-        // that its extent does not count.
+        // Combine small chunks, along the fastest dimension first. The slowest dimension may grow, so that its extent is
+        // ignored.
         for dimension in (0..outer.len()).rev() {
             let others = elements(&outer) / outer.get(dimension).copied().unwrap_or(1).max(1);
             let (Some(mine), Some(&extent)) = (outer.get_mut(dimension), shape.get(dimension)) else { continue };
@@ -73,18 +73,18 @@ impl BlockGrid {
         Self { inner: outer.clone(), outer }
     }
 
-    /// Number of whole chunks (`outer`) along each dimension.
+    /// Number of boxes of whole chunks (`outer`) along each dimension.
     fn counts(&self, shape: &[u64]) -> Vec<u64> {
         shape.iter().zip(&self.outer).map(|(extent, outer)| extent.div_ceil((*outer).max(1))).collect()
     }
 
-    /// The blocks that `selection` of a dataset of `shape` touches: row-major over `outer`, then within.
-    /// `LimitExceeded` for more than can be told apart.
+    /// The blocks that `selection` of a dataset of `shape` touches, in row-major order of `outer`, then of the blocks within.
+    /// `LimitExceeded` for more than 2^26 blocks.
     pub fn touched(&self, shape: &[u64], selection: &Selection) -> Result<Vec<BlockBox>> {
         let outer: Vec<Vec<u64>> = selection.axes().iter().zip(&self.outer).map(|(axis, extent)| axis.touched_chunks((*extent).max(1))).collect();
         let mut boxes = Vec::new();
         product(&outer, &mut |place| {
-            let origin: Vec<u64> = place.iter().zip(&self.outer).map(|(number, extent)| number * extent).collect();
+            let origin: Vec<u64> = place.iter().zip(&self.outer).map(|(index, extent)| index * extent).collect();
             let limit: Vec<u64> = origin.iter().zip(&self.outer).zip(shape).map(|((start, extent), all)| (start + extent).min(*all)).collect();
             let within: Vec<Vec<u64>> = selection.axes().iter().zip(&self.inner).zip(origin.iter().zip(&limit)).map(|((axis, inner), (start, end))| {
                 let inner = (*inner).max(1);
@@ -111,7 +111,7 @@ impl BlockGrid {
                 Ok(())
             })?;
             if boxes.len() > 1 << 26 {
-                return Err(Error::limit_exceeded("more blocks than an index may have: select fewer elements"));
+                return Err(Error::limit_exceeded("an index cannot have more than 67,108,864 blocks; select fewer elements"));
             }
             Ok(())
         })?;
@@ -123,22 +123,22 @@ impl BlockGrid {
         self.touched(shape, &Selection::all(shape))
     }
 
-    /// The whole chunks that a block lies in.
+    /// The box of whole chunks that contains a block.
     pub fn around(&self, block: &BlockBox, shape: &[u64]) -> BlockBox {
         let origin: Vec<u64> = block.origin.iter().zip(&self.outer).map(|(start, outer)| start / (*outer).max(1) * outer).collect();
         let shape = origin.iter().zip(&self.outer).zip(shape).map(|((start, outer), extent)| (*outer).min(extent.saturating_sub(*start))).collect();
         BlockBox { origin, shape }
     }
 
-    /// How many whole chunks there are, for estimates.
+    /// Number of boxes of whole chunks; used for estimates.
     pub fn outer_count(&self, shape: &[u64]) -> u64 {
         self.counts(shape).iter().fold(1, |n, count| n.saturating_mul(*count))
     }
 }
 
-/// Contiguous in row-major order and of at most `most` elements: single indexes of the leading
-/// dimensions, a run of one, all of the rest.
-fn cut(shape: &[u64], most: u64) -> Vec<u64> {
+/// The largest box of at most `max` elements that is contiguous in row-major order: extent 1 in the leading dimensions, a
+/// part of one dimension, and the full extent of the rest.
+fn cut(shape: &[u64], max: u64) -> Vec<u64> {
     let mut block: Vec<u64> = shape.iter().map(|extent| (*extent).max(1)).collect();
     let mut below = 1u64;
     let mut full = false;
@@ -148,8 +148,8 @@ fn cut(shape: &[u64], most: u64) -> Vec<u64> {
             continue;
         }
         let whole = below.saturating_mul(*extent);
-        if whole > most {
-            *extent = (most / below).max(1);
+        if whole > max {
+            *extent = (max / below).max(1);
             full = true;
         }
         below = below.saturating_mul(*extent);
@@ -157,7 +157,7 @@ fn cut(shape: &[u64], most: u64) -> Vec<u64> {
     block
 }
 
-/// Calls `visit` with each choice of one number a list, the last list fastest.
+/// Calls `visit` with each combination of one number from each list; the last list varies fastest.
 fn product(lists: &[Vec<u64>], visit: &mut impl FnMut(&[u64]) -> Result<()>) -> Result<()> {
     if lists.iter().any(Vec::is_empty) {
         return Ok(());
@@ -203,7 +203,7 @@ mod tests {
                 prop_assert!(block.elements() <= BLOCK_ELEMENTS && block.elements() > 0);
                 if chunked {
                     for (((start, count), chunk), extent) in block.origin.iter().zip(&block.shape).zip(&chunk).zip(&shape) {
-                        // Within one chunk, or made of whole ones.
+                        // Either within one chunk, or made of whole chunks.
                         let within = start / chunk == (start + count - 1) / chunk;
                         let whole = start % chunk == 0 && ((start + count) % chunk == 0 || start + count == *extent);
                         prop_assert!(within || whole, "{:?} {:?} {:?}", block, chunk, shape);

@@ -1,87 +1,101 @@
 //! Sort: the positions of a block's values in the order of the values.
 //!
-//! Two passes of radix sort (`place`) put them in the order of numbers of 22 bits (`near`), insertion does the rest
-//! (`ties`): few keys of a block share a number. Where many do, radix passes over all bits follow.
+//! 1. Each key is mapped to a prefix of at most 22 bits in the same order (`prefix`).
+//! 2. Two passes of radix sort order the keys by prefix (`radix`).
+//! 3. Insertion sort orders keys that share a prefix (`ties`), which are few in most blocks.
+//! 4. If they are many, step 3 stops early, and radix passes over all bits of the keys follow.
+//!
+//! While a block is sorted, `places` holds the indexes of its keys.
 
-mod near;
-mod place;
+mod prefix;
+mod radix;
 mod ties;
 
-use near::{BITS, Near, Shares, Spread};
-use place::{BUCKETS, Count, DIGIT_BITS, Digits, MOST_KEYS, Place, Words};
-use ties::Untie;
+use hyperslab_array::{Error, Result};
 
-use super::block_keys::Key;
+use prefix::{PREFIX_BITS, Prefixes, Shares, SpreadPrefixes};
+use radix::{BUCKETS, CountDigits, DIGIT_BITS, Digits, MAX_KEYS, RadixPasses, Words};
+use ties::SortTies;
 
-/// Buffers of one thread, used again from block to block.
+use super::block_keys::{Key, key_at};
+
+/// The buffers of one thread, reused from block to block.
 pub(crate) struct Sorter {
-    near: Vec<u32>,
+    prefixes: Vec<u32>,
     halfway: Words,
     words: Words,
     places: Vec<u16>,
     spare: Vec<u16>,
-    /// The widest instructions that the processor has, not only those that all have.
+    /// Selects the widest vector instructions of the processor at run time.
     arch: pulp::Arch,
 }
 
 impl Default for Sorter {
     fn default() -> Self {
-        let words = || Box::new([0; MOST_KEYS]);
-        Self { near: Vec::new(), halfway: words(), words: words(), places: Vec::new(), spare: Vec::new(), arch: pulp::Arch::new() }
+        let words = || Box::new([0; MAX_KEYS]);
+        Self { prefixes: Vec::new(), halfway: words(), words: words(), places: Vec::new(), spare: Vec::new(), arch: pulp::Arch::new() }
     }
 }
 
 impl Sorter {
-    /// Appends the positions of `keys`, at most 65,536, in order of the keys, equal ones in order of their positions, to
-    /// `order`, and of the keys in order each `step`th, from the first on, to `sorted`. Key n belongs to position
-    /// `positions[n]`, or n. `least` and `greatest` are the ends of the keys.
-    pub fn sort<K: Key>(&mut self, keys: &[K], (least, greatest): (K, K), positions: Option<&[u16]>, order: &mut Vec<u16>, step: usize, sorted: &mut Vec<K>) {
+    /// Sorts at most 65,536 keys. Appends their positions in the order of the keys to `order`, and every `step`th sorted
+    /// key, starting with the first, to `sorted`. The sort is stable. Key n is at `positions[n]`, or at n if that is `None`.
+    /// `min` and `max` are the smallest and the largest key.
+    pub fn sort<K: Key>(&mut self, keys: &[K], (min, max): (K, K), positions: Option<&[u16]>, order: &mut Vec<u16>, step: usize, sorted: &mut Vec<K>) -> Result<()> {
+        if keys.len() > MAX_KEYS || positions.is_some_and(|positions| positions.len() != keys.len()) {
+            return Err(Error::internal("a block has too many keys to sort, or not one position for each"));
+        }
         if keys.is_sorted() {
             match positions {
                 Some(positions) => order.extend_from_slice(positions),
                 None => order.extend((0..keys.len()).map(|place| place as u16)),
             }
             sorted.extend(keys.iter().step_by(step));
-            return;
+            return Ok(());
         }
-        let least: u64 = least.into();
-        let bits = u64::BITS - (Into::<u64>::into(greatest) - least).leading_zeros();
-        self.place(keys, least, bits);
-        let untied = bits <= BITS || self.arch.dispatch(Untie { keys, words: self.words.get(..keys.len()).unwrap_or_default(), places: &mut self.places });
+        let min: u64 = min.into();
+        let bits = u64::BITS - (Into::<u64>::into(max) - min).leading_zeros();
+        self.sort_by_prefix(keys, min, bits);
+        let untied = bits <= PREFIX_BITS || self.arch.dispatch(SortTies { keys, words: self.words.get(..keys.len()).unwrap_or_default(), places: &mut self.places });
         if !untied {
-            self.by_digits(keys, least, bits);
+            self.sort_by_digits(keys, min, bits);
+        }
+        // Below, each of these is an index into `keys` and `positions`.
+        if self.places.len() != keys.len() || self.places.iter().any(|place| usize::from(*place) >= keys.len()) {
+            return Err(Error::internal("the sorted positions of a block are not those of its keys"));
         }
         match positions {
-            Some(positions) => order.extend(self.places.iter().map(|place| positions.get(usize::from(*place)).copied().unwrap_or_default())),
+            Some(positions) => order.extend(self.places.iter().filter_map(|place| positions.get(usize::from(*place)))),
             None => order.extend_from_slice(&self.places),
         }
-        sorted.extend(self.places.iter().step_by(step).map(|place| key(keys, *place)));
+        sorted.extend(self.places.iter().step_by(step).map(|place| key_at(keys, *place)));
+        Ok(())
     }
 
-    /// Sorts places by numbers that stand for their keys, of which the greatest has `bits` bits beyond `least`.
-    fn place<K: Key>(&mut self, keys: &[K], least: u64, bits: u32) {
-        let upper = bits.min(BITS);
+    /// Sorts the indexes of the keys by prefix. The largest key minus `min` has `bits` bits.
+    fn sort_by_prefix<K: Key>(&mut self, keys: &[K], min: u64, bits: u32) {
+        let upper = bits.min(PREFIX_BITS);
         let first = upper.div_ceil(2);
-        let Self { near, halfway, words, places, arch, .. } = self;
-        near.resize(keys.len(), 0);
-        arch.dispatch(Near { keys, least, low: bits - upper, near });
+        let Self { prefixes, halfway, words, places, arch, .. } = self;
+        prefixes.resize(keys.len(), 0);
+        arch.dispatch(Prefixes { keys, min, low: bits - upper, prefixes });
         let mut digits = Digits::new();
-        arch.dispatch(Count { near, bits: first, digits: &mut digits });
-        if bits > BITS && are_crowded(&digits.seconds, keys.len()) {
-            arch.dispatch(Spread { keys, least, bits, shares: &Shares::of(&digits.seconds), near });
-            arch.dispatch(Count { near, bits: first, digits: &mut digits });
+        arch.dispatch(CountDigits { prefixes, bits: first, digits: &mut digits });
+        if bits > PREFIX_BITS && are_crowded(&digits.seconds, keys.len()) {
+            arch.dispatch(SpreadPrefixes { keys, min, bits, shares: &Shares::of(&digits.seconds), prefixes });
+            arch.dispatch(CountDigits { prefixes, bits: first, digits: &mut digits });
         }
-        digits.begin();
-        arch.dispatch(Place { near, bits: first, digits: &mut digits, halfway, words, places });
+        digits.to_starts();
+        arch.dispatch(RadixPasses { prefixes, bits: first, digits: &mut digits, halfway, words, places });
     }
 
-    /// Sorts the places by all bits of their keys; those of equal keys stay in their order.
-    fn by_digits<K: Key>(&mut self, keys: &[K], least: u64, bits: u32) {
+    /// Sorts `places` by all bits of the keys. The sort is stable.
+    fn sort_by_digits<K: Key>(&mut self, keys: &[K], min: u64, bits: u32) {
         let passes = bits.div_ceil(DIGIT_BITS).max(1);
         let digit = bits.div_ceil(passes);
         self.spare.resize(keys.len(), 0);
         for pass in 0..passes {
-            let of = |place: u16| ((Into::<u64>::into(key(keys, place)) - least) >> (pass * digit)) as usize & ((1 << digit) - 1) & (BUCKETS - 1);
+            let of = |place: u16| ((Into::<u64>::into(key_at(keys, place)) - min) >> (pass * digit)) as usize & ((1 << digit) - 1) & (BUCKETS - 1);
             let mut starts = [0u32; BUCKETS];
             self.places.iter().for_each(|place| starts[of(*place)] += 1);
             let mut next = 0;
@@ -102,15 +116,11 @@ impl Sorter {
     }
 }
 
-/// Whether more than about a quarter of the keys would share a number with another, were those of a bucket spread evenly
-/// over its numbers.
+/// Whether more than about a quarter of the keys would share a prefix with another key, if the keys of each bucket were
+/// spread evenly over its prefixes.
 fn are_crowded(counts: &[u16; BUCKETS], keys: usize) -> bool {
     let pairs: u64 = counts.iter().map(|count| u64::from(*count) * u64::from(*count)).sum();
     pairs >> DIGIT_BITS > keys as u64 / 4
-}
-
-fn key<K: Key>(keys: &[K], place: u16) -> K {
-    keys.get(usize::from(place)).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -119,8 +129,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn sort<K: Key>(keys: &[K], positions: Option<&[u16]>, order: &mut Vec<u16>, sorted: &mut Vec<K>) {
-        let (Some(least), Some(greatest)) = (keys.iter().min(), keys.iter().max()) else { return };
-        Sorter::default().sort(keys, (*least, *greatest), positions, order, 1, sorted);
+        let (Some(min), Some(max)) = (keys.iter().min(), keys.iter().max()) else { return };
+        assert!(Sorter::default().sort(keys, (*min, *max), positions, order, 1, sorted).is_ok());
     }
 
     fn check<K: Key + std::fmt::Debug>(keys: &[K]) -> Result<(), TestCaseError> {
@@ -175,7 +185,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 20
         };
-        let mut numbers = |most: u64| (0..MOST_KEYS).map(|_| random() % most).collect::<Vec<u64>>();
+        let mut numbers = |most: u64| (0..MAX_KEYS).map(|_| random() % most).collect::<Vec<u64>>();
         let (wide, one, few) = (numbers(1 << 44), numbers(2), numbers(700));
         check(&wide)?;
         check(&one)?;

@@ -1,4 +1,4 @@
-//! Keys of a block's values, as wide as the values.
+//! Keys: unsigned integers in the order of the values, with the same width as the values.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_array::cast::AsArray;
@@ -7,16 +7,16 @@ use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::{Error, Result};
 use hyperslab_predicate::order_key;
 
-/// An unsigned number that is a key.
+/// An unsigned integer that is used as a key.
 pub(crate) trait Key: Copy + Ord + Default + Into<u64> + Send + Sync {
-    /// Bytes.
+    /// Width in bytes.
     const WIDTH: usize;
-    /// The key of these bits; higher ones are lost.
+    /// The key with these bits; bits beyond its width are dropped.
     fn from_u64(bits: u64) -> Self;
-    /// Writes it in the machine's own form.
+    /// Writes the key to `slot` in native byte order.
     fn store(self, slot: &mut [u8]);
-    /// The memory for keys of this width.
-    fn of(keys: &mut Keys) -> &mut Vec<Self>;
+    /// The buffer for keys of this width.
+    fn of(keys: &mut KeyBuffers) -> &mut Vec<Self>;
 }
 
 macro_rules! keys {
@@ -31,7 +31,7 @@ macro_rules! keys {
                     *slot = self.to_ne_bytes();
                 }
             }
-            fn of(keys: &mut Keys) -> &mut Vec<Self> {
+            fn of(keys: &mut KeyBuffers) -> &mut Vec<Self> {
                 &mut keys.$buffer
             }
         })*
@@ -39,20 +39,20 @@ macro_rules! keys {
 }
 keys!(u8: one, u16: two, u32: four, u64: eight);
 
-/// Memory for keys of each width, used again from block to block.
+/// One buffer of keys for each width; reused from block to block.
 #[derive(Default)]
-pub(crate) struct Keys {
+pub(crate) struct KeyBuffers {
     one: Vec<u8>,
     two: Vec<u16>,
     four: Vec<u32>,
     eight: Vec<u64>,
 }
 
-impl Keys {
-    /// Puts the keys of an array's values into the memory for keys of their width, which is returned; whatever is null
-    /// has some key, and NaN have keys beyond those of the infinities.
+impl KeyBuffers {
+    /// Fills the buffer that matches the width of the array's values with their keys and returns the width in bytes.
+    /// The key of a null is arbitrary; the keys of NaN lie outside the range of the infinities.
     pub fn fill(&mut self, array: &ArrayRef) -> Result<usize> {
-        fn put<T: ArrowPrimitiveType, K: Key>(keys: &mut Keys, array: &ArrayRef, key: impl Fn(T::Native) -> K) -> usize {
+        fn put<T: ArrowPrimitiveType, K: Key>(keys: &mut KeyBuffers, array: &ArrayRef, key: impl Fn(T::Native) -> K) -> usize {
             let keys = K::of(keys);
             keys.clear();
             keys.extend(array.as_primitive::<T>().values().iter().map(|value| key(*value)));
@@ -82,4 +82,9 @@ impl Keys {
             other => return Err(Error::unsupported(format!("an index of {other}"))),
         })
     }
+}
+
+/// The key at `position`, which must be less than the number of keys; the caller has checked this for the whole block.
+pub(crate) fn key_at<K: Key>(keys: &[K], position: u16) -> K {
+    keys.get(usize::from(position)).copied().unwrap_or_default()
 }

@@ -1,38 +1,17 @@
-//! Source: what an index was made of, so that a change is noticed.
+//! Fingerprint: hashes of a dataset's storage, which change if its values may have changed.
 
-use std::path::Path;
+use std::fmt::Write;
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
-use hyperslab_columns::Column;
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, StorageLayout};
 use hyperslab_reader::{File, virtual_dataset};
-use serde::{Deserialize, Serialize};
 
-use crate::build::block_grid::{BlockBox, BlockGrid};
-use crate::build::hash::hash;
+use crate::block::block_grid::{BlockBox, BlockGrid};
+use crate::block::hash::hash;
+use crate::store::stamp::Stamp;
+use super::type_text::quoted;
 
-/// Length and time of change of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub(crate) struct Stamp {
-    pub bytes: u64,
-    pub modified_nanoseconds: u64,
-}
-
-impl Stamp {
-    /// Of a file as it was opened; `None` where nobody knows when it was changed.
-    pub fn of(file: &File) -> Option<Self> {
-        let storage = file.array_file().storage();
-        Some(Self { bytes: storage.len(), modified_nanoseconds: storage.modified_nanoseconds()? })
-    }
-
-    /// Of the file (or of all that is in the folder) that is at `path` now.
-    pub fn now(path: &Path) -> Option<Self> {
-        let (bytes, modified_nanoseconds) = hyperslab_reader::foreign::path_stamp(path)?;
-        Some(Self { bytes, modified_nanoseconds })
-    }
-}
-
-/// Why a dataset cannot have an index.
+/// Why a dataset cannot have an index; `None` if it can.
 pub(crate) fn refusal(dataset: &Dataset) -> Option<Error> {
     let unsupported = |what: &str| Some(Error::unsupported(format!("an index of {what}")));
     if dataset.refusal.is_some() {
@@ -47,18 +26,9 @@ pub(crate) fn refusal(dataset: &Dataset) -> Option<Error> {
     None
 }
 
-/// What a column's values mean: type, attributes that decode them. Another identity is another column.
-pub(crate) fn identity(column: &Column) -> String {
-    let field = column.field();
-    let mut metadata: Vec<(&String, &String)> = field.metadata().iter().collect();
-    metadata.sort();
-    let text = format!("{:?} {} {} {metadata:?}", column.datatype(), field.data_type(), field.is_nullable());
-    format!("{:016x}", hash(0, text.as_bytes()))
-}
-
-/// Addresses and sizes of the chunks of a selection; of a virtual dataset the stamps of the files that it is in.
-/// `Conflict` where one of these has changed since it was opened.
-pub(crate) fn addresses(file: &File, dataset: ObjectId, selection: &Selection) -> Result<u64> {
+/// A hash of the chunks of a selection: their boxes, offsets, lengths and filter masks. For a virtual dataset, a hash of the
+/// names, paths and stamps of its source files; `Conflict` if one of these has changed since it was opened.
+pub(crate) fn address_hash(file: &File, dataset: ObjectId, selection: &Selection) -> Result<u64> {
     let description = file.dataset(dataset)?;
     if description.storage == StorageLayout::Virtual {
         let mut all = 0;
@@ -85,12 +55,12 @@ pub(crate) fn addresses(file: &File, dataset: ObjectId, selection: &Selection) -
     }))
 }
 
-/// Of the chunks around a block: their addresses, and where values are filtered the bytes as they are stored.
-/// (A chunk that is written again in its place keeps its address. Plain values have a hash of their own.)
-pub(crate) fn chunks(file: &File, dataset: ObjectId, around: &BlockBox, cancellation: &Cancellation) -> Result<u64> {
+/// A hash of the chunks in `around`, the box of whole chunks around a block: their addresses and, if they are filtered, their
+/// stored bytes. A chunk that is overwritten in place keeps its address; unfiltered values have a hash of their own.
+pub(crate) fn chunk_hash(file: &File, dataset: ObjectId, around: &BlockBox, cancellation: &Cancellation) -> Result<u64> {
     let description = file.dataset(dataset)?;
     let selection = around.selection(description.dataspace.shape())?;
-    let mut all = addresses(file, dataset, &selection)?;
+    let mut all = address_hash(file, dataset, &selection)?;
     if !description.filters.is_empty() {
         let mut bytes = Vec::new();
         for chunk in file.array_file().locate(dataset, &selection)?.chunks {
@@ -105,13 +75,31 @@ pub(crate) fn chunks(file: &File, dataset: ObjectId, around: &BlockBox, cancella
     Ok(all)
 }
 
-/// Of all chunks of a dataset: their addresses and sizes, the fill value and the filters.
+/// Identifies the storage of a dataset: the addresses of all chunks, the shape, the fill value and the filters.
+///
+/// It is stored in manifests: the hash of the text of [`storage_text`], with the address hash as its seed.
 pub(crate) fn fingerprint(file: &File, dataset: ObjectId) -> Result<String> {
     let description = file.dataset(dataset)?;
-    let shape = description.dataspace.shape();
-    let all = addresses(file, dataset, &Selection::all(shape))?;
-    let rest = format!("{shape:?} {:?} {:?} {:?}", description.fill_value, description.filters, description.written_shape);
-    Ok(format!("{:016x}", hash(all, rest.as_bytes())))
+    let addresses = address_hash(file, dataset, &Selection::all(description.dataspace.shape()))?;
+    Ok(format!("{:016x}", hash(addresses, storage_text(description).as_bytes())))
+}
+
+/// One item per line: `shape`, `fill` with the fill value in hexadecimal or `zero`, `written` with the written shape or
+/// `all`, then `filter` with number, quoted name and parameters for each filter. Numbers are separated by commas.
+fn storage_text(dataset: &Dataset) -> String {
+    fn list(numbers: impl IntoIterator<Item = impl ToString>) -> String {
+        numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(",")
+    }
+    let fill = dataset.fill_value.as_ref().map_or_else(|| "zero".to_owned(), |bytes| {
+        bytes.iter().fold(String::new(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    });
+    let written = dataset.written_shape.as_ref().map_or_else(|| "all".to_owned(), list);
+    let filters: String = dataset.filters.iter().map(|filter| format!("\nfilter {} {} {}", filter.id, quoted(&filter.name), list(&filter.parameters))).collect();
+    format!("shape {}\nfill {fill}\nwritten {written}{filters}", list(dataset.dataspace.shape()))
 }
 
 /// The grid of a dataset's blocks.

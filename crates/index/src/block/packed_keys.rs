@@ -1,18 +1,21 @@
-//! Packed keys: sorted keys as differences, 64 of them in as many bits as the greatest needs.
+//! Packed keys: sorted keys stored as differences, in groups of 64. All differences of a group have the same width in bits,
+//! that of the largest.
 //!
-//! Group j holds the keys numbered 64 j to 64 j + 63. The first of each is a *sample*, kept apart.
-//! A group of w-bit differences is w words of 64 bits (little endian), the difference of key n to its
-//! predecessor in bits n·w up; that of the first is 0. Apart from the words are the *starts*, the numbers
-//! of the groups' first words, 16 bits each.
+//! Group j holds the keys with ranks 64 j to 64 j + 63. Its first key is a *sample* and is stored separately. A group of
+//! w-bit differences takes w little-endian words of 64 bits. Bits n·w to n·w + w - 1 hold key n minus key n - 1; the first
+//! difference is 0. The *starts* are stored next to the words: the index of each group's first word, 16 bits each.
+//!
+//! Example: the keys 10, 11, 15 have the sample 10 and the differences 0, 1, 4. These need 3 bits each, so that the group
+//! takes 3 words.
 
 use arrow_buffer::Buffer;
 
-use crate::build::block_keys::Key;
+use crate::block::block_keys::Key;
 
-/// Keys of a group.
-pub(crate) const GROUP: usize = 64;
+/// Number of keys in a group.
+pub(crate) const GROUP_KEYS: usize = 64;
 
-/// Each `step`th key, little endian.
+/// Every `step`th key, little endian.
 pub(crate) fn samples<K: Key>(sorted: &[K], step: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(sorted.len().div_ceil(step) * K::WIDTH);
     for key in sorted.iter().step_by(step) {
@@ -21,15 +24,15 @@ pub(crate) fn samples<K: Key>(sorted: &[K], step: usize) -> Vec<u8> {
     bytes
 }
 
-/// Packs rising keys: the numbers of the groups' first words, and the words.
+/// Packs ascending keys. Returns the starts and the words.
 pub(crate) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Buffer) {
-    let groups = sorted.len().div_ceil(GROUP);
+    let groups = sorted.len().div_ceil(GROUP_KEYS);
     let mut starts = Vec::with_capacity(groups * 2);
     let mut words: Vec<u64> = Vec::new();
-    for group in sorted.chunks(GROUP) {
-        // 1,023 groups before the last have 64 words each at most.
+    for group in sorted.chunks(GROUP_KEYS) {
+        // At most 1,023 groups of at most 64 words come before the last one, so that 16 bits are enough.
         starts.extend_from_slice(&(words.len() as u16).to_le_bytes());
-        let mut differences = [0u64; GROUP];
+        let mut differences = [0u64; GROUP_KEYS];
         let mut all = 0;
         for (slot, pair) in differences.iter_mut().skip(1).zip(group.windows(2)) {
             if let [before, key] = pair {
@@ -57,17 +60,16 @@ pub(crate) fn pack<K: Key>(sorted: &[K]) -> (Vec<u8>, Buffer) {
     (starts, Buffer::from_vec(words))
 }
 
-/// Where the words of a group lie among words of `length` bytes: a range of bytes. `None` for bytes that are no
-/// packed keys.
+/// The byte range of a group's words, given the length of all words in bytes. `None` if the starts are invalid.
 pub(crate) fn group_range(starts: &[u8], group: usize, length: usize) -> Option<std::ops::Range<usize>> {
-    let start = |number: usize| Some(usize::from(u16::from_le_bytes(*starts.get(number * 2..)?.first_chunk::<2>()?)));
+    let start = |index: usize| Some(usize::from(u16::from_le_bytes(*starts.get(index * 2..)?.first_chunk::<2>()?)));
     let first = start(group)?;
     let end = start(group + 1).unwrap_or(length / 8);
     (first <= end && end - first <= 64).then_some(first * 8..end * 8)
 }
 
-/// The keys of one group, of which `sample` is the first, from its words.
-pub(crate) fn unpack(sample: u64, words: &[u8], keys: &mut [u64; GROUP]) {
+/// Unpacks the keys of a group from its sample, which is the first key, and its words.
+pub(crate) fn unpack(sample: u64, words: &[u8], keys: &mut [u64; GROUP_KEYS]) {
     let width = words.len() / 8;
     let (words, _) = words.as_chunks::<8>();
     let mut buffer = [0u64; 65];
@@ -76,8 +78,8 @@ pub(crate) fn unpack(sample: u64, words: &[u8], keys: &mut [u64; GROUP]) {
     }
     let mask = if width >= 64 { u64::MAX } else { (1u64 << width) - 1 };
     let mut key = sample;
-    for (number, slot) in keys.iter_mut().enumerate() {
-        let bit = number * width;
+    for (index, slot) in keys.iter_mut().enumerate() {
+        let bit = index * width;
         let (word, shift) = ((bit / 64).min(63), bit % 64);
         let low = buffer[word] >> shift;
         let high = if shift == 0 { 0 } else { buffer[word + 1] << (64 - shift) };
@@ -93,11 +95,11 @@ mod tests {
 
     fn check(mut keys: Vec<u64>) -> Result<(), TestCaseError> {
         keys.sort_unstable();
-        let (samples, (starts, packed)) = (samples(&keys, GROUP), pack(&keys));
-        for (number, group) in keys.chunks(GROUP).enumerate() {
-            let sample = u64::from_le_bytes(samples[number * 8..][..8].try_into().map_err(|_| TestCaseError::fail("sample"))?);
-            let words = group_range(&starts, number, packed.len()).ok_or_else(|| TestCaseError::fail("range"))?;
-            let mut found = [0; GROUP];
+        let (samples, (starts, packed)) = (samples(&keys, GROUP_KEYS), pack(&keys));
+        for (index, group) in keys.chunks(GROUP_KEYS).enumerate() {
+            let sample = u64::from_le_bytes(samples[index * 8..][..8].try_into().map_err(|_| TestCaseError::fail("sample"))?);
+            let words = group_range(&starts, index, packed.len()).ok_or_else(|| TestCaseError::fail("range"))?;
+            let mut found = [0; GROUP_KEYS];
             unpack(sample, &packed[words], &mut found);
             prop_assert_eq!(&found[..group.len()], group);
         }

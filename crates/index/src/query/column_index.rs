@@ -1,0 +1,109 @@
+//! Column index: answers the questions of scans and queries from the index of a column.
+
+use arrow_array::ArrayRef;
+use hyperslab_array::{Cancellation, Result, Selection};
+use hyperslab_predicate::{Condition, KeyType};
+use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, Level, Matches, Passing, RowSelection};
+
+use super::counts::{block_count, counts_below};
+use super::indexed_column::IndexedColumn;
+use super::matching_positions::{MatchingPositions, matching_positions};
+use super::matching_values::matching_values;
+use super::quantile::key_at_rank;
+use super::row_collector::RowCollector;
+use super::row_values::row_values;
+
+impl ColumnIndex for IndexedColumn {
+    fn level(&self) -> Level {
+        self.directory.level
+    }
+
+    fn key_type(&self) -> Option<KeyType> {
+        self.key_type
+    }
+
+    fn rows(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<Matches> {
+        let entries = self.candidate_blocks(self.directory.touched(selection)?, condition);
+        let is_whole = self.directory.is_whole(selection);
+        let parts = self.for_each_block(&entries, cancellation, |sum: &mut (RowCollector, RowCollector), entry, scratch| {
+            let MatchingPositions { certain, possible } = matching_positions(self, entry, condition, scratch)?;
+            match entry.first.filter(|_| is_whole) {
+                Some(first) => {
+                    sum.0.add_run(certain, first);
+                    sum.1.add_run(possible, first);
+                }
+                None => {
+                    sum.0.add_selected(certain, &entry.region, selection)?;
+                    sum.1.add_selected(possible, &entry.region, selection)?;
+                }
+            }
+            Ok(())
+        })?;
+        let (certain, possible): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        Ok(Matches { certain: RowCollector::join(certain), possible: RowCollector::join(possible) })
+    }
+
+    fn count(&self, selection: &Selection, condition: &Condition, cancellation: &Cancellation) -> Result<CountBounds> {
+        let entries = self.candidate_blocks(self.directory.touched(selection)?, condition);
+        let parts = self.for_each_block(&entries, cancellation, |sum: &mut CountBounds, entry, scratch| {
+            *sum = *sum + block_count(self, entry, selection, condition, scratch)?;
+            Ok(())
+        })?;
+        Ok(parts.into_iter().fold(CountBounds::default(), |sum, part| sum + part))
+    }
+
+    fn below(&self, selection: &Selection, edges: &[Edge], cancellation: &Cancellation) -> Result<Option<Vec<CountBounds>>> {
+        match self.whole_blocks(selection)? {
+            Some(entries) => counts_below(self, &entries, edges, Level::Exact, cancellation),
+            None => Ok(None),
+        }
+    }
+
+    fn ranked(&self, selection: &Selection, rank: u64, cancellation: &Cancellation) -> Result<Option<u64>> {
+        match self.whole_blocks(selection)? {
+            Some(entries) => key_at_rank(self, &entries, rank, cancellation),
+            None => Ok(None),
+        }
+    }
+
+    fn extremes(&self, selection: &Selection) -> Result<Option<KeyRange>> {
+        let entries = self.directory.touched(selection)?;
+        let is_whole = self.directory.is_whole(selection);
+        let mut found: Option<KeyRange> = None;
+        for entry in entries {
+            let Some((_, row)) = self.directory.row(entry).filter(|_| self.key_type.is_some()) else { return Ok(None) };
+            let is_covered = is_whole || self.directory.covers(selection, &entry.region);
+            if row.zone.numbers > 0 {
+                let here = KeyRange { least: row.zone.min, greatest: row.zone.max, exact: is_covered };
+                found = Some(found.map_or(here, |sum| KeyRange {
+                    least: sum.least.min(here.least),
+                    greatest: sum.greatest.max(here.greatest),
+                    exact: sum.exact && here.exact,
+                }));
+            }
+        }
+        Ok(found)
+    }
+
+    fn counts(&self, selection: &Selection) -> Result<Option<(u64, u64, u64)>> {
+        let Some(entries) = self.whole_blocks(selection)? else { return Ok(None) };
+        let zones = entries.into_iter().filter_map(|entry| self.directory.row(entry)).map(|(_, row)| row.zone);
+        Ok(Some(zones.fold((0, 0, 0), |(numbers, nans, nulls), zone| {
+            (numbers + u64::from(zone.numbers), nans + u64::from(zone.nans), nulls + u64::from(zone.nulls))
+        })))
+    }
+
+    fn values(&self, selection: &Selection, rows: &RowSelection, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
+        row_values(self, selection, rows, cancellation)
+    }
+
+    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
+        matching_values(self, selection, condition, sparse, cancellation)
+    }
+
+    fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks> {
+        let entries = self.directory.touched(selection)?;
+        let all = entries.len() as u64;
+        Ok(Blocks { all, pruned: all - self.candidate_blocks(entries, condition).len() as u64 })
+    }
+}

@@ -1,0 +1,94 @@
+//! Matching positions: which positions of one block pass a condition, certainly or possibly.
+
+use std::ops::Range;
+
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_predicate::{Condition, ValueSet};
+use hyperslab_scan::pruner::Level;
+
+use crate::block::bitmaps;
+use crate::block::rank_query::RankQuery;
+use crate::store::block_directory::BlockEntry;
+use crate::store::index_reader::{IndexFile, StoredRow};
+use super::indexed_column::{IndexedColumn, Verdict, is_costly, verdict};
+use super::row_collector::Positions;
+
+/// The positions of a block that pass for certain, and those that may pass and must be tested.
+pub(crate) struct MatchingPositions {
+    pub certain: Positions,
+    pub possible: Positions,
+}
+
+impl MatchingPositions {
+    fn known(certain: Positions) -> Self {
+        Self { certain, possible: Positions::None }
+    }
+
+    fn unknown(elements: u64) -> Self {
+        Self { certain: Positions::None, possible: Positions::All(elements as u32) }
+    }
+}
+
+/// Finds the matching positions of a block. If the index lacks the block, is damaged, or a lookup would take longer than
+/// reading the values, all positions are possible.
+pub(crate) fn matching_positions(column: &IndexedColumn, entry: &BlockEntry, condition: &Condition, scratch: &mut Vec<u8>) -> Result<MatchingPositions> {
+    let elements = entry.region.elements();
+    let Some((index_file, row)) = column.directory.row(entry) else { return Ok(MatchingPositions::unknown(elements)) };
+    let set = condition.values();
+    match verdict(row, set) {
+        Verdict::None => return Ok(MatchingPositions::known(Positions::None)),
+        Verdict::All => return Ok(MatchingPositions::known(Positions::All(elements as u32))),
+        Verdict::Some => {}
+    }
+    let found = match (row.level, set) {
+        (Level::Zone | Level::Keys, _) => return Ok(MatchingPositions::unknown(elements)),
+        (Level::Bitmaps, None) if column.key_type.is_some() => return Ok(MatchingPositions::unknown(elements)),
+        (Level::Bitmaps, _) => by_bitmaps(column, index_file, row, condition),
+        (_, None) => return Ok(MatchingPositions::unknown(elements)),
+        (_, Some(set)) if is_costly(row, set) => return Ok(MatchingPositions::unknown(elements)),
+        (_, Some(set)) => column.with_ranks(entry, index_file, row, Level::Exact, |query| by_ranks(query, set, scratch)),
+    };
+    match found {
+        // The values of a block whose index is damaged are read and tested.
+        Err(error) if error.kind() == ErrorKind::Corrupt => Ok(MatchingPositions::unknown(elements)),
+        found => found.map(MatchingPositions::known),
+    }
+}
+
+fn by_bitmaps(column: &IndexedColumn, index_file: &IndexFile, row: &StoredRow, condition: &Condition) -> Result<Positions> {
+    let entries = bitmaps::decode(&index_file.bitmaps(row)?, column.key_type.is_none())?;
+    let passing = bitmaps::passing(&entries, condition)?;
+    Ok(Positions::of_bitmaps(entries.iter().zip(&passing).filter(|(_, passes)| **passes).map(|((_, rows), _)| rows)))
+}
+
+/// The positions of a set's values. Levels `Positions`, which reads values of the data, and `Exact` only.
+fn by_ranks(query: &RankQuery<'_>, set: &ValueSet, scratch: &mut Vec<u8>) -> Result<Positions> {
+    let zone = query.zone;
+    let mut wanted: Vec<Range<u32>> = Vec::new();
+    for ranks in query.ranks(set, scratch)? {
+        if !ranks.is_exact() {
+            return Err(Error::internal("the data did not make the ranks of an interval exact"));
+        }
+        wanted.push(ranks.first.lower..ranks.end.lower);
+    }
+    let nans = zone.numbers..zone.numbers + zone.nans;
+    let nulls = nans.end..zone.elements();
+    wanted.extend([(set.has_nan(), nans), (set.has_null(), nulls)].into_iter().filter(|(has, range)| *has && !range.is_empty()).map(|(_, range)| range));
+    let count: u32 = wanted.iter().map(|range| range.end - range.start).sum();
+    if count <= zone.elements() / 2 {
+        return Positions::of(count as usize, |visit| {
+            wanted.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit))
+        });
+    }
+    // If most values pass, removing the others from all positions takes less time.
+    let mut next = 0;
+    let mut others = Vec::new();
+    for range in &wanted {
+        others.push(next..range.start);
+        next = range.end;
+    }
+    others.push(next..zone.elements());
+    Positions::all_but(zone.elements(), |visit| {
+        others.iter().try_for_each(|range| query.positions(range.clone(), scratch).map(&mut *visit))
+    })
+}

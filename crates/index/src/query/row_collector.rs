@@ -1,0 +1,146 @@
+//! Row collector: sets of positions of a block, and their conversion to rows of a selection.
+
+use hyperslab_array::{Result, Selection};
+use hyperslab_scan::pruner::{FEW, RowSelection, WORDS};
+use roaring::RoaringBitmap;
+
+use crate::block::block_grid::BlockBox;
+use crate::block::block_runs::{consecutive_rows, each_run};
+
+/// A set of positions of a block.
+#[derive(Debug, Clone)]
+pub(crate) enum Positions {
+    None,
+    /// All positions of a block with this number of elements.
+    All(u32),
+    /// Distinct positions in any order.
+    Few(Vec<u16>),
+    /// One bit per position.
+    Many(Box<[u64; WORDS]>),
+}
+
+impl Positions {
+    /// The positions of lists. `lists` calls its argument with each list; they have `count` distinct positions together.
+    pub fn of(count: usize, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
+        if count <= FEW {
+            let mut few = Vec::with_capacity(count);
+            lists(&mut |list| few.extend(list.iter().map(|position| u16::from_le_bytes(*position))))?;
+            return Ok(if few.is_empty() { Self::None } else { Self::Few(few) });
+        }
+        let mut words = Box::new([0u64; WORDS]);
+        lists(&mut |list| toggle(&mut words, list))?;
+        Ok(Self::Many(words))
+    }
+
+    /// All positions of a block with `count` elements except those of the lists.
+    pub fn all_but(count: u32, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
+        let mut words = Box::new([0u64; WORDS]);
+        fill(&mut words, count);
+        lists(&mut |list| toggle(&mut words, list))?;
+        Ok(Self::Many(words))
+    }
+
+    /// The union of bitmaps.
+    pub fn of_bitmaps<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> Self {
+        let mut words = Box::new([0u64; WORDS]);
+        let mut any = false;
+        for position in bitmaps.flat_map(RoaringBitmap::iter) {
+            any = true;
+            if let Some(word) = words.get_mut(position as usize / 64) {
+                *word |= 1 << (position % 64);
+            }
+        }
+        if any { Self::Many(words) } else { Self::None }
+    }
+
+    /// One bit per position.
+    fn words(&self) -> Box<[u64; WORDS]> {
+        let mut words = Box::new([0u64; WORDS]);
+        match self {
+            Self::None => {}
+            Self::All(count) => fill(&mut words, *count),
+            Self::Few(few) => few.iter().for_each(|position| words[usize::from(*position) / 64] |= 1 << (position % 64)),
+            Self::Many(many) => words = many.clone(),
+        }
+        words
+    }
+}
+
+/// Inverts the bits at positions, which are little endian.
+fn toggle(words: &mut [u64; WORDS], positions: &[[u8; 2]]) {
+    for position in positions {
+        let position = u16::from_le_bytes(*position);
+        words[usize::from(position >> 6)] ^= 1 << (position & 63);
+    }
+}
+
+/// Sets the first `count` bits.
+fn fill(words: &mut [u64; WORDS], count: u32) {
+    let count = count as usize;
+    for (word_index, word) in words.iter_mut().enumerate().take(count.div_ceil(64)) {
+        let left = count - word_index * 64;
+        *word = if left >= 64 { u64::MAX } else { (1 << left) - 1 };
+    }
+}
+
+/// Collects rows of a selection, block after block.
+#[derive(Default)]
+pub(crate) struct RowCollector {
+    rows: RowSelection,
+}
+
+impl RowCollector {
+    /// Joins collectors of consecutive blocks.
+    pub fn join(parts: impl IntoIterator<Item = Self>) -> RowSelection {
+        let mut all = RowSelection::new();
+        parts.into_iter().for_each(|part| all.append(part.rows));
+        all
+    }
+
+    /// Adds positions of a block whose elements are consecutive rows, beginning with row `first`.
+    pub fn add_run(&mut self, positions: Positions, first: u64) {
+        match positions {
+            Positions::None => {}
+            Positions::All(count) => self.rows.insert_range(first..first + u64::from(count)),
+            Positions::Few(mut few) => {
+                few.sort_unstable();
+                self.rows.insert_sorted(few.iter().map(|position| first + u64::from(*position)));
+            }
+            Positions::Many(words) => self.rows.insert_bits(first, words),
+        }
+    }
+
+    /// Adds the rows of those positions of a block that are selected.
+    pub fn add_selected(&mut self, positions: Positions, block: &BlockBox, selection: &Selection) -> Result<()> {
+        if matches!(positions, Positions::None) {
+            return Ok(());
+        }
+        if let Some(first) = consecutive_rows(block, selection) {
+            self.add_run(positions, first);
+            return Ok(());
+        }
+        let words = positions.words();
+        let mut rows = Vec::new();
+        each_run(block, selection, &mut |source, target, count| {
+            let end = source + count;
+            let mut word_index = source / 64;
+            while word_index * 64 < end {
+                let mut word = words[word_index as usize % WORDS];
+                if word_index * 64 < source {
+                    word &= u64::MAX << (source % 64);
+                }
+                if end - word_index * 64 < 64 {
+                    word &= (1 << (end % 64)) - 1;
+                }
+                while word != 0 {
+                    rows.push(target + (word_index * 64 + u64::from(word.trailing_zeros()) - source));
+                    word &= word - 1;
+                }
+                word_index += 1;
+            }
+        });
+        rows.sort_unstable();
+        self.rows.insert_sorted(rows);
+        Ok(())
+    }
+}

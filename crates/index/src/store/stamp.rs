@@ -1,0 +1,27 @@
+//! Stamp: length and modification time of a file. If both are unchanged, its contents are taken to be unchanged.
+
+use std::path::Path;
+
+use hyperslab_reader::File;
+use serde::{Deserialize, Serialize};
+
+/// Length in bytes and modification time of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    pub bytes: u64,
+    pub modified_nanoseconds: u64,
+}
+
+impl Stamp {
+    /// The stamp that a file had when it was opened; `None` if its modification time is unknown.
+    pub fn of(file: &File) -> Option<Self> {
+        let storage = file.array_file().storage();
+        Some(Self { bytes: storage.len(), modified_nanoseconds: storage.modified_nanoseconds()? })
+    }
+
+    /// The stamp of the file, or of all files of the folder, that is at `path` now.
+    pub fn now(path: &Path) -> Option<Self> {
+        let (bytes, modified_nanoseconds) = hyperslab_reader::foreign::path_stamp(path)?;
+        Some(Self { bytes, modified_nanoseconds })
+    }
+}
