@@ -7,16 +7,20 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
 use rayon::prelude::*;
 
-use crate::shared::completion::{CLOSED, check, complete};
-use crate::shared::task_regions::name_of;
+use crate::file::reading_session::reading_session;
+use crate::shared::layout::name_of;
 use super::claim::{claim, release};
+use super::commit_name::CommitName;
 use super::fragment::Fragment;
-use super::gather::{Contents, gather};
-use super::lineage::{CommitName, living, records};
+use super::gather::{InlineContents, gather};
+use super::lineage::{living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
-use super::state::{RECORD, Record, State, SubfileRecord, read_record, reading_session, state_of};
-use super::tail::{self, Appended, TAIL, commits_in};
+use super::record::{RECORD, Record, SubfileRecord, read_record};
+use super::shared_subfile::{CLOSED, check, complete};
+use super::state::{State, state_of};
+use super::tail::{Appended, TAIL, commits_in};
+use super::tail;
 
 /// How a commit ended.
 #[derive(Debug, Clone)]
@@ -124,7 +128,7 @@ impl WritePlan {
             _ => Master::default(),
         };
         let seen_from_master = relative(&folder, self.path())?;
-        let (mut subfiles, mut contents) = (Vec::new(), Contents::default());
+        let (mut subfiles, mut contents) = (Vec::new(), InlineContents::default());
         for (task, fragment) in &by_task {
             let Some(bytes) = fragment.bytes else { continue };
             if let Some(content) = &fragment.content {

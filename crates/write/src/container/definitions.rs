@@ -6,12 +6,12 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
 use serde::{Deserialize, Serialize};
 
-use crate::file::definition::{AttributeValue, DatasetDefinition};
-use crate::file::file_writer::{check_attribute, normal};
+use crate::encoding::hex::Hex;
+use crate::file::definition::{AttributeValue, DatasetDefinition, check_attribute};
 use crate::file::links::Link;
-use crate::file::object_references::Pointers;
-use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, StoredValue};
-use super::hex::Hex;
+use crate::file::object_path::normal;
+use crate::file::object_references::ObjectReferences;
+use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
 
 /// Bytes of values that a plan takes with it to every task.
 const MAX_VALUE_BYTES: usize = 16 << 20;
@@ -23,9 +23,9 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    fn define(&mut self, path: &str, kind: Kind, dataset: Option<DatasetFragment>, other: Option<OtherFragment>) -> Result<()> {
+    fn define(&mut self, path: &str, kind: EntryKind, dataset: Option<DatasetFragment>, other: Option<OtherFragment>) -> Result<()> {
         let path = normal(path)?;
-        if self.objects.get(&path).is_some_and(|known| known.kind != kind || kind != Kind::Group) {
+        if self.objects.get(&path).is_some_and(|known| known.kind != kind || kind != EntryKind::Group) {
             return Err(Error::invalid_input("the plan has an object of this name already").at_object(format!("/{path}")));
         }
         if let Some((above, _)) = path.rsplit_once('/') {
@@ -38,8 +38,8 @@ impl Definitions {
 
     /// Defines a group and those above it; one that is there already stays as it is.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
-        self.define("", Kind::Group, None, None)?;
-        if normal(path)?.is_empty() { Ok(()) } else { self.define(path, Kind::Group, None, None) }
+        self.define("", EntryKind::Group, None, None)?;
+        if normal(path)?.is_empty() { Ok(()) } else { self.define(path, EntryKind::Group, None, None) }
     }
 
     /// Defines a dataset. With `rows`, each task adds rows of its own; with `value`, these are all of its values, and no
@@ -57,22 +57,22 @@ impl Definitions {
         dataset.growable = growable;
         dataset.chunk_shape = given.and(definition.chunk_shape);
         dataset.filters = definition.filters.filters.into_iter().map(|filter| (filter.id, filter.name, filter.optional, filter.parameters)).collect();
-        self.define(path, Kind::Dataset, Some(dataset), None)
+        self.define(path, EntryKind::Dataset, Some(dataset), None)
     }
 
     /// Defines a link.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
-        self.define(path, Kind::Link, None, Some(OtherFragment::Link(link.checked()?)))
+        self.define(path, EntryKind::Link, None, Some(OtherFragment::Link(link.checked()?)))
     }
 
     /// Commits a datatype.
     pub fn create_datatype(&mut self, path: &str, datatype: &Datatype) -> Result<()> {
-        self.define(path, Kind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?))))
+        self.define(path, EntryKind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?))))
     }
 
     /// Defines a dataset of references to objects.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        self.define(path, Kind::References, None, Some(OtherFragment::References(Pointers::new(shape, targets)?)))
+        self.define(path, EntryKind::References, None, Some(OtherFragment::References(ObjectReferences::new(shape, targets)?)))
     }
 
     fn object(&mut self, path: &str) -> Result<&mut ObjectFragment> {
@@ -86,7 +86,7 @@ impl Definitions {
             return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
         }
         let object = self.object(path)?;
-        if object.kind == Kind::Link {
+        if object.kind == EntryKind::Link {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
         match object.attributes.iter_mut().find(|(known, _)| known == name) {
@@ -104,7 +104,7 @@ impl Definitions {
 
     /// Sets an attribute of references to objects.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        self.set(path, name, AttributeFragment::References(Pointers::new(shape, targets)?))
+        self.set(path, name, AttributeFragment::References(ObjectReferences::new(shape, targets)?))
     }
 
     /// Makes a dataset the scale of a dimension of another.

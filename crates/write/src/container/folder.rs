@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use super::lineage::{is_id, living, records};
+use super::commit_name::is_id;
+use super::lineage::{living, records};
 use super::plan::WritePlan;
-use super::state::{RECORD, State, state_of};
+use super::record::RECORD;
+use super::state::{State, state_of};
 use super::tail::commits_in;
 
 /// Behind the name of a folder that is being removed: no task knows it by that name.
-const REMOVED: &str = ".removed";
+pub(crate) const REMOVED: &str = ".removed";
 
 /// Somebody else may remove the folder of all commits, empty for a moment, between two steps of ours, or put a file
 /// into one that we are removing.
@@ -113,8 +115,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::{TidyOptions, WriteMode};
-    use crate::maintenance::vacuum::tidy;
+    use crate::container::plan::WriteMode;
     use hyperslab_reader::{Session, SessionOptions};
 
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
@@ -180,25 +181,6 @@ mod tests {
             threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(Error::internal("a panic"))))
         })?;
         assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
-        Ok(())
-    }
-
-    #[test]
-    fn what_a_killed_abort_has_left_goes_with_the_next_one_or_with_tidying() -> Outcome {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("out.h5");
-        for again in [true, false] {
-            let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
-            plan.begin()?;
-            std::fs::write(plan.folder().join("0000-a.h5"), b"")?;
-            std::fs::rename(plan.folder(), plan.container().join(format!("{}{REMOVED}", plan.id)))?;
-            if again {
-                plan.abort()?;
-            } else {
-                assert_eq!(tidy(&path, TidyOptions { age: std::time::Duration::from_secs(60), orphans: false, is_dry: false })?.removed, vec![plan.id().to_owned()]);
-            }
-            assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
-        }
         Ok(())
     }
 }

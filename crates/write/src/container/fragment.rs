@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
-use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype, store_values};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::encoding::envelope::{sealed, unsealed};
+use crate::encoding::fill_time::{fill_time, stored_fill_time};
+use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
 use crate::file::links::Link;
-use crate::file::object_references::Pointers;
+use crate::file::object_references::ObjectReferences;
 use crate::file::region::Region;
-use super::envelope::{sealed, unsealed};
-use super::hex::Hex;
 
 /// The version of the bytes; raised when their meaning changes.
 const VERSION: u32 = 6;
 
 /// What an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Group,
     Dataset,
     /// A dataset of references to objects.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Link,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for EntryKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Group => "group",
@@ -96,7 +96,7 @@ impl From<&StoredChunk> for ChunkFragment {
 /// An object that a task defined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ObjectFragment {
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// How many objects the task defined before it.
     pub created: u64,
     /// Whether the order of its attributes and members is recorded.
@@ -116,7 +116,7 @@ pub(crate) struct ObjectFragment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum OtherFragment {
     Link(Link),
-    References(Pointers),
+    References(ObjectReferences),
     /// As HDF5's message.
     Datatype(Hex),
 }
@@ -125,7 +125,7 @@ pub(crate) enum OtherFragment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum AttributeFragment {
     Value(StoredValue),
-    References(Pointers),
+    References(ObjectReferences),
 }
 
 impl AttributeFragment {
@@ -223,16 +223,6 @@ impl StoredValue {
         }
         Ok(AttributeValue { dataspace, value: Elements { datatype, bytes: self.bytes.0.clone(), heap } })
     }
-}
-
-/// A time as fragments and plans keep it.
-pub(crate) fn stored_fill_time(time: FillTime) -> Option<String> {
-    (time != FillTime::default()).then(|| time.name().to_owned())
-}
-
-/// The time of [`stored_fill_time`].
-pub(crate) fn fill_time(stored: Option<&str>) -> Result<FillTime> {
-    stored.map_or(Ok(FillTime::default()), FillTime::of_name)
 }
 
 impl DatasetFragment {

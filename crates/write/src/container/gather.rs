@@ -7,16 +7,18 @@ use hyperslab_array::{Cancellation, Dataspace, Error, Result};
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::{Existing, most_open_files, unique_name};
 
-use crate::file::copied_chunks::{Copy, Part, Stored};
-use crate::file::definition::DatasetDefinition;
-use crate::file::file_writer::{Subfile, checked_alignment};
+use crate::encoding::checksum;
+use crate::file::allocator::checked_alignment;
+use crate::file::dataset_copy::{CopyCounts, DatasetCopy, SourcePart, StorageFormat};
+use crate::file::definition::{DatasetDefinition, text_attribute};
+use crate::file::file_writer::FileWriter;
+use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
-use crate::maintenance::fuse::Fused;
-use super::checksum;
-use super::master::{Loose, LoosePart, Master};
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use super::master::Master;
+use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
-use super::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use super::task::text_attribute;
+use super::record::SubfileRecord;
 
 /// Larger subfiles stay as they are: to copy them would take as long as to write them.
 pub(crate) const SMALL_BYTES: u64 = 1 << 20;
@@ -38,10 +40,10 @@ struct Cluster {
 }
 
 /// The content of subfiles that are in fragments instead of files, by name.
-pub(super) type Contents<'a> = HashMap<&'a str, &'a [u8]>;
+pub(super) type InlineContents<'a> = HashMap<&'a str, &'a [u8]>;
 
 /// Opens a subfile of a plan: its file, or its content where that came in a fragment.
-pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, contents: &Contents<'_>) -> Result<File> {
+pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, contents: &InlineContents<'_>) -> Result<File> {
     let place = plan.folder().join(name);
     match contents.get(name) {
         Some(content) => session.open_content(&place, content),
@@ -50,16 +52,16 @@ pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, cont
 }
 
 /// The subfiles of a commit, opened one at a time where there are more than may be open.
-struct Sources<'a> {
+struct SubfileSources<'a> {
     plan: &'a WritePlan,
     session: Session,
     /// By the name that the master gives them: name in the plan's folder.
     names: BTreeMap<String, &'a SubfileRecord>,
     open: HashMap<String, File>,
-    contents: &'a Contents<'a>,
+    contents: &'a InlineContents<'a>,
 }
 
-impl Sources<'_> {
+impl SubfileSources<'_> {
     fn file(&mut self, name: &str) -> Result<File> {
         if let Some(file) = self.open.get(name) {
             return Ok(file.clone());
@@ -72,18 +74,18 @@ impl Sources<'_> {
         Ok(file)
     }
 
-    fn part(&mut self, path: &str, loose: &LoosePart, origin: &[u64]) -> Result<Part> {
+    fn part(&mut self, path: &str, loose: &MovablePart, origin: &[u64]) -> Result<SourcePart> {
         let found = self.file(&loose.file)?.find(path)?;
         let source = found.file.dataset(found.object)?.clone();
         let start = loose.region.start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect();
         let region = Region { start, count: loose.region.count.clone() };
-        Ok(Part { file: found.file, id: found.object, source, local: loose.local.clone(), region })
+        Ok(SourcePart { file: found.file, id: found.object, source, local: loose.local.clone(), region })
     }
 }
 
 /// Puts what small subfiles of this commit hold into few, if they are many. Gives the subfiles that there are then; those that
 /// were gathered are not of the commit any more.
-pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &Contents<'_>) -> Result<Vec<SubfileRecord>> {
+pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &InlineContents<'_>) -> Result<Vec<SubfileRecord>> {
     let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= SMALL_BYTES);
     if small.len() <= FEW_SUBFILES {
         kept.extend(small);
@@ -91,12 +93,12 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
         return Ok(kept);
     }
     let names: BTreeMap<String, &SubfileRecord> = small.iter().map(|subfile| (format!("{folder}/{}", subfile.name), subfile)).collect();
-    let mut sources = Sources { plan, session: reading_session()?, names, open: HashMap::new(), contents };
+    let mut sources = SubfileSources { plan, session: reading_session()?, names, open: HashMap::new(), contents };
     let loose = master.loose(|file| sources.names.contains_key(file))?;
     let mut datasets = Vec::with_capacity(loose.len());
     let mut recoded_bytes = 0u64;
     for loose in loose {
-        let dataset = Gathered::new(loose, &mut sources)?;
+        let dataset = GatheredDataset::new(loose, &mut sources)?;
         recoded_bytes = recoded_bytes.saturating_add(dataset.recoded_bytes);
         datasets.push(dataset);
     }
@@ -118,7 +120,7 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
     for number in 0..files {
         let name = format!("gathered-{number:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
         let place = plan.folder().join(&name);
-        let mut out = Subfile::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
+        let mut out = FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
         if !plan.durable {
             out.without_sync();
         }
@@ -142,9 +144,9 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
 }
 
 /// A dataset, its parts, and how they come to lie.
-struct Gathered {
-    loose: Loose,
-    first: Stored,
+struct GatheredDataset {
+    loose: MovableDataset,
+    first: StorageFormat,
     /// Whether all sources store their values alike.
     alike: bool,
     clusters: Vec<Cluster>,
@@ -152,13 +154,13 @@ struct Gathered {
     recoded_bytes: u64,
 }
 
-impl Gathered {
-    fn new(loose: Loose, sources: &mut Sources<'_>) -> Result<Self> {
-        let (mut first, mut alike, mut fits) = (None::<Stored>, true, true);
+impl GatheredDataset {
+    fn new(loose: MovableDataset, sources: &mut SubfileSources<'_>) -> Result<Self> {
+        let (mut first, mut alike, mut fits) = (None::<StorageFormat>, true, true);
         let mut clusters: Vec<Cluster> = Vec::new();
         for (number, part) in loose.parts.iter().enumerate() {
             let source = sources.part(&loose.path, part, &vec![0; part.region.start.len()])?.source;
-            let stored = Stored::of(&source);
+            let stored = StorageFormat::of(&source);
             alike &= first.as_ref().is_none_or(|first| *first == stored);
             if let Some(chunk) = &stored.chunk_shape {
                 let axes = part.region.start.iter().zip(&part.local.start).zip(chunk);
@@ -191,15 +193,15 @@ impl Gathered {
         Ok(Self { loose, first, alike, clusters, recoded_bytes })
     }
 
-    fn write(&self, cluster: &Cluster, out: &mut Subfile, sources: &mut Sources<'_>) -> Result<()> {
+    fn write(&self, cluster: &Cluster, out: &mut FileWriter, sources: &mut SubfileSources<'_>) -> Result<()> {
         let definition = DatasetDefinition {
             // Of an array without chunks, what no task wrote is never looked at.
             fill_value: self.loose.definition.fill_value.clone().filter(|_| self.first.chunk_shape.is_some()),
             fill_time: self.loose.definition.fill_time,
             ..DatasetDefinition::new(self.loose.definition.datatype.clone(), Dataspace::fixed(cluster.around.count.clone()))
         };
-        let (cancellation, mut fused) = (Cancellation::new(), Fused::default());
-        let mut copy = Copy { out, path: &self.loose.path, cancellation: &cancellation, fused: &mut fused, grows: false };
+        let (cancellation, mut counts) = (Cancellation::new(), CopyCounts::default());
+        let mut copy = DatasetCopy { out, path: &self.loose.path, cancellation: &cancellation, counts: &mut counts, grows: false };
         copy.create(definition, &self.first, self.alike)?;
         for part in cluster.parts.iter().filter_map(|part| self.loose.parts.get(*part)) {
             let part = sources.part(&self.loose.path, part, &cluster.around.start)?;

@@ -2,79 +2,16 @@
 //! they were moved or copied to, not by their own name.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use hyperslab_array::{Attribute, Datatype, Error, Result};
-use hyperslab_formats::Limits;
-use hyperslab_formats::hdf5::root_attributes;
-use hyperslab_storage::{LocalFile, folder_of};
-use serde::{Deserialize, Serialize};
+use hyperslab_array::{Error, Result};
+use hyperslab_storage::folder_of;
 
-use super::state::{COMMIT_ATTRIBUTE, RECORD, Record, read_record};
+use super::commit_name::{CommitName, commit_of};
+use super::record::{RECORD, Record, read_record};
 
 /// Commits that one container may have.
 const MAX_COMMITS: usize = 1 << 20;
-
-/// Which commit a master names as its last one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub(crate) struct CommitName {
-    pub id: String,
-    /// The folder in the container that has the commit's record: the commit's own, or that of an earlier commit whose
-    /// subfile took in the rows of this one.
-    pub folder: String,
-}
-
-impl CommitName {
-    /// The name that this text gives; names come from files, and name folders.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (id, folder) = text.split_once(' ').unwrap_or((text, text));
-        (is_id(id) && is_id(folder)).then(|| Self { id: id.to_owned(), folder: folder.to_owned() })
-    }
-}
-
-impl fmt::Display for CommitName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.id)?;
-        if self.folder != self.id { write!(f, " {}", self.folder) } else { Ok(()) }
-    }
-}
-
-impl From<CommitName> for String {
-    fn from(name: CommitName) -> Self {
-        name.to_string()
-    }
-}
-
-impl TryFrom<String> for CommitName {
-    type Error = String;
-    fn try_from(text: String) -> std::result::Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| format!("{text:?} is not the name of a commit"))
-    }
-}
-
-/// Whether a commit may be called so.
-pub(crate) fn is_id(id: &str) -> bool {
-    id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())
-}
-
-/// The commit that the attributes of a master's root group name.
-pub(crate) fn named_by(attributes: &[Attribute]) -> Option<CommitName> {
-    let value = attributes.iter().find(|attribute| attribute.name == COMMIT_ATTRIBUTE)?.value.as_ref().ok()?;
-    match value.datatype {
-        Datatype::FixedString { .. } => CommitName::parse(std::str::from_utf8(value.bytes.split(|byte| *byte == 0).next()?).ok()?),
-        _ => None,
-    }
-}
-
-/// The commit that the file at `path` names as its last one; `None` for files that are not masters.
-pub(crate) fn commit_of(path: &Path) -> Result<Option<CommitName>> {
-    let attributes = root_attributes(Arc::new(LocalFile::open(path)?), &Limits::default());
-    let attributes = attributes.map_err(|error| error.in_file(path.display().to_string()))?;
-    Ok(attributes.and_then(|attributes| named_by(&attributes)))
-}
 
 /// The records of a master's commits in `container`, the last one first. Commits that share a folder have one record.
 pub(crate) fn records(container: &Path, last: &CommitName) -> Result<Vec<Record>> {
@@ -114,7 +51,7 @@ pub(crate) fn container_of(path: &Path) -> PathBuf {
 
 /// What the masters next to a container use of it.
 #[derive(Debug, Default)]
-pub(crate) struct Living {
+pub(crate) struct LivingCommits {
     /// Folders of commits that a master is made of.
     pub folders: BTreeSet<String>,
     /// Folders of commits that those have replaced, and that no master is made of; the oldest first.
@@ -123,7 +60,7 @@ pub(crate) struct Living {
     pub unknown: Option<Error>,
 }
 
-impl Living {
+impl LivingCommits {
     /// What no master is made of; an error where that cannot be told.
     pub fn certain(&self) -> Result<&Self> {
         self.unknown.clone().map_or(Ok(self), Err)
@@ -138,10 +75,10 @@ pub(crate) struct Superseded {
 }
 
 /// Looks at every file in the folder of `container`.
-pub(crate) fn living(container: &Path) -> Result<Living> {
+pub(crate) fn living(container: &Path) -> Result<LivingCommits> {
     let parent = folder_of(container);
     let failed = |error: std::io::Error| Error::from(error).in_file(parent.display().to_string());
-    let mut living = Living::default();
+    let mut living = LivingCommits::default();
     let mut replaced: Vec<(CommitName, String)> = Vec::new();
     for entry in std::fs::read_dir(&parent).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -182,20 +119,4 @@ pub(crate) fn living(container: &Path) -> Result<Living> {
     // A record, gone or not, tells of those before it.
     living.superseded.reverse();
     Ok(living)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_commits_are_text_and_back() {
-        let (a, b) = ("0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210");
-        assert_eq!(CommitName::parse(a), Some(CommitName { id: a.to_owned(), folder: a.to_owned() }));
-        let name = CommitName { id: a.to_owned(), folder: b.to_owned() };
-        assert_eq!((name.to_string(), CommitName::parse(&name.to_string())), (format!("{a} {b}"), Some(name)));
-        for bad in ["", "x", &a[1..], &format!("{a} .."), &format!("{a} {b} {a}"), &format!(" {a}")] {
-            assert_eq!(CommitName::parse(bad), None, "{bad}");
-        }
-    }
 }

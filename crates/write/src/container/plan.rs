@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_reader::Session;
 use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
+use crate::encoding::envelope::{sealed, unsealed};
+use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
-use crate::file::file_writer::{checked_alignment, normal};
+use crate::file::object_path::normal;
 use crate::file::region::Region;
-use crate::shared::task_regions::Sharing;
+use crate::shared::shared_datasets::SharedDatasets;
+use super::commit_name::is_id;
 use super::definitions::Definitions;
-use super::envelope::{sealed, unsealed};
-use super::lineage::{container_of, home_of, is_id};
+use super::lineage::{container_of, home_of};
 use super::state::{State, state_of};
-use super::task::Task;
 
 /// The version of the bytes; raised when their meaning changes.
 const VERSION: u32 = 5;
@@ -45,7 +45,7 @@ pub struct WritePlan {
     pub(crate) base: State,
     pub(crate) alignment: Option<u64>,
     /// Subfiles that several tasks write.
-    pub(crate) sharing: Option<Sharing>,
+    pub(crate) sharing: Option<SharedDatasets>,
     /// Whether tasks and the commit wait for the disk.
     pub(crate) durable: bool,
     /// Whether subfiles get checksums.
@@ -101,11 +101,11 @@ impl WritePlan {
         let folder = folder_of(self.path());
         let alignment = checked_alignment(self.alignment)?.map_or_else(|| block_bytes_in(&folder), Ok)?;
         let factor = factor.unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder)));
-        self.sharing = Some(Sharing::new(writers, factor, alignment)?);
+        self.sharing = Some(SharedDatasets::new(writers, factor, alignment)?);
         Ok(())
     }
 
-    fn sharing(&self) -> Result<&Sharing> {
+    fn sharing(&self) -> Result<&SharedDatasets> {
         self.sharing.as_ref().ok_or_else(|| Error::invalid_input("a plan that does not say how many tasks write it: give writers"))
     }
 
@@ -193,12 +193,6 @@ impl WritePlan {
         &self.id
     }
 
-    /// Begins the task with this number, or another attempt at it: a subfile of its own. Rows that tasks
-    /// append follow each other in the order of the numbers.
-    pub fn task(&self, number: u64, session: &Session) -> Result<Task> {
-        Task::begin(self, number, session)
-    }
-
     /// Versioned bytes (JSON, and a checksum behind).
     pub fn encode(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(self).map(sealed).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
@@ -228,20 +222,6 @@ fn chosen_factor(writers: u64, parallel: bool) -> u64 {
         (true, ..=4096) => 16,
         (true, _) => 32,
     }
-}
-
-/// Refuses bytes of another version or of something else.
-pub(crate) fn check_version(bytes: &[u8], known: u32, what: &str) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Version {
-        version: u32,
-    }
-    let Version { version } =
-        serde_json::from_slice(bytes).map_err(|e| Error::invalid_input(format!("these bytes are no {what}: {e}")))?;
-    if version == known {
-        return Ok(());
-    }
-    Err(Error::invalid_input(format!("this {what} has version {version}, this release knows {known}: use one release throughout")))
 }
 
 #[cfg(test)]

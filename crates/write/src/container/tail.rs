@@ -18,15 +18,18 @@ use hyperslab_formats::{ChunkSource, ObjectId};
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::{Existing, SharedFile};
 
-use crate::file::definition::DatasetDefinition;
-use crate::file::file_writer::{Subfile, checked_alignment};
+use crate::file::allocator::checked_alignment;
+use crate::file::definition::{DatasetDefinition, text_attribute};
+use crate::file::file_writer::FileWriter;
+use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
-use super::gather::{Contents, FEW_SUBFILES, SMALL_BYTES, open_subfile};
-use super::lineage::{CommitName, is_id};
-use super::master::{Loose, LoosePart, Master};
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use super::commit_name::{CommitName, is_id};
+use super::gather::{FEW_SUBFILES, InlineContents, SMALL_BYTES, open_subfile};
+use super::master::Master;
+use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
-use super::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use super::task::text_attribute;
+use super::record::SubfileRecord;
 
 /// The name of a tail in the folder of the commit that made it.
 pub(crate) const TAIL: &str = "rows.h5";
@@ -53,7 +56,7 @@ pub(crate) enum Appended {
 }
 
 /// A dataset of a tail.
-struct Rows {
+struct TailDataset {
     path: String,
     datatype: Datatype,
     shape: Vec<u64>,
@@ -61,7 +64,7 @@ struct Rows {
     address: u64,
 }
 
-impl Rows {
+impl TailDataset {
     fn row_bytes(&self) -> u64 {
         row_bytes(&self.datatype, &self.shape)
     }
@@ -72,7 +75,7 @@ fn row_bytes(datatype: &Datatype, shape: &[u64]) -> u64 {
 }
 
 /// Puts the rows that these subfiles hold into a tail, if that is all they hold.
-pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &Contents<'_>) -> Result<Appended> {
+pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &InlineContents<'_>) -> Result<Appended> {
     if plan.checksums || subfiles.is_empty() || subfiles.len() > FEW_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > SMALL_BYTES) {
         return Ok(Appended::No);
     }
@@ -82,15 +85,15 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         files.push((format!("{folder}/{}", subfile.name), subfile, open_subfile(plan, &session, &subfile.name, contents)?));
     }
     let all = master.loose(|file| files.iter().any(|(name, ..)| name == file))?;
-    let has_filters = |loose: &Loose, part: &LoosePart| {
+    let has_filters = |loose: &MovableDataset, part: &MovablePart| {
         let Some((_, subfile, file)) = files.iter().find(|(name, ..)| *name == part.file) else { return true };
         let found = file.find(&loose.path).and_then(|found| found.dataset().map(|dataset| dataset.filters.clone()));
         // A checksum was asked for: it stays.
         found.map_or(true, |filters| filters.iter().any(|filter| filter.id == 3) || (!filters.is_empty() && subfile.bytes > FILTERED_BYTES))
     };
-    let fits = |loose: &Loose| {
+    let fits = |loose: &MovableDataset| {
         let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
-        let is_rows = |part: &LoosePart| part.region.start.iter().skip(1).all(|start| *start == 0) && part.region.count.get(1..) == shape.get(1..);
+        let is_rows = |part: &MovablePart| part.region.start.iter().skip(1).all(|start| *start == 0) && part.region.count.get(1..) == shape.get(1..);
         loose.has_earlier_parts && !datatype.uses_heap() && !datatype.has_references() && loose.parts.iter().all(|part| is_rows(part) && !has_filters(loose, part))
     };
     if all.is_empty() || !all.iter().all(fits) {
@@ -101,8 +104,8 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let old = container.join(&base.folder).join(TAIL);
     let seen = format!("{container_name}/{}/{TAIL}", base.folder);
     let rooms = if old.is_file() { rooms(&session, &old)? } else { Vec::new() };
-    let needed = |loose: &Loose| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
-    let has_room = |loose: &Loose| {
+    let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
+    let has_room = |loose: &MovableDataset| {
         let room = rooms.iter().find(|room| room.path == loose.path && room.datatype == loose.definition.datatype);
         let room = room.filter(|room| room.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
         room.is_some_and(|room| master.rows_in(&loose.path, &seen).checked_add(needed(loose)).is_some_and(|rows| room.shape.first().is_some_and(|capacity| rows <= *capacity)))
@@ -124,7 +127,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         return Ok(Appended::Behind(base.folder.clone()));
     }
     let place = plan.folder().join(TAIL);
-    let mut out = match Subfile::in_place(&place, checked_alignment(plan.alignment)?, &session) {
+    let mut out = match FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &session) {
         // Another commit of this plan has made it, that was killed or is at work: the rows stay in the tasks' subfiles.
         Err(_) if place.exists() => return Ok(Appended::No),
         out => out?,
@@ -138,7 +141,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_ROOM_BYTES, MAX_ROOM_BYTES);
         (aim / row_bytes).max(now)
     };
-    let define = |out: &mut Subfile, path: &str, datatype: &Datatype, rest: &[u64], rows: u64| {
+    let define = |out: &mut FileWriter, path: &str, datatype: &Datatype, rest: &[u64], rows: u64| {
         let shape: Vec<u64> = std::iter::once(rows).chain(rest.iter().skip(1).copied()).collect();
         out.create_dataset(path, DatasetDefinition::new(datatype.clone(), Dataspace::fixed(shape)))
     };
@@ -167,7 +170,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
 }
 
 /// Moves a part to `row` of the tail; the row after it.
-fn placed(master: &mut Master, loose: &Loose, part: &LoosePart, file: &str, row: u64) -> Result<u64> {
+fn placed(master: &mut Master, loose: &MovableDataset, part: &MovablePart, file: &str, row: u64) -> Result<u64> {
     let mut start = vec![0; part.region.start.len()];
     start.iter_mut().take(1).for_each(|start| *start = row);
     master.move_part(&loose.path, part.number, file, &start)?;
@@ -175,7 +178,7 @@ fn placed(master: &mut Master, loose: &Loose, part: &LoosePart, file: &str, row:
 }
 
 /// What a part has, as it lies in files.
-fn values(files: &[(String, &SubfileRecord, File)], loose: &Loose, part: &LoosePart) -> Result<Vec<u8>> {
+fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part: &MovablePart) -> Result<Vec<u8>> {
     let file = files.iter().find(|(name, ..)| *name == part.file).map(|(.., file)| file).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
     let found = file.find(&loose.path)?;
     let source = found.file.dataset(found.object)?;
@@ -188,7 +191,7 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &Loose, part: &LooseP
 }
 
 /// The datasets of a tail.
-fn rooms(session: &Session, tail: &Path) -> Result<Vec<Rows>> {
+fn rooms(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
     let file = session.open(tail)?;
     let mut rooms = Vec::new();
     for (number, object) in file.tree().objects.iter().enumerate() {
@@ -197,7 +200,7 @@ fn rooms(session: &Session, tail: &Path) -> Result<Vec<Rows>> {
         let first = Selection::new(shape.iter().map(|_| Axis::Range { start: 0, count: 1, step: 1 }).collect(), &shape)?;
         let located = file.array_file().locate(ObjectId(number), &first)?;
         let Some(ChunkSource::Stored { offset, .. }) = located.chunks.first().map(|chunk| &chunk.source) else { continue };
-        rooms.push(Rows { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
+        rooms.push(TailDataset { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
     }
     Ok(rooms)
 }

@@ -4,30 +4,22 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
-use hyperslab_formats::hdf5::writer::encode_datatype;
 use hyperslab_reader::Session;
 use hyperslab_storage::{SharedFile, unique_name};
 
-use crate::file::allocator::Blocks;
+use crate::file::allocator::{Allocator, checked_alignment};
 use crate::file::dataset::DatasetWriter;
-use crate::file::definition::{AttributeValue, DatasetDefinition};
-use crate::file::file_writer::{Attribute, Subfile, checked_alignment, normal};
+use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
+use crate::file::file_writer::FileWriter;
 use crate::file::links::Link;
+use crate::file::object_path::normal;
 use crate::file::region::Region;
-use crate::shared::completion::claimed;
-use crate::shared::task_regions::name_of;
-use super::checksum;
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use crate::shared::layout::name_of;
 use super::definitions::Definitions;
-use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, SharedPart, StoredValue};
-use super::hex::Hex;
 use super::plan::{WriteMode, WritePlan};
-use super::state::{SUBFILE_ATTRIBUTE, State};
-
-/// Parts that a task may write of a dataset: readers look through all of them.
-const MOST_PARTS: usize = 1 << 16;
-
-/// Subfiles of rows of up to this length go into the fragment. The limit bounds what programs send from tasks to the commit.
-const MAX_CONTENT_BYTES: u64 = 64 << 10;
+use super::shared_subfile::claimed;
+use super::state::State;
 
 /// Which part of a dataset a task may write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,28 +35,28 @@ pub enum Extent {
 
 /// A task under way. Dropped, it leaves nothing.
 pub struct Task {
-    write_id: String,
-    number: u64,
-    name: String,
-    subfile: Subfile,
-    datasets: BTreeMap<String, Local>,
+    pub(crate) write_id: String,
+    pub(crate) number: u64,
+    pub(crate) name: String,
+    pub(crate) subfile: FileWriter,
+    pub(crate) datasets: BTreeMap<String, TaskDataset>,
     /// The number of the subfile that other tasks write too.
-    group: Option<u64>,
-    checksums: bool,
+    pub(crate) group: Option<u64>,
+    pub(crate) checksums: bool,
     /// Whether the commit adds to a container that is there, and may move the rows of small subfiles to a tail.
-    appends: bool,
+    pub(crate) appends: bool,
     /// What the plan defines.
-    definitions: Definitions,
+    pub(crate) definitions: Definitions,
 }
 
 /// A dataset as the whole container has it, and what of it is here.
-struct Local {
-    global: DatasetDefinition,
-    extent: Extent,
+pub(crate) struct TaskDataset {
+    pub(crate) global: DatasetDefinition,
+    pub(crate) extent: Extent,
     /// The value of a scalar.
-    scalar: Option<Elements>,
+    pub(crate) scalar: Option<Elements>,
     /// The part of the dataset that is in the subfile which other tasks write too.
-    shared: Option<Region>,
+    pub(crate) shared: Option<Region>,
 }
 
 impl Task {
@@ -77,11 +69,11 @@ impl Task {
         let subfile = match &claimed {
             Some((sharing, Some((group, layout)))) => {
                 let file = SharedFile::open(&folder.join(name_of(*group)))?;
-                let shared = Blocks::shared(file, sharing.segments(layout, number)?, sharing.alignment);
-                Subfile::beside(&place, Some(sharing.alignment), shared, session)?
+                let shared = Allocator::shared(file, sharing.segments(layout, number)?, sharing.alignment);
+                FileWriter::beside(&place, Some(sharing.alignment), shared, session)?
             }
-            Some((sharing, None)) => Subfile::in_place(&place, Some(sharing.alignment), session)?,
-            None => Subfile::in_place(&place, checked_alignment(plan.alignment)?, session)?,
+            Some((sharing, None)) => FileWriter::in_place(&place, Some(sharing.alignment), session)?,
+            None => FileWriter::in_place(&place, checked_alignment(plan.alignment)?, session)?,
         };
         let mut task = Self {
             write_id: plan.id.clone(),
@@ -110,7 +102,7 @@ impl Task {
                 None => task.create_dataset(path, global, Extent::Region(region))?,
                 Some((whole, local, place)) => {
                     task.subfile.create_shared(path, DatasetWriter::in_shared(local.clone(), place)?)?;
-                    task.datasets.insert(path.to_owned(), Local { global, extent: Extent::Region(region), scalar: None, shared: Some(whole.clone()) });
+                    task.datasets.insert(path.to_owned(), TaskDataset { global, extent: Extent::Region(region), scalar: None, shared: Some(whole.clone()) });
                 }
             }
         }
@@ -221,7 +213,7 @@ impl Task {
     }
 
     /// The objects that this task has defined, and what it has written.
-    pub fn objects(&mut self) -> &mut Subfile {
+    pub fn objects(&mut self) -> &mut FileWriter {
         &mut self.subfile
     }
 
@@ -260,7 +252,7 @@ impl Task {
             }
         }
         self.subfile.create_dataset(&path, local)?;
-        self.datasets.insert(path, Local { global, extent, scalar: None, shared: None });
+        self.datasets.insert(path, TaskDataset { global, extent, scalar: None, shared: None });
         Ok(())
     }
 
@@ -268,7 +260,7 @@ impl Task {
     pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         let path = normal(path)?;
         match self.datasets.get(&path) {
-            Some(Local { extent: Extent::Rows, .. }) => {
+            Some(TaskDataset { extent: Extent::Rows, .. }) => {
                 let before = self.subfile.definition(&path)?.dataspace;
                 if before.shape().iter().zip(&shape).any(|(old, new)| new < old) {
                     return Err(Error::unsupported("making a dataset smaller in a task").at_object(format!("/{path}")));
@@ -280,12 +272,12 @@ impl Task {
         }
     }
 
-    /// Writes the elements of `region`, as [`Subfile::write`] does.
+    /// Writes the elements of `region`, as [`FileWriter::write`] does.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
-    /// Writes these parts of the elements of `region`, as [`Subfile::write_parts`] does.
+    /// Writes these parts of the elements of `region`, as [`FileWriter::write_parts`] does.
     pub fn write_parts<'a>(
         &mut self,
         path: &str,
@@ -315,97 +307,6 @@ impl Task {
         let inner = local.shared.as_ref().map_or(Some(inner), within).ok_or_else(outside)?;
         self.subfile.write_parts(&path, &inner, bytes, parts, resolve)
     }
-
-    /// Whether [`Task::finish`] has nothing to wait for: no chunk to encode, and not the disk.
-    pub fn is_quick(&self) -> bool {
-        !self.checksums && (self.subfile.is_quick() || self.has_rows_to_move() && self.subfile.is_small(MAX_CONTENT_BYTES))
-    }
-
-    /// Whether the subfile holds nothing but rows that a commit may move to a tail.
-    fn has_rows_to_move(&self) -> bool {
-        self.appends && !self.checksums && !self.datasets.is_empty() && self.datasets.values().all(|local| local.extent == Extent::Rows)
-    }
-
-    /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet. A small
-    /// subfile of rows that are appended is not left in a file: the fragment has its bytes.
-    pub fn finish(mut self) -> Result<Fragment> {
-        self.subfile.flush()?;
-        let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
-        for (path, object) in self.subfile.objects() {
-            let (kind, other) = match (&object.link, &object.pointers, &object.datatype) {
-                (Some(link), ..) => (Kind::Link, Some(OtherFragment::Link(link.clone()))),
-                (_, Some(pointers), _) => (Kind::References, Some(OtherFragment::References(pointers.clone()))),
-                (_, _, Some(datatype)) => (Kind::Datatype, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
-                _ if object.dataset.is_some() => (Kind::Dataset, None),
-                _ => (Kind::Group, None),
-            };
-            let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
-            let stored = |(name, attribute): (&str, &Attribute)| match attribute {
-                Attribute::Value(value) => Ok((name.to_owned(), AttributeFragment::Value(StoredValue::new(value)?))),
-                Attribute::References(pointers) => Ok((name.to_owned(), AttributeFragment::References(pointers.clone()))),
-            };
-            let attributes = own.map(stored).collect::<Result<_>>()?;
-            let (created, tracked, scales) = (object.created, object.tracked, object.scales.clone());
-            fragment.add_object(path, ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales });
-        }
-        for (path, writer) in self.subfile.datasets() {
-            let (local, written) = (writer.definition(), writer.written());
-            let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task does not know")) };
-            let origin = match (&known.shared, &known.extent) {
-                (Some(whole), _) => whole.start.clone(),
-                (None, Extent::Region(own)) => own.start.clone(),
-                _ => vec![0; local.dataspace.ndim()],
-            };
-            let moved = |region: &Region| {
-                let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
-                Region { start, count: region.count.clone() }
-            };
-            if written.len() > MOST_PARTS {
-                let message = format!("{} separate parts of a dataset by one task: write boxes that lie side by side", written.len());
-                return Err(Error::unsupported(message).at_object(format!("/{path}")));
-            }
-            let mut dataset = DatasetFragment::new(
-                &known.global,
-                known.extent == Extent::Rows,
-                origin.clone(),
-                local.dataspace.shape().to_vec(),
-                written.iter().map(moved).collect(),
-                known.scalar.as_ref(),
-            )?;
-            dataset.shared = known.shared.is_some();
-            dataset.growable = self.definitions.dataset(path).is_some_and(|planned| planned.growable);
-            if dataset.shared {
-                dataset.chunks = writer.stored().map(ChunkFragment::from).collect();
-            }
-            fragment.add_dataset(path, dataset);
-        }
-        fragment.shared = self.group.map(|group| SharedPart { group, end: self.subfile.shared_top() });
-        self.subfile.forget_others();
-        let place = self.subfile.target().to_path_buf();
-        if self.has_rows_to_move() {
-            let (bytes, content) = self.subfile.finish_small(MAX_CONTENT_BYTES)?;
-            (fragment.bytes, fragment.content) = (Some(bytes), content.map(Hex));
-            return Ok(fragment);
-        }
-        fragment.bytes = self.subfile.finish_part()?;
-        if self.checksums && fragment.bytes.is_some() {
-            fragment.checksums = Some(checksum::of_file(&place)?);
-        }
-        // Its name comes to the disk with the commit.
-        Ok(fragment)
-    }
-}
-
-/// An attribute of one fixed text.
-pub(crate) fn text_attribute(text: &str) -> AttributeValue {
-    let datatype = Datatype::FixedString {
-        size: (text.len() as u64).max(1),
-        padding: hyperslab_array::StringPadding::NullPadded,
-        character_set: hyperslab_array::CharacterSet::Utf8,
-    };
-    let mut bytes = text.as_bytes().to_vec();
-    bytes.resize(bytes.len().max(1), 0);
-    AttributeValue { dataspace: Dataspace::Scalar, value: Elements { datatype, bytes, heap: HeapObjects::default() } }
 }
 
 /// The elements with all that they point at.
@@ -424,4 +325,12 @@ fn gathered<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapRefer
         heap.insert(reference, value);
     }
     Ok(Elements { datatype: datatype.clone(), bytes: bytes.to_vec(), heap })
+}
+
+impl WritePlan {
+    /// Begins the task with this number, or another attempt at it: a subfile of its own. Rows that tasks
+    /// append follow each other in the order of the numbers.
+    pub fn task(&self, number: u64, session: &Session) -> Result<Task> {
+        Task::begin(self, number, session)
+    }
 }

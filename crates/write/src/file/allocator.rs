@@ -9,9 +9,9 @@ use hyperslab_storage::{Existing, Output, SharedFile, Storage, block_bytes_in, f
 
 /// A file under way and where its next bytes go.
 #[derive(Debug)]
-pub(crate) struct Blocks {
-    file: Place,
-    room: Room,
+pub(crate) struct Allocator {
+    file: Destination,
+    room: Space,
     alignment: u64,
     /// Where the last byte ends that was written.
     top: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Blocks {
 }
 
 #[derive(Debug)]
-enum Place {
+enum Destination {
     /// A file that is made when there is something to write into it.
     Later(PathBuf),
     /// A file of the writer's own.
@@ -34,9 +34,9 @@ enum Place {
 }
 
 #[derive(Debug)]
-enum Room {
+enum Space {
     /// All from here on, and what was left free before the first block that begins on one of the file system.
-    Behind { next: u64, front: Option<Front> },
+    Behind { next: u64, front: Option<FreeRange> },
     /// Pages; the first takes metadata.
     Pages(Pages),
     /// Segments, one after the other, between which are those of the other writers.
@@ -45,7 +45,7 @@ enum Room {
 
 /// Free bytes at the beginning of a file: from where, up to where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Front {
+pub(crate) struct FreeRange {
     pub start: u64,
     pub stop: u64,
 }
@@ -62,33 +62,33 @@ pub(crate) struct Segments {
     pub number: u64,
 }
 
-impl Blocks {
+impl Allocator {
     /// A file of the writer's own that is called `target` from its beginning.
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Destination::Own(output), room: Space::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Place::Own(output), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Destination::Own(output), room: Space::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
     }
 
-    /// The same as [`Blocks::in_place`], made with the first bytes that are written.
+    /// The same as [`Allocator::in_place`], made with the first bytes that are written.
     pub fn later(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let alignment = match alignment {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self { file: Place::Later(target.to_path_buf()), room: Room::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Destination::Later(target.to_path_buf()), room: Space::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// A writer's part of a file that others write too.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
-        Self { file: Place::Shared(file), room: Room::Segments(segments), alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() }
+        Self { file: Destination::Shared(file), room: Space::Segments(segments), alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() }
     }
 
     /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.
@@ -98,12 +98,12 @@ impl Blocks {
 
     /// Makes the file one of pages, of which nothing is written yet.
     pub fn set_pages(&mut self, page_bytes: u64) {
-        self.room = Room::Pages(Pages::new(page_bytes, page_bytes));
+        self.room = Space::Pages(Pages::new(page_bytes, page_bytes));
     }
 
     /// Bytes of a page in a file of pages.
     pub fn page_bytes(&self) -> Option<u64> {
-        if let Room::Pages(pages) = &self.room { Some(pages.page_bytes()) } else { None }
+        if let Space::Pages(pages) = &self.room { Some(pages.page_bytes()) } else { None }
     }
 
     /// Bytes before everything else, from which addresses count.
@@ -124,9 +124,9 @@ impl Blocks {
     /// The name that the file will have, or has.
     pub fn target(&self) -> &Path {
         match &self.file {
-            Place::Later(target) => target,
-            Place::Own(output) => output.target(),
-            Place::Shared(file) => file.path(),
+            Destination::Later(target) => target,
+            Destination::Own(output) => output.target(),
+            Destination::Shared(file) => file.path(),
         }
     }
 
@@ -137,22 +137,22 @@ impl Blocks {
 
     /// Whether nothing was written yet, so that there is no file.
     pub fn is_later(&self) -> bool {
-        matches!(self.file, Place::Later(_))
+        matches!(self.file, Destination::Later(_))
     }
 
     /// The file of the writer's own, made now if it was not yet.
     pub fn into_output(self) -> Result<Output> {
         match self.file {
-            Place::Later(target) => Output::in_place(target),
-            Place::Own(output) => Ok(output),
-            Place::Shared(_) => Err(Error::internal("a shared file has no end of its own")),
+            Destination::Later(target) => Output::in_place(target),
+            Destination::Own(output) => Ok(output),
+            Destination::Shared(_) => Err(Error::internal("a shared file has no end of its own")),
         }
     }
 
     /// The file that others write too.
     pub fn into_shared(self) -> Result<SharedFile> {
         match self.file {
-            Place::Shared(file) => Ok(file),
+            Destination::Shared(file) => Ok(file),
             _ => Err(Error::internal("a file of its own is not shared")),
         }
     }
@@ -162,21 +162,21 @@ impl Blocks {
         let alignment = if length >= self.alignment { self.alignment } else { 8 };
         let too_large = || Error::unsupported("a file of 8 EiB or more");
         match &mut self.room {
-            Room::Behind { next, front } => {
+            Space::Behind { next, front } => {
                 let start = next.checked_next_multiple_of(alignment);
                 let end = start.and_then(|start| start.checked_add(length)).filter(|end| i64::try_from(*end).is_ok());
                 let (start, end) = start.zip(end).ok_or_else(too_large)?;
                 if front.is_none() && alignment > 8 {
-                    *front = Some(Front { start: *next, stop: start });
+                    *front = Some(FreeRange { start: *next, stop: start });
                 }
                 *next = end;
                 Ok(start)
             }
-            Room::Pages(pages) => {
+            Space::Pages(pages) => {
                 let start = pages.allocate(PageKind::Raw, length);
                 if i64::try_from(pages.end()).is_ok() { Ok(start) } else { Err(too_large()) }
             }
-            Room::Segments(segments) => {
+            Space::Segments(segments) => {
                 let mut within = segments.used.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
                 if length > segments.bytes {
                     return Err(Error::unsupported(format!("{length} bytes at once in a shared subfile whose segments have {}", segments.bytes)));
@@ -193,78 +193,86 @@ impl Blocks {
     }
 
     /// What is free at the beginning, before the first block that begins on one of the file system.
-    pub fn front(&self) -> Option<Front> {
+    pub fn front(&self) -> Option<FreeRange> {
         match &self.room {
-            Room::Behind { front, .. } => *front,
-            Room::Pages(pages) => Some(Front { start: SUPERBLOCK_BYTES, stop: pages.page_bytes() }),
-            Room::Segments(_) => None,
+            Space::Behind { front, .. } => *front,
+            Space::Pages(pages) => Some(FreeRange { start: SUPERBLOCK_BYTES, stop: pages.page_bytes() }),
+            Space::Segments(_) => None,
         }
     }
 
     /// Where everything ends for which room was taken.
     pub fn end(&self) -> u64 {
         match &self.room {
-            Room::Behind { next, .. } => *next,
-            Room::Pages(pages) => pages.end(),
-            Room::Segments(_) => self.top,
+            Space::Behind { next, .. } => *next,
+            Space::Pages(pages) => pages.end(),
+            Space::Segments(_) => self.top,
         }
     }
 
     /// Where metadata goes that follows everything else.
     pub fn metadata_end(&mut self) -> Result<u64> {
         match &self.room {
-            Room::Pages(pages) => Ok(pages.end()),
+            Space::Pages(pages) => Ok(pages.end()),
             _ => self.allocate(0),
         }
     }
 
     /// Room for bytes whose number is known when they are there: where they begin, a multiple of 8. They are
-    /// taken with [`Blocks::write_open`].
+    /// taken with [`Allocator::write_open`].
     pub fn open_end(&mut self) -> Result<u64> {
         match self.room {
-            Room::Behind { .. } => self.allocate(0),
-            Room::Pages(ref pages) => Ok(pages.raw_end()),
-            Room::Segments(_) => Err(Error::unsupported("values of variable length in a shared subfile")),
+            Space::Behind { .. } => self.allocate(0),
+            Space::Pages(ref pages) => Ok(pages.raw_end()),
+            Space::Segments(_) => Err(Error::unsupported("values of variable length in a shared subfile")),
         }
     }
 
-    /// Writes what belongs at the address of [`Blocks::open_end`].
+    /// Writes what belongs at the address of [`Allocator::open_end`].
     pub fn write_open(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         match &mut self.room {
-            Room::Behind { next, .. } => *next = at + bytes.len() as u64,
-            Room::Pages(pages) => pages.take_raw(at, bytes.len() as u64),
-            Room::Segments(_) => {}
+            Space::Behind { next, .. } => *next = at + bytes.len() as u64,
+            Space::Pages(pages) => pages.take_raw(at, bytes.len() as u64),
+            Space::Segments(_) => {}
         }
         self.write_at(at, bytes)
     }
 
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        if let Place::Later(target) = &self.file {
-            self.file = Place::Own(Output::in_place(target)?);
+        if let Destination::Later(target) = &self.file {
+            self.file = Destination::Own(Output::in_place(target)?);
         }
         self.top = self.top.max(offset.saturating_add(bytes.len() as u64));
         match &self.file {
-            Place::Own(output) => output.write_at(offset.saturating_add(self.user_block), bytes),
-            Place::Shared(file) => file.write_at(offset, bytes),
-            Place::Later(_) => Err(Error::internal("a file that was not made")),
+            Destination::Own(output) => output.write_at(offset.saturating_add(self.user_block), bytes),
+            Destination::Shared(file) => file.write_at(offset, bytes),
+            Destination::Later(_) => Err(Error::internal("a file that was not made")),
         }
     }
 
     pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
         match &self.file {
-            Place::Own(output) => output.read_at(offset.saturating_add(self.user_block), bytes),
-            Place::Shared(file) => file.read_at(offset, bytes),
-            Place::Later(_) => Err(Error::internal("reading back what was not written")),
+            Destination::Own(output) => output.read_at(offset.saturating_add(self.user_block), bytes),
+            Destination::Shared(file) => file.read_at(offset, bytes),
+            Destination::Later(_) => Err(Error::internal("reading back what was not written")),
         }
     }
 
     /// What was written so far, for readers.
     pub fn storage(&self) -> Result<Arc<dyn Storage>> {
         match &self.file {
-            Place::Own(output) => output.storage(),
-            Place::Shared(_) => Err(Error::unsupported("reading back a file that several tasks write")),
-            Place::Later(_) => Err(Error::internal("reading back what was not written")),
+            Destination::Own(output) => output.storage(),
+            Destination::Shared(_) => Err(Error::unsupported("reading back a file that several tasks write")),
+            Destination::Later(_) => Err(Error::internal("reading back what was not written")),
         }
+    }
+}
+
+/// The alignment, if blocks can have it.
+pub(crate) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
+    match alignment {
+        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("an alignment that is no power of two from 8 on")),
+        alignment => Ok(alignment),
     }
 }
 
@@ -278,7 +286,7 @@ mod tests {
         let mut taken: Vec<(u64, u64)> = Vec::new();
         for slot in 0..3u64 {
             let segments = Segments { first: 4096 + slot * 1000, step: 3000, bytes: 1000, used: 0, number: 0 };
-            let mut blocks = Blocks::shared(SharedFile::open(&folder.path().join("x"))?, segments, 512);
+            let mut blocks = Allocator::shared(SharedFile::open(&folder.path().join("x"))?, segments, 512);
             for length in [1, 300, 600, 520, 10, 1000, 999, 7] {
                 let at = blocks.allocate(length)?;
                 let segment = (at - 4096) / 1000;

@@ -1,10 +1,8 @@
 //! What a writer says of a dataset or attribute before its values.
 
-use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
+use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, ReferenceKind, Result, StringPadding};
 use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
-
-use super::reference_targets;
 
 /// Bytes of values that a chunk holds whose shape is not given.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -89,7 +87,7 @@ impl DatasetDefinition {
             return Err(Error::unsupported(format!("writing datatype class {class}")));
         }
         if self.datatype.has_references() {
-            reference_targets::check(&self.datatype)?;
+            check_references(&self.datatype)?;
             if !self.filters.filters.is_empty() {
                 return Err(Error::unsupported("references in chunks with filters: leave the filters out"));
             }
@@ -190,6 +188,41 @@ fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> 
         }
     }
     chunk
+}
+
+pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
+    let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
+    if bytes != Some(value.value.bytes.len() as u64) {
+        return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
+    }
+    const MOST: u64 = 64 << 20;
+    if bytes.is_some_and(|bytes| bytes > MOST) {
+        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 MiB belongs into a dataset", value.value.bytes.len())));
+    }
+    Ok(())
+}
+
+/// Checks that elements have references where they can be placed when the file ends.
+pub(crate) fn check_references(datatype: &Datatype) -> Result<()> {
+    match datatype {
+        Datatype::Sequence { base, .. } if base.has_references() => Err(Error::unsupported("writing references in sequences of variable length")),
+        Datatype::Reference { kind: ReferenceKind::Standard, .. } => Err(Error::unsupported("writing references of HDF5 1.12: give those to objects or regions")),
+        Datatype::Array { base, .. } => check_references(base),
+        Datatype::Compound { members, .. } => members.iter().try_for_each(|member| check_references(&member.datatype)),
+        _ => Ok(()),
+    }
+}
+
+/// An attribute of one fixed text.
+pub(crate) fn text_attribute(text: &str) -> AttributeValue {
+    let datatype = Datatype::FixedString {
+        size: (text.len() as u64).max(1),
+        padding: StringPadding::NullPadded,
+        character_set: CharacterSet::Utf8,
+    };
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize(bytes.len().max(1), 0);
+    AttributeValue { dataspace: Dataspace::Scalar, value: Elements { datatype, bytes, heap: HeapObjects::default() } }
 }
 
 #[cfg(test)]

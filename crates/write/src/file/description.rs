@@ -7,26 +7,26 @@ use hyperslab_formats::hdf5::writer::{NewAttribute, NewContent, NewFile, NewLink
 
 use super::dataset::DatasetWriter;
 use super::dimension_scales::dimension_scales;
-use super::file_writer::{Attribute, Object};
 use super::links::Link;
-use super::reference_targets::Targets;
+use super::object::{AttributeEntry, ObjectEntry};
+use super::reference_targets::ReferenceTargets;
 
 /// These objects, of whose datasets `own` chooses some.
-pub(crate) fn chosen(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &Object> {
+pub(crate) fn chosen(objects: &BTreeMap<String, ObjectEntry>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &ObjectEntry> {
     objects.iter().filter(|(_, object)| object.dataset.as_ref().is_none_or(&own)).collect()
 }
 
 /// Numbers of the objects in a file, by path. The empty path sorts first, so the root is number 0.
-pub(crate) fn numbers<'a>(objects: &BTreeMap<&'a String, &Object>) -> BTreeMap<&'a str, usize> {
+pub(crate) fn numbers<'a>(objects: &BTreeMap<&'a String, &ObjectEntry>) -> BTreeMap<&'a str, usize> {
     objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(number, (path, _))| (path.as_str(), number)).collect()
 }
 
 /// The file of the objects that `own` chooses.
-pub(crate) fn describe(objects: &BTreeMap<String, Object>, targets: &Targets, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
+pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &ReferenceTargets, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
     let objects = chosen(objects, own);
     let numbers = numbers(&objects);
     let mut members: BTreeMap<&str, Vec<(String, NewLink)>> = BTreeMap::new();
-    let mut created: Vec<(&&String, &&Object)> = objects.iter().filter(|(path, _)| !path.is_empty()).collect();
+    let mut created: Vec<(&&String, &&ObjectEntry)> = objects.iter().filter(|(path, _)| !path.is_empty()).collect();
     created.sort_by_key(|(_, object)| object.created);
     for (path, object) in created {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -45,10 +45,10 @@ pub(crate) fn describe(objects: &BTreeMap<String, Object>, targets: &Targets, ow
     let mut file = NewFile { objects: Vec::new(), regions: targets.regions(&numbers)? };
     for path in numbers.keys() {
         let Some(object) = objects.get(&(*path).to_owned()) else { continue };
-        let attribute = |(name, attribute): (&str, &Attribute)| match attribute {
-            Attribute::Value(value) if value.value.datatype.has_references() => targets.attribute(name, value, &numbers),
-            Attribute::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
-            Attribute::References(pointers) => pointers.attribute(name, &numbers),
+        let attribute = |(name, attribute): (&str, &AttributeEntry)| match attribute {
+            AttributeEntry::Value(value) if value.value.datatype.has_references() => targets.attribute(name, value, &numbers),
+            AttributeEntry::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
+            AttributeEntry::References(pointers) => pointers.attribute(name, &numbers),
         };
         let content = match (&object.dataset, &object.pointers, &object.datatype) {
             (Some(dataset), ..) => {

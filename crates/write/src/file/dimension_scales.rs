@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyperslab_array::{ByteOrder, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Member, ReferenceKind, Result};
 use hyperslab_formats::hdf5::writer::NewAttribute;
 
-use super::file_writer::Object;
+use super::object::ObjectEntry;
 use super::object_references::{REFERENCE_BYTES, reference};
 
 /// Bytes of an element of variable length.
@@ -14,7 +14,7 @@ const SEQUENCE_BYTES: u64 = 16;
 
 /// `DIMENSION_LIST` of each dataset that has scales, `REFERENCE_LIST` of each scale; by path. `numbers` are those of
 /// the objects in the file.
-pub(crate) fn dimension_scales<'a>(objects: &BTreeMap<&'a String, &'a Object>, numbers: &BTreeMap<&'a str, usize>) -> Result<BTreeMap<&'a str, Vec<NewAttribute>>> {
+pub(crate) fn dimension_scales<'a>(objects: &BTreeMap<&'a String, &'a ObjectEntry>, numbers: &BTreeMap<&'a str, usize>) -> Result<BTreeMap<&'a str, Vec<NewAttribute>>> {
     let number_of = |path: &str| numbers.get_key_value(path).ok_or_else(|| Error::internal(format!("no number for {path}")));
     let mut found: BTreeMap<&str, Vec<NewAttribute>> = BTreeMap::new();
     let mut users: BTreeMap<&str, Vec<(usize, u32)>> = BTreeMap::new();

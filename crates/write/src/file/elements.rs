@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use hyperslab_array::{Datatype, Elements, Error, ErrorKind, HeapObjects, HeapReference, Result};
 use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, stored_values};
 
-use super::allocator::Blocks;
+use super::allocator::Allocator;
 use super::definition::AttributeValue;
-use super::file_writer::{Attribute, Subfile};
+use super::file_writer::FileWriter;
+use super::object::AttributeEntry;
 use super::region::Region;
 
 /// Bytes of elements whose values may go into a collection together with others.
@@ -18,20 +19,20 @@ const SMALL_VALUE_BYTES: usize = 256;
 /// What heap references of values lead to.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
 
-impl Subfile {
+impl FileWriter {
     /// Writes `bytes`, the elements of `region` row-major, in the layout of the file; what variable-length
     /// parts point at comes from `resolve`.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
-    /// As [`Subfile::write`]. Of `parts`, offsets and lengths in bytes, only these parts of each element are written; the
+    /// As [`FileWriter::write`]. Of `parts`, offsets and lengths in bytes, only these parts of each element are written; the
     /// others stay as they are.
     pub fn write_parts<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
-        self.write_some(path, region, bytes, Chosen { parts, elements: None }, resolve)
+        self.write_some(path, region, bytes, ElementSubset { parts, elements: None }, resolve)
     }
 
-    /// As [`Subfile::write_parts`], of the elements of `region` that have these row-major numbers there; `bytes` are theirs.
+    /// As [`FileWriter::write_parts`], of the elements of `region` that have these row-major numbers there; `bytes` are theirs.
     pub fn write_scattered<'a>(
         &mut self,
         path: &str,
@@ -41,10 +42,10 @@ impl Subfile {
         parts: Option<&[(usize, usize)]>,
         resolve: Resolve<'a>,
     ) -> Result<()> {
-        self.write_some(path, region, bytes, Chosen { parts, elements: Some(elements) }, resolve)
+        self.write_some(path, region, bytes, ElementSubset { parts, elements: Some(elements) }, resolve)
     }
 
-    fn write_some<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], chosen: Chosen<'_>, resolve: Resolve<'a>) -> Result<()> {
+    fn write_some<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], chosen: ElementSubset<'_>, resolve: Resolve<'a>) -> Result<()> {
         let path = self.find(path)?;
         let session = self.session.clone();
         let file = self.target().display().to_string();
@@ -112,8 +113,8 @@ impl Subfile {
     pub fn attribute(&mut self, path: &str, name: &str) -> Result<Option<AttributeValue>> {
         match self.object(path)?.attributes.get(name) {
             None => Ok(None),
-            Some(Attribute::Value(value)) => Ok(Some(value.clone())),
-            Some(Attribute::References(pointers)) => {
+            Some(AttributeEntry::Value(value)) => Ok(Some(value.clone())),
+            Some(AttributeEntry::References(pointers)) => {
                 let pointers = pointers.clone();
                 Ok(Some(self.targets.of_pointers(&pointers)))
             }
@@ -142,7 +143,7 @@ impl Subfile {
 
 /// Stores what the elements in `bytes` point at, and points them there. Few values go into the collection `small` together
 /// with those of earlier writes: a collection has 4 KiB or more.
-fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, blocks: &mut Blocks) -> Result<()> {
+fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, blocks: &mut Allocator) -> Result<()> {
     if let Some((at, heap)) = small {
         let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
         store_values(datatype, &mut elements, resolve, &mut more)?;
@@ -166,14 +167,14 @@ fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, 
 }
 
 /// What of a box of elements is written; the rest stays as it is.
-struct Chosen<'a> {
+struct ElementSubset<'a> {
     /// Offsets and lengths in bytes of parts of each element.
     parts: Option<&'a [(usize, usize)]>,
     /// Row-major numbers of elements.
     elements: Option<&'a [u64]>,
 }
 
-impl Chosen<'_> {
+impl ElementSubset<'_> {
     fn is_all(&self) -> bool {
         self.parts.is_none() && self.elements.is_none()
     }

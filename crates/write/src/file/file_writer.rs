@@ -10,23 +10,23 @@ use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
-use super::allocator::Blocks;
-use super::continued::Base;
+use super::allocator::{Allocator, checked_alignment};
 use super::dataset::DatasetWriter;
-use super::definition::{AttributeValue, DatasetDefinition};
-use super::links::Link;
-use super::object_references::Pointers;
-use super::ordered::Ordered;
-use super::reference_targets::Targets;
+use super::definition::{AttributeValue, DatasetDefinition, check_attribute};
+use super::object::{AttributeEntry, ObjectEntry};
+use super::object_path::normal;
+use super::object_references::ObjectReferences;
+use super::reference_targets::ReferenceTargets;
+use super::replaced_file::ReplacedFile;
 
 /// One HDF5 file that is being written.
-pub struct Subfile {
-    pub(crate) blocks: Blocks,
+pub struct FileWriter {
+    pub(crate) blocks: Allocator,
     /// The part of a file that others write too.
-    pub(crate) shared: Option<Blocks>,
+    pub(crate) shared: Option<Allocator>,
     pub(crate) session: Session,
     /// By absolute path without the first `/`; the root is the empty path.
-    pub(crate) objects: BTreeMap<String, Object>,
+    pub(crate) objects: BTreeMap<String, ObjectEntry>,
     /// Why the file cannot become whole any more: a write that failed half-way.
     pub(crate) broken: Option<Error>,
     /// Whether the end waits for the disk.
@@ -38,72 +38,37 @@ pub struct Subfile {
     /// A collection of variable-length values with room for more, and where it is.
     pub(crate) small_heap: Option<(u64, HeapWriter)>,
     /// What references of the file point at.
-    pub(crate) targets: Targets,
+    pub(crate) targets: ReferenceTargets,
     /// The file whose place it takes, if it began with that.
-    pub(crate) base: Option<Base>,
+    pub(crate) base: Option<ReplacedFile>,
 }
 
-/// The value of an attribute.
-#[derive(Debug, Clone)]
-pub(crate) enum Attribute {
-    Value(AttributeValue),
-    /// References to objects.
-    References(Pointers),
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Object {
-    /// How many objects and names were defined before its name.
-    pub(crate) created: u64,
-    /// Identifies the object, whatever its name.
-    pub(crate) id: u64,
-    /// Whether the file records the order of its attributes and, of a group, of its members.
-    pub(crate) tracked: bool,
-    pub(crate) attributes: Ordered<Attribute>,
-    pub(crate) dataset: Option<DatasetWriter>,
-    /// References to objects instead of values.
-    pub(crate) pointers: Option<Pointers>,
-    /// A link instead of an object.
-    pub(crate) link: Option<Link>,
-    /// A committed datatype instead of a group.
-    pub(crate) datatype: Option<Datatype>,
-    /// Paths of the dimension scales of a dataset, by dimension.
-    pub(crate) scales: BTreeMap<u32, String>,
-}
-
-impl Object {
-    /// Whether it is a group.
-    pub(crate) fn is_group(&self) -> bool {
-        self.dataset.is_none() && self.link.is_none() && self.pointers.is_none() && self.datatype.is_none()
-    }
-}
-
-impl Subfile {
+impl FileWriter {
     /// Begins a file that will be called `target`. Blocks of `alignment` bytes or more begin at multiples of
     /// it, a power of two; `None` asks the file system for its block or stripe. `existing` says at once whether there may be
-    /// such a file; [`Subfile::finish`] decides.
+    /// such a file; [`FileWriter::finish`] decides.
     pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Blocks::own(target, existing, checked_alignment(alignment)?)?, session))
+        Ok(Self::over(Allocator::own(target, existing, checked_alignment(alignment)?)?, session))
     }
 
     /// Begins a file that is called `target` from its beginning, where nobody looks.
     pub(crate) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Blocks::in_place(target, alignment)?, session))
+        Ok(Self::over(Allocator::in_place(target, alignment)?, session))
     }
 
     /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
-    pub(crate) fn beside(target: &Path, alignment: Option<u64>, shared: Blocks, session: &Session) -> Result<Self> {
-        Ok(Self { shared: Some(shared), ..Self::over(Blocks::later(target, alignment)?, session) })
+    pub(crate) fn beside(target: &Path, alignment: Option<u64>, shared: Allocator, session: &Session) -> Result<Self> {
+        Ok(Self { shared: Some(shared), ..Self::over(Allocator::later(target, alignment)?, session) })
     }
 
     /// Begins a file that will be called `target` as soon as something belongs into it.
     pub(crate) fn later(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Blocks::later(target, alignment)?, session))
+        Ok(Self::over(Allocator::later(target, alignment)?, session))
     }
 
-    pub(crate) fn over(blocks: Blocks, session: &Session) -> Self {
-        let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: Targets::default(), base: None }
+    pub(crate) fn over(blocks: Allocator, session: &Session) -> Self {
+        let objects = BTreeMap::from([(String::new(), ObjectEntry::default())]);
+        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: ReferenceTargets::default(), base: None }
     }
 
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
@@ -171,9 +136,9 @@ impl Subfile {
     }
 
     /// The next object to define.
-    pub(crate) fn new_object(&mut self) -> Object {
+    pub(crate) fn new_object(&mut self) -> ObjectEntry {
         self.created += 1;
-        Object { created: self.created, id: self.created, tracked: self.tracked, ..Object::default() }
+        ObjectEntry { created: self.created, id: self.created, tracked: self.tracked, ..ObjectEntry::default() }
     }
 
     /// The name that the file will have.
@@ -207,15 +172,15 @@ impl Subfile {
         Ok(())
     }
 
-    pub(crate) fn define(&mut self, path: &str, object: Object) -> Result<()> {
+    pub(crate) fn define(&mut self, path: &str, object: ObjectEntry) -> Result<()> {
         let path = self.find_place(path)?;
         if self.objects.contains_key(&path) {
             return Err(self.place(&path, Error::invalid_input("there is an object of this name already")));
         }
         let above = path.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;
-        let Object { created, id, tracked, .. } = self.new_object();
-        self.objects.insert(path, Object { created, id, tracked, ..object });
+        let ObjectEntry { created, id, tracked, .. } = self.new_object();
+        self.objects.insert(path, ObjectEntry { created, id, tracked, ..object });
         Ok(())
     }
 
@@ -224,54 +189,54 @@ impl Subfile {
         let is_chosen = definition.chunk_shape.is_none();
         let definition = definition.checked_own().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         let dataset = if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) };
-        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
+        self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
     /// Defines a dataset whose values are in others.
     pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
         let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.define(path, Object { dataset: Some(DatasetWriter::of_others(definition, mappings)), ..Object::default() })
+        self.define(path, ObjectEntry { dataset: Some(DatasetWriter::of_others(definition, mappings)), ..ObjectEntry::default() })
     }
 
     /// Defines a dataset whose values go into the file that others write too.
     pub(crate) fn create_shared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
-        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
+        self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
     /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let pointers = ObjectReferences::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         self.create_pointers(path, pointers)
     }
 
-    /// As [`Subfile::create_references`].
-    pub(crate) fn create_pointers(&mut self, path: &str, pointers: Pointers) -> Result<()> {
-        self.define(path, Object { pointers: Some(pointers), ..Object::default() })
+    /// As [`FileWriter::create_references`].
+    pub(crate) fn create_pointers(&mut self, path: &str, pointers: ObjectReferences) -> Result<()> {
+        self.define(path, ObjectEntry { pointers: Some(pointers), ..ObjectEntry::default() })
     }
 
     /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let pointers = ObjectReferences::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         self.set_pointers(path, name, pointers)
     }
 
-    /// As [`Subfile::set_references`].
-    pub(crate) fn set_pointers(&mut self, path: &str, name: &str, pointers: Pointers) -> Result<()> {
+    /// As [`FileWriter::set_references`].
+    pub(crate) fn set_pointers(&mut self, path: &str, name: &str, pointers: ObjectReferences) -> Result<()> {
         let object = self.object(path)?;
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
-        object.attributes.insert(name, Attribute::References(pointers));
+        object.attributes.insert(name, AttributeEntry::References(pointers));
         Ok(())
     }
 
     /// Commits a datatype under this name, for datasets whose definition names it.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
         encode_datatype(&datatype).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.define(path, Object { datatype: Some(datatype), ..Object::default() })
+        self.define(path, ObjectEntry { datatype: Some(datatype), ..ObjectEntry::default() })
     }
 
-    pub(crate) fn object(&mut self, path: &str) -> Result<&mut Object> {
+    pub(crate) fn object(&mut self, path: &str) -> Result<&mut ObjectEntry> {
         let path = self.find(path)?;
         self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that went away"))
     }
@@ -285,7 +250,7 @@ impl Subfile {
         if value.value.datatype.has_references() {
             value = self.targets.take_attribute(value).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
         }
-        self.object(path)?.attributes.insert(name, Attribute::Value(value));
+        self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
         Ok(())
     }
 
@@ -314,7 +279,7 @@ impl Subfile {
         self.objects.retain(|_, object| object.link.is_none() && object.pointers.is_none() && object.datatype.is_none());
         for object in self.objects.values_mut() {
             object.scales.clear();
-            object.attributes.retain(|attribute| matches!(attribute, Attribute::Value(_)));
+            object.attributes.retain(|attribute| matches!(attribute, AttributeEntry::Value(_)));
         }
     }
 
@@ -348,7 +313,7 @@ impl Subfile {
 
     /// Where the last byte ends that went into the file that others write too.
     pub(crate) fn shared_top(&self) -> u64 {
-        self.shared.as_ref().map_or(0, Blocks::top)
+        self.shared.as_ref().map_or(0, Allocator::top)
     }
 
     /// Paths of the datasets.
@@ -357,38 +322,9 @@ impl Subfile {
     }
 
     /// All objects and links by path.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&str, &ObjectEntry)> {
         self.objects.iter().map(|(path, object)| (path.as_str(), object))
     }
-}
-
-/// The alignment, if blocks can have it.
-pub(crate) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
-    match alignment {
-        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("an alignment that is no power of two from 8 on")),
-        alignment => Ok(alignment),
-    }
-}
-
-pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
-    let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
-    if bytes != Some(value.value.bytes.len() as u64) {
-        return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
-    }
-    const MOST: u64 = 64 << 20;
-    if bytes.is_some_and(|bytes| bytes > MOST) {
-        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 MiB belongs into a dataset", value.value.bytes.len())));
-    }
-    Ok(())
-}
-
-/// A path without the slashes around it.
-pub(crate) fn normal(path: &str) -> Result<String> {
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    if parts.iter().any(|part| *part == "." || *part == ".." || part.contains('\0')) {
-        return Err(Error::invalid_input(format!("{path:?} is no path in an HDF5 file")));
-    }
-    Ok(parts.join("/"))
 }
 
 /// No values in a heap.

@@ -8,12 +8,12 @@ use hyperslab_storage::{Existing, SharedFile};
 
 use super::dataset::DatasetWriter;
 use super::description::{chosen, describe, numbers};
-use super::file_writer::Subfile;
+use super::file_writer::FileWriter;
 
 /// A file of as many objects has more metadata than goes before its values: it is not tried.
 const FEW_OBJECTS: usize = 1 << 10;
 
-impl Subfile {
+impl FileWriter {
     /// Writes the chunks that still wait for elements.
     pub(crate) fn flush(&mut self) -> Result<()> {
         let session = self.session.clone();
@@ -33,7 +33,7 @@ impl Subfile {
         self.finish_if(existing, |_| Ok(()))
     }
 
-    /// As [`Subfile::finish`]; `decide` is called with the name of the complete file before it gets its own, and an error of
+    /// As [`FileWriter::finish`]; `decide` is called with the name of the complete file before it gets its own, and an error of
     /// it leaves no file.
     pub(crate) fn finish_if(mut self, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         let end = self.complete(|_| true)?;
@@ -122,7 +122,7 @@ impl Subfile {
     }
 
     /// Ends a task's file of its own. The content of one of up to `max_bytes` is returned, and no file is left; a larger one
-    /// stays, as after [`Subfile::finish_part`]. Gives its length in either case.
+    /// stays, as after [`FileWriter::finish_part`]. Gives its length in either case.
     pub(crate) fn finish_small(mut self, max_bytes: u64) -> Result<(u64, Option<Vec<u8>>)> {
         let end = self.complete(|_| true)?;
         if end <= max_bytes {

@@ -20,13 +20,13 @@ const EMPTY_CHUNK_BYTES: u64 = 4 << 10;
 
 /// The values of a dataset without a chunk shape.
 #[derive(Debug, Default)]
-pub(crate) struct Growing {
+pub(crate) struct GrowingValues {
     /// Extent of the array in `bytes`.
     shape: Vec<u64>,
     bytes: Vec<u8>,
 }
 
-impl Growing {
+impl GrowingValues {
     /// Whether values of a dataset of this shape wait in memory.
     pub fn can_hold(shape: &[u64], element_bytes: u64) -> bool {
         shape.iter().try_fold(element_bytes, |n, extent| n.checked_mul(*extent)).is_some_and(|bytes| bytes <= WAITING_BYTES)
@@ -37,7 +37,7 @@ impl Growing {
         self.bytes.is_empty()
     }
 
-    /// Takes the elements of `region` of a dataset that [`Growing::can_hold`] holds.
+    /// Takes the elements of `region` of a dataset that [`GrowingValues::can_hold`] holds.
     pub fn write(&mut self, region: &Region, bytes: &[u8], definition: &DatasetDefinition) -> Result<()> {
         self.extend(definition)?;
         let zeros = vec![0; self.shape.len()];

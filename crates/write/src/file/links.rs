@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::file_writer::normal;
+use super::object_path::normal;
 
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 
 use hyperslab_array::{Error, Result};
 
-use super::file_writer::{Attribute, Object, Subfile, normal};
+use super::file_writer::FileWriter;
 use super::links::Link;
+use super::object::{AttributeEntry, ObjectEntry};
+use super::object_path::normal;
 
 /// Soft links that are followed on the way to one object.
 const MAX_LINKS: u32 = 64;
 
 /// What a name of a group leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ObjectKind {
     /// A group.
     Group,
     /// A dataset.
@@ -23,26 +25,26 @@ pub enum Kind {
 
 /// An object of a file under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct ObjectInfo {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ObjectKind,
     /// A number that no other object of the file has, ever.
     pub number: u64,
     /// Its absolute path without the first `/`, links followed.
     pub path: String,
 }
 
-impl Subfile {
+impl FileWriter {
     /// The object at a path; `NotFound` if there is none.
-    pub fn look_up(&self, path: &str) -> Result<Known> {
+    pub fn look_up(&self, path: &str) -> Result<ObjectInfo> {
         let path = self.find(path)?;
         let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that went away"))?;
         let kind = match (object.dataset.is_some() || object.pointers.is_some(), &object.datatype) {
-            (true, _) => Kind::Dataset,
-            (false, Some(_)) => Kind::Datatype,
-            (false, None) => Kind::Group,
+            (true, _) => ObjectKind::Dataset,
+            (false, Some(_)) => ObjectKind::Datatype,
+            (false, None) => ObjectKind::Group,
         };
-        Ok(Known { kind, number: object.id, path })
+        Ok(ObjectInfo { kind, number: object.id, path })
     }
 
     /// The path of the object with this number; `None` if it was removed.
@@ -53,11 +55,11 @@ impl Subfile {
     /// Names of the members of a group, in the order in which they were made, and where those lead that are links.
     pub fn members(&self, path: &str) -> Result<Vec<(String, Option<Link>)>> {
         let path = self.find(path)?;
-        if !self.objects.get(&path).is_some_and(Object::is_group) {
+        if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
             return Err(self.place(&path, Error::invalid_input("this is no group")));
         }
         let prefix = if path.is_empty() { path } else { format!("{path}/") };
-        let mut members: Vec<(u64, &str, &Object)> = Vec::new();
+        let mut members: Vec<(u64, &str, &ObjectEntry)> = Vec::new();
         for (name, object) in self.objects.range(prefix.clone()..) {
             let Some(name) = name.strip_prefix(&prefix) else { break };
             if !name.is_empty() && !name.contains('/') {
@@ -96,7 +98,7 @@ impl Subfile {
         if let Link::Hard(target) = &link {
             self.check_acyclic(&self.find_place(path)?, target)?;
         }
-        self.define(path, Object { link: Some(link), ..Object::default() })
+        self.define(path, ObjectEntry { link: Some(link), ..ObjectEntry::default() })
     }
 
     /// The path of the object that `path` leads to, without links.
@@ -133,7 +135,7 @@ impl Subfile {
         }
     }
 
-    /// As [`Subfile::find`]; `None` if there is no such object.
+    /// As [`FileWriter::find`]; `None` if there is no such object.
     fn follow(&self, path: &str, links_left: u32) -> Result<Option<String>> {
         let mut found = String::new();
         let mut parts = path.split('/').filter(|part| !part.is_empty());
@@ -192,7 +194,7 @@ impl Subfile {
     fn remove_name(&mut self, path: &str) {
         if self.objects.get(path).is_some_and(|object| object.link.is_none()) {
             let inside = format!("{path}/");
-            let leads_here = |(name, object): &(&String, &Object)| matches!(&object.link, Some(Link::Hard(target)) if target == path) && !name.starts_with(&inside);
+            let leads_here = |(name, object): &(&String, &ObjectEntry)| matches!(&object.link, Some(Link::Hard(target)) if target == path) && !name.starts_with(&inside);
             let other = self.objects.iter().find(leads_here).map(|(name, object)| (name.clone(), object.created));
             if let Some((other, created)) = other {
                 // The object takes another of its names.
@@ -230,7 +232,7 @@ impl Subfile {
         for object in self.objects.values_mut() {
             object.pointers.iter_mut().for_each(|pointers| pointers.each_path(&mut each));
             for attribute in object.attributes.values_mut() {
-                if let Attribute::References(pointers) = attribute {
+                if let AttributeEntry::References(pointers) = attribute {
                     pointers.each_path(&mut each);
                 }
             }

@@ -8,7 +8,7 @@ use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewDataset, NewStorage};
 use serde::{Deserialize, Serialize};
 
-use super::file_writer::normal;
+use super::object_path::normal;
 
 /// Bytes of a reference to an object.
 pub(crate) const REFERENCE_BYTES: u64 = 8;
@@ -20,7 +20,7 @@ pub(crate) fn reference(number: usize) -> [u8; 8] {
 
 /// References of an extent, row-major; `None` points at nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pointers {
+pub(crate) struct ObjectReferences {
     shape: Vec<u64>,
     targets: Vec<Option<String>>,
     /// Where they are in the file, once they have a place.
@@ -28,7 +28,7 @@ pub(crate) struct Pointers {
     pub address: Option<u64>,
 }
 
-impl Pointers {
+impl ObjectReferences {
     pub fn new(shape: Vec<u64>, targets: &[Option<String>]) -> Result<Self> {
         let targets = targets.iter().map(|target| target.as_deref().map(normal).transpose()).collect::<Result<Vec<_>>>()?;
         if Dataspace::fixed(shape.clone()).element_count()? != targets.len() as u64 {

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, HyperslabAxis, ReferenceKind, Result, StoredSelection};
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewAttribute, NewFile, Pointed, each_reference, encode_selection, place_references};
+use hyperslab_formats::hdf5::writer::{NewAttribute, each_reference, encode_selection};
 
-use super::definition::AttributeValue;
-use super::file_writer::{Subfile, normal};
-use super::object_references::{Pointers, datatype};
+use super::definition::{AttributeValue, check_references};
+use super::object_path::normal;
+use super::object_references::{ObjectReferences, datatype};
 
 /// What a reference points at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,15 +55,12 @@ impl Target {
 /// What all references of a file point at. A reference in an element is the number of its target, from 1 on; 0 points at
 /// nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Targets {
+pub(crate) struct ReferenceTargets {
     known: Vec<Target>,
     numbers: HashMap<Target, u64>,
 }
 
-/// An offset in the file and the bytes that belong there.
-type Placed = (u64, Vec<u8>);
-
-impl Targets {
+impl ReferenceTargets {
     fn number_of(&mut self, target: Target) -> u64 {
         let next = self.known.len() as u64 + 1;
         let known = &mut self.known;
@@ -98,17 +95,17 @@ impl Targets {
     }
 
     /// References to objects as elements with numbers.
-    pub fn of_pointers(&mut self, pointers: &Pointers) -> AttributeValue {
+    pub fn of_pointers(&mut self, pointers: &ObjectReferences) -> AttributeValue {
         let (shape, paths) = pointers.parts();
         let number = |path: &Option<String>| path.clone().map_or(0, |path| self.number_of(Target { path: Some(path), region: None }));
         let bytes = paths.iter().map(number).flat_map(u64::to_le_bytes).collect();
         AttributeValue { dataspace: Dataspace::fixed(shape.to_vec()), value: Elements { datatype: datatype(), bytes, heap: HeapObjects::default() } }
     }
 
-    /// As [`Targets::take_in`], of an attribute.
+    /// As [`ReferenceTargets::take_in`], of an attribute.
     pub fn take_attribute(&mut self, mut value: AttributeValue) -> Result<AttributeValue> {
         let elements = &mut value.value;
-        check(&elements.datatype)?;
+        check_references(&elements.datatype)?;
         let heap = std::mem::take(&mut elements.heap);
         self.take_in(&elements.datatype, &mut elements.bytes, &|reference| heap.object(reference))?;
         elements.heap = heap;
@@ -126,7 +123,7 @@ impl Targets {
     }
 
     /// Translates elements to the numbers of [`NewFile`]: objects first, then regions.
-    fn translate(&self, datatype: &Datatype, bytes: &mut [u8], regions: &[(Option<usize>, Vec<u8>)], objects: usize) -> Result<()> {
+    pub fn translate(&self, datatype: &Datatype, bytes: &mut [u8], regions: &[(Option<usize>, Vec<u8>)], objects: usize) -> Result<()> {
         each_reference(datatype, bytes, &mut |kind, element| {
             let number = number_in(element);
             let Some(place) = number.checked_sub(1) else { return Ok(()) };
@@ -150,17 +147,6 @@ impl Targets {
     }
 }
 
-/// Checks that elements have references where they can be placed when the file ends.
-pub(crate) fn check(datatype: &Datatype) -> Result<()> {
-    match datatype {
-        Datatype::Sequence { base, .. } if base.has_references() => Err(Error::unsupported("writing references in sequences of variable length")),
-        Datatype::Reference { kind: ReferenceKind::Standard, .. } => Err(Error::unsupported("writing references of HDF5 1.12: give those to objects or regions")),
-        Datatype::Array { base, .. } => check(base),
-        Datatype::Compound { members, .. } => members.iter().try_for_each(|member| check(&member.datatype)),
-        _ => Ok(()),
-    }
-}
-
 fn number_in(element: &[u8]) -> u64 {
     element.iter().take(8).rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
@@ -169,54 +155,4 @@ fn put_number(element: &mut [u8], number: u64) -> Result<()> {
     element.fill(0);
     element.get_mut(..8).ok_or_else(|| Error::internal("a reference of fewer than 8 bytes"))?.copy_from_slice(&number.to_le_bytes());
     Ok(())
-}
-
-impl Subfile {
-    /// What a reference points at, by its number.
-    pub fn target_of(&self, number: u64) -> Option<&Target> {
-        self.targets.get(number)
-    }
-
-    /// Takes room for the regions that datasets point at; where it is.
-    pub(crate) fn place_regions(&mut self, file: &NewFile) -> Result<u64> {
-        let nowhere = vec![0; file.objects.len()];
-        let at = self.blocks.open_end()?;
-        let (_, heap) = self.placed(file, at, &nowhere)?;
-        let heap = heap.finish();
-        if !heap.is_empty() {
-            self.blocks.write_open(at, &heap)?;
-        }
-        Ok(at)
-    }
-
-    /// Writes the references of all datasets, now that objects have addresses.
-    pub(crate) fn place_references(&mut self, file: &NewFile, regions: u64, addresses: &[u64]) -> Result<()> {
-        let (placed, heap) = self.placed(file, regions, addresses)?;
-        for (address, bytes) in placed {
-            self.blocks.write_at(address, &bytes)?;
-        }
-        let heap = heap.finish();
-        if !heap.is_empty() {
-            self.blocks.write_at(regions, &heap)?;
-        }
-        Ok(())
-    }
-
-    /// The elements of all datasets that have references, with the addresses where they lie, and what references to regions
-    /// point at, to lie at `at`.
-    fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
-        let pointed = Pointed { objects: addresses, regions: &file.regions };
-        let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.blocks.page_bytes()));
-        for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
-            let datatype = &dataset.definition().datatype;
-            for (address, length) in dataset.places() {
-                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-                self.blocks.read_at(address, &mut bytes)?;
-                self.targets.translate(datatype, &mut bytes, &file.regions, file.objects.len())?;
-                place_references(datatype, &mut bytes, &mut heap, pointed)?;
-                placed.push((address, bytes));
-            }
-        }
-        Ok((placed, heap))
-    }
 }

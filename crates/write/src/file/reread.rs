@@ -1,20 +1,18 @@
 //! Reread: values of a dataset that were written before, from memory and from the file under way.
 
-use std::collections::BTreeMap;
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::hdf5::writer::StoredChunk;
 
-use super::allocator::Blocks;
-use super::dataset::{DatasetWriter, Partial, Storage};
-use super::definition::DatasetDefinition;
+use super::allocator::Allocator;
+use super::dataset::{DatasetStorage, DatasetWriter};
+use super::partial_chunk::reopened;
 use super::region::{Region, copy, runs};
 use super::touched_chunks::{blank, number_of, touched};
 use super::unwritten_regions::unwritten;
 
 impl DatasetWriter {
     /// The elements of `region` as they are now, as they lie in the file: what was never written is the fill value.
-    pub fn read(&self, region: &Region, blocks: &Blocks) -> Result<Vec<u8>> {
+    pub fn read(&self, region: &Region, blocks: &Allocator) -> Result<Vec<u8>> {
         let shape = self.definition.dataspace.shape().to_vec();
         if !region.fits(&shape) {
             return Err(Error::invalid_input(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start)));
@@ -24,18 +22,18 @@ impl DatasetWriter {
         let mut out = blank(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
         let zeros = vec![0; shape.len()];
         match &self.storage {
-            Storage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
-            Storage::Contiguous(None) => {}
-            Storage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
-            Storage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), blocks)?,
-            Storage::Placed { chunk_shape, base, stride } => {
+            DatasetStorage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
+            DatasetStorage::Contiguous(None) => {}
+            DatasetStorage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
+            DatasetStorage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), blocks)?,
+            DatasetStorage::Placed { chunk_shape, base, stride } => {
                 for chunk in touched(region, &shape, chunk_shape) {
                     let at = base.saturating_add(number_of(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
                     let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
                     read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), blocks)?;
                 }
             }
-            Storage::Chunked { chunk_shape, stored, partial } => {
+            DatasetStorage::Chunked { chunk_shape, stored, partial } => {
                 let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
                 for chunk in touched(region, &shape, chunk_shape) {
                     let decoded;
@@ -70,11 +68,11 @@ impl DatasetWriter {
     /// Addresses and lengths in bytes of all stored elements, without filters.
     pub fn places(&self) -> Vec<(u64, u64)> {
         match &self.storage {
-            Storage::Contiguous(Some(address)) => {
+            DatasetStorage::Contiguous(Some(address)) => {
                 let count = self.definition.dataspace.element_count().unwrap_or(0);
                 vec![(*address, count.saturating_mul(self.definition.datatype.size()))]
             }
-            Storage::Chunked { stored, .. } => stored.values().map(|chunk| (chunk.address, chunk.length)).collect(),
+            DatasetStorage::Chunked { stored, .. } => stored.values().map(|chunk| (chunk.address, chunk.length)).collect(),
             _ => Vec::new(),
         }
     }
@@ -87,7 +85,7 @@ fn from(start: &[u64], origin: &[u64]) -> Vec<u64> {
 
 /// Reads the elements of a box from an array in the file, at `address`, into an array in memory; of both arrays, the
 /// position of the box and the shape.
-fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), blocks: &Blocks) -> Result<()> {
+fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), blocks: &Allocator) -> Result<()> {
     let mut outcome = Ok(());
     runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {
         if outcome.is_ok() {
@@ -98,20 +96,4 @@ fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&
         }
     });
     outcome
-}
-
-/// A chunk to be written to further: as it was stored, or empty.
-pub(crate) fn reopened(
-    position: &[u64],
-    stored: &BTreeMap<Vec<u64>, StoredChunk>,
-    definition: &DatasetDefinition,
-    chunk_bytes: u64,
-    blocks: &Blocks,
-) -> Result<Partial> {
-    let Some(chunk) = stored.get(position) else { return Ok(Partial { bytes: blank(chunk_bytes, definition), written: 0 }) };
-    let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];
-    blocks.read_at(chunk.address, &mut raw)?;
-    let mut bytes = Vec::new();
-    definition.filters.decode(&raw, chunk.filter_mask, usize::try_from(chunk_bytes).unwrap_or(usize::MAX), &mut bytes)?;
-    Ok(Partial { bytes, written: 0 })
 }

@@ -2,15 +2,15 @@
 
 use hyperslab_array::{Dataspace, Error, Result};
 
-use super::allocator::Blocks;
-use super::dataset::{DatasetWriter, Partial, Storage};
+use super::allocator::Allocator;
+use super::dataset::{DatasetStorage, DatasetWriter};
+use super::partial_chunk::{PartialChunk, reopened};
 use super::region::{Region, copy};
-use super::reread::reopened;
 use super::touched_chunks::blank;
 
 impl DatasetWriter {
     /// Sets a new extent. Elements outside of it are gone: if the dataset grows again, the fill value is in their place.
-    pub fn resize(&mut self, to: Vec<u64>, blocks: &mut Blocks) -> Result<()> {
+    pub fn resize(&mut self, to: Vec<u64>, blocks: &mut Allocator) -> Result<()> {
         let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
             return Err(Error::invalid_input("a scalar or empty dataset has one size"));
         };
@@ -28,13 +28,13 @@ impl DatasetWriter {
     }
 
     /// Forgets what is outside of the extent.
-    fn cut(&mut self, blocks: &mut Blocks) -> Result<()> {
+    fn cut(&mut self, blocks: &mut Allocator) -> Result<()> {
         let shape = self.definition.dataspace.shape().to_vec();
         let inside = Region::all(&shape);
         self.written = self.written.iter().filter_map(|region| region.shared(&inside)).collect();
         match &mut self.storage {
-            Storage::Growing(growing) => growing.cut(&self.definition),
-            Storage::Chunked { chunk_shape, stored, partial } => {
+            DatasetStorage::Growing(growing) => growing.cut(&self.definition),
+            DatasetStorage::Chunked { chunk_shape, stored, partial } => {
                 let definition = &self.definition;
                 let origin = |position: &[u64]| -> Vec<u64> { position.iter().zip(chunk_shape.iter()).map(|(n, extent)| n.saturating_mul(*extent)).collect() };
                 let is_inside = |position: &[u64]| origin(position).iter().zip(&shape).all(|(start, extent)| start < extent);
@@ -60,7 +60,7 @@ impl DatasetWriter {
                     if !copy(&count, size, (&entry.bytes, chunk_shape, &zeros), (&mut bytes, chunk_shape, &zeros)) {
                         return Err(Error::internal("a chunk's part outside of its array"));
                     }
-                    partial.insert(position, Partial { bytes, written: 0 });
+                    partial.insert(position, PartialChunk { bytes, written: 0 });
                 }
                 Ok(())
             }

@@ -6,7 +6,7 @@ use super::definition::DatasetDefinition;
 use super::region::{Region, copy};
 
 /// A chunk and what is written of it: its origin and the box in the dataset.
-pub(crate) struct Touched {
+pub(crate) struct TouchedChunk {
     pub position: Vec<u64>,
     pub origin: Vec<u64>,
     pub part: Region,
@@ -21,7 +21,7 @@ pub(crate) fn number_of(position: &[u64], shape: &[u64], chunk_shape: &[u64]) ->
 }
 
 /// The chunks that `region` touches, row-major, in a dataset of `shape` or one that may grow to it.
-pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = Touched> + 'a {
+pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = TouchedChunk> + 'a {
     let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
     let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
     let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count).saturating_sub(1) / extent).collect();
@@ -42,12 +42,12 @@ pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a
         let chunk = Region { start: origin.clone(), count: extents.map(|((origin, extent), n)| (*extent).min(n - origin)).collect() };
         let part = chunk.shared(region)?;
         let whole = part == chunk;
-        Some(Touched { position, origin, part, whole })
+        Some(TouchedChunk { position, origin, part, whole })
     })
 }
 
 /// The bytes of a whole chunk, where they lie side by side in `bytes`.
-pub(crate) fn as_it_lies<'a>(chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
+pub(crate) fn as_it_lies<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
     if chunk.part.count != chunk_shape || chunk.part.count.get(1..) != region.count.get(1..) {
         return None;
     }
@@ -68,7 +68,7 @@ pub(crate) fn blank(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8>
 }
 
 /// Copies what `bytes`, the elements of `region`, have of a chunk into it.
-pub(crate) fn fill_in(target: &mut [u8], chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
+pub(crate) fn fill_in(target: &mut [u8], chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
     let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
     let (from, to) = (within(&region.start), within(&chunk.origin));
     if copy(&chunk.part.count, size, (bytes, &region.count, &from), (target, chunk_shape, &to)) {

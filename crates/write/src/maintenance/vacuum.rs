@@ -10,11 +10,12 @@ use crate::container::claim::is_of_claims;
 use crate::container::commit::remove_folder;
 use crate::container::folder::{is_removed, write_of};
 use crate::container::lineage::{container_of, home_of, living};
-use crate::container::state::{RECORD, State, state_of};
+use crate::container::record::RECORD;
+use crate::container::state::{State, state_of};
 
 /// What was removed, and what was left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tidied {
+pub struct VacuumResult {
     /// Writes whose subfiles are gone.
     pub removed: Vec<String>,
     /// Writes that were touched not long ago: somebody may be at them, or still read them.
@@ -27,7 +28,7 @@ pub struct Tidied {
 
 /// What to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TidyOptions {
+pub struct VacuumOptions {
     /// What was touched later than so long ago stays.
     pub age: Duration,
     /// Whether to remove commits that no master in the folder is made of.
@@ -41,8 +42,8 @@ pub struct TidyOptions {
 /// belongs to no master stays unless `orphans` are to go. Fails if a file next to the container cannot be read and may be
 /// a master that uses what is to be removed. What killed writers of a file called `master` have left next to it goes, too,
 /// also if that is not a master.
-pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
-    let TidyOptions { age, orphans, is_dry } = options;
+pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
+    let VacuumOptions { age, orphans, is_dry } = options;
     let master = &real_path(master)?;
     let home = match state_of(master)? {
         State::Committed { commit } => home_of(master, &commit),
@@ -51,11 +52,11 @@ pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
     let container = home.unwrap_or_else(|| container_of(master));
     let shown = container.display().to_string();
     let failed = |error: std::io::Error| Error::from(error).in_file(&shown);
-    let mut tidied = Tidied::default();
+    let mut result = VacuumResult::default();
     let leftovers = remove_leftovers(master, age, is_dry);
-    tidied.files.extend(leftovers.into_iter().map(|path| path.display().to_string()));
+    result.files.extend(leftovers.into_iter().map(|path| path.display().to_string()));
     if !container.exists() {
-        return Ok(tidied);
+        return Ok(result);
     }
     let _lock = FolderLock::take(&container)?;
     let living = living(&container)?;
@@ -68,7 +69,7 @@ pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
                 if !is_dry {
                     std::fs::remove_file(&place).map_err(failed)?;
                 }
-                tidied.files.push(place.display().to_string());
+                result.files.push(place.display().to_string());
             }
             continue;
         }
@@ -86,7 +87,7 @@ pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
         let replaced = rank.and_then(|rank| living.superseded.get(rank));
         if !is_removed && place.join(RECORD).exists() {
             if replaced.is_none() && !orphans {
-                tidied.orphans.push(name);
+                result.orphans.push(name);
                 continue;
             }
             living.certain()?;
@@ -99,19 +100,19 @@ pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
             if !is_dry {
                 remove_folder(&place)?;
             }
-            tidied.removed.push(name);
+            result.removed.push(name);
         } else {
-            tidied.young.push(name);
+            result.young.push(name);
         }
     }
-    for names in [&mut tidied.removed, &mut tidied.young, &mut tidied.orphans, &mut tidied.files] {
+    for names in [&mut result.removed, &mut result.young, &mut result.orphans, &mut result.files] {
         names.sort();
     }
     // The folder of all commits goes with its last one.
     if !is_dry {
         let _ = std::fs::remove_dir(&container);
     }
-    Ok(tidied)
+    Ok(result)
 }
 
 /// When the folder or a file in it was changed last.
@@ -121,4 +122,33 @@ fn newest(folder: &Path) -> std::io::Result<SystemTime> {
         newest = newest.max(entry?.metadata()?.modified()?);
     }
     Ok(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::folder::REMOVED;
+    use crate::container::plan::{WriteMode, WritePlan};
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn leftovers_of_a_killed_abort_are_removed_by_the_next_one_or_by_vacuum() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("out.h5");
+        for again in [true, false] {
+            let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
+            plan.begin()?;
+            std::fs::write(plan.folder().join("0000-a.h5"), b"")?;
+            std::fs::rename(plan.folder(), plan.container().join(format!("{}{REMOVED}", plan.id())))?;
+            if again {
+                plan.abort()?;
+            } else {
+                let options = VacuumOptions { age: Duration::from_secs(60), orphans: false, is_dry: false };
+                assert_eq!(vacuum(&path, options)?.removed, vec![plan.id().to_owned()]);
+            }
+            assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+        }
+        Ok(())
+    }
 }

@@ -9,12 +9,16 @@ use hyperslab_formats::{Content, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::{real_path, remove_leftovers};
 
-use crate::container::checksum;
 use crate::container::commit::crowded;
+use crate::container::commit_name::named_by;
 use crate::container::folder::write_of;
-use crate::container::lineage::{container_of, home_of, living, named_by, records};
-use crate::container::state::{RECORD, SUBFILE_ATTRIBUTE, reading_session, root_text};
+use crate::container::lineage::{container_of, home_of, living, records};
+use crate::container::record::RECORD;
+use crate::container::state::root_text;
 use crate::container::tail::commits_in;
+use crate::encoding::checksum;
+use crate::file::reading_session::reading_session;
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
 /// What there is to say of a container.
 #[derive(Debug, Clone, Default)]
@@ -161,7 +165,7 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
 }
 
 /// A part of a dataset of the master, and what it takes of a subfile.
-struct Take<'a> {
+struct MappedSource<'a> {
     object: &'a str,
     datatype: &'a Datatype,
     dataset: String,
@@ -169,12 +173,12 @@ struct Take<'a> {
 }
 
 /// What the master's datasets take, by the name of the subfile.
-fn takes(master: &File) -> BTreeMap<String, Vec<Take<'_>>> {
-    let mut takes: BTreeMap<String, Vec<Take<'_>>> = BTreeMap::new();
+fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource<'_>>> {
+    let mut takes: BTreeMap<String, Vec<MappedSource<'_>>> = BTreeMap::new();
     for object in &master.tree().objects {
         let Content::Dataset(dataset) = &object.content else { continue };
         for mapping in dataset.virtual_mappings.iter() {
-            let take = Take { object: &object.path, datatype: &dataset.datatype, dataset: mapping.dataset.replace("%%", "%"), selection: &mapping.source_selection };
+            let take = MappedSource { object: &object.path, datatype: &dataset.datatype, dataset: mapping.dataset.replace("%%", "%"), selection: &mapping.source_selection };
             takes.entry(mapping.file.replace("%%", "%")).or_default().push(take);
         }
     }
@@ -182,7 +186,7 @@ fn takes(master: &File) -> BTreeMap<String, Vec<Take<'_>>> {
 }
 
 /// Whether every source that the master names is a dataset of this subfile that holds what is taken of it.
-fn sources(file: &File, name: &str, takes: &[Take<'_>], problem: &mut impl FnMut(&str, &str)) {
+fn sources(file: &File, name: &str, takes: &[MappedSource<'_>], problem: &mut impl FnMut(&str, &str)) {
     for take in takes {
         let (path, object) = (&take.dataset, take.object);
         match file.find(path).and_then(|found| found.file.dataset(found.object).cloned()) {

@@ -1,4 +1,5 @@
 //! Subfiles that several tasks write together.
 
-pub(crate) mod completion;
+pub(crate) mod layout;
+pub(crate) mod shared_datasets;
 pub(crate) mod task_regions;

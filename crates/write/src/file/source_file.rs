@@ -8,12 +8,12 @@ use hyperslab_reader::File;
 
 use super::definition::AttributeValue;
 use super::links::Link;
-use super::object_references::Pointers;
+use super::object_references::ObjectReferences;
 
 /// An attribute of an object that is written.
-pub(crate) enum Carried {
+pub(crate) enum CopiedAttribute {
     Value(AttributeValue),
-    References(Pointers),
+    References(ObjectReferences),
     /// The dimension scales of a dataset.
     Scales(BTreeMap<u32, String>),
     /// What follows from other attributes.
@@ -21,12 +21,12 @@ pub(crate) enum Carried {
 }
 
 /// A file that is read, with its objects by address.
-pub(crate) struct Source<'a> {
+pub(crate) struct SourceFile<'a> {
     file: &'a File,
     by_address: HashMap<u64, &'a str>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceFile<'a> {
     pub fn new(file: &'a File) -> Self {
         let by_address = file.tree().objects.iter().filter_map(|object| Some((object.address?, object.path.as_str()))).collect();
         Self { file, by_address }
@@ -44,13 +44,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn pointers(&self, shape: &[u64], bytes: &[u8]) -> Result<Pointers> {
+    fn pointers(&self, shape: &[u64], bytes: &[u8]) -> Result<ObjectReferences> {
         let targets = bytes.chunks_exact(8).map(|reference| self.target(reference)).collect::<Result<Vec<_>>>()?;
-        Pointers::new(shape.to_vec(), &targets)
+        ObjectReferences::new(shape.to_vec(), &targets)
     }
 
     /// The references of a dataset; `None` of other datasets.
-    pub fn references(&self, id: ObjectId) -> Result<Option<Pointers>> {
+    pub fn references(&self, id: ObjectId) -> Result<Option<ObjectReferences>> {
         let dataset = self.file.dataset(id)?;
         if !is_reference(&dataset.datatype) || matches!(dataset.dataspace, Dataspace::Null) {
             return Ok(None);
@@ -61,21 +61,21 @@ impl<'a> Source<'a> {
     }
 
     /// An attribute, whose references become paths.
-    pub fn attribute(&self, attribute: &Attribute) -> Result<Carried> {
+    pub fn attribute(&self, attribute: &Attribute) -> Result<CopiedAttribute> {
         let value = attribute.value.clone()?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
-            return Ok(Carried::Nothing);
+            return Ok(CopiedAttribute::Nothing);
         }
         if attribute.name == "DIMENSION_LIST" && value.datatype.has_references() {
-            return self.scales(&value).map(Carried::Scales);
+            return self.scales(&value).map(CopiedAttribute::Scales);
         }
         if is_reference(&value.datatype) {
-            return self.pointers(attribute.dataspace.shape(), &value.bytes).map(Carried::References);
+            return self.pointers(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
         }
         if value.datatype.has_references() {
             return Err(Error::unsupported(format!("copying attribute {:?}, which has references inside of other values", attribute.name)));
         }
-        Ok(Carried::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
+        Ok(CopiedAttribute::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
     }
 
     fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, String>> {

@@ -2,8 +2,7 @@
 //! and one changed digit would be other places, other rows, and no error.
 
 use hyperslab_array::{Error, Result};
-
-use super::plan::check_version;
+use serde::Deserialize;
 
 /// A line end and eight hexadecimal digits.
 const SEAL_BYTES: usize = 9;
@@ -25,6 +24,20 @@ pub(crate) fn unsealed<'a>(bytes: &'a [u8], known: u32, what: &str) -> Result<&'
         return Err(Error::invalid_input(format!("this {what} was damaged: its checksum is not that of its bytes")));
     }
     Ok(body)
+}
+
+/// Refuses bytes of another version or of something else.
+pub(crate) fn check_version(bytes: &[u8], known: u32, what: &str) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let Version { version } =
+        serde_json::from_slice(bytes).map_err(|e| Error::invalid_input(format!("these bytes are no {what}: {e}")))?;
+    if version == known {
+        return Ok(());
+    }
+    Err(Error::invalid_input(format!("this {what} has version {version}, this release knows {known}: use one release throughout")))
 }
 
 #[cfg(test)]

@@ -6,14 +6,18 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_storage::{SharedFile, unique_name};
 
-use crate::container::checksum;
-use crate::container::fragment::Fragment;
-use crate::container::plan::WritePlan;
-use crate::container::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use crate::container::task::text_attribute;
+use crate::encoding::checksum;
 use crate::file::dataset::DatasetWriter;
-use crate::file::file_writer::Subfile;
-use super::task_regions::{Layout, Place, Sharing, name_of};
+use crate::file::definition::text_attribute;
+use crate::file::file_writer::FileWriter;
+use crate::file::placement::Placement;
+use crate::file::reading_session::reading_session;
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use crate::shared::layout::{Layout, name_of};
+use crate::shared::shared_datasets::SharedDatasets;
+use super::fragment::Fragment;
+use super::plan::WritePlan;
+use super::record::{RECORD, SubfileRecord};
 
 /// Says that tasks which begin from now on write files of their own.
 pub(crate) const CLOSED: &str = ".closed";
@@ -25,7 +29,7 @@ pub(crate) fn mark_of(folder: &Path, task: u64) -> PathBuf {
 
 /// Completes the shared file of `group`, which these fragments are all of it that counts. May be called again, also
 /// after it was killed half-way.
-pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragments: &[&Fragment]) -> Result<SubfileRecord> {
+pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, fragments: &[&Fragment]) -> Result<SubfileRecord> {
     let folder = plan.folder();
     let layout = sharing.layout(group)?;
     let place = folder.join(name_of(group));
@@ -46,7 +50,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
     let file = SharedFile::open(&place)?;
     let length = file.length()?;
     let session = reading_session()?;
-    let mut subfile = Subfile::later(&place, Some(sharing.alignment), &session)?;
+    let mut subfile = FileWriter::later(&place, Some(sharing.alignment), &session)?;
     if !plan.durable {
         subfile.without_sync();
     }
@@ -62,7 +66,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
                 return Err(bad("it is of another layout than the plan's"));
             }
             let regions = found.local_regions().ok_or_else(|| bad("it says that it wrote outside of its array"))?;
-            if !found.chunks.is_empty() && *place != Place::Segments {
+            if !found.chunks.is_empty() && *place != Placement::Segments {
                 return Err(bad("chunks whose places the plan gives"));
             }
             let chunks: Vec<StoredChunk> = found.chunks.iter().map(StoredChunk::from).collect();
@@ -95,7 +99,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
 }
 
 /// Whether the fragment's part of a shared file agrees with the plan.
-pub(crate) fn check(sharing: Option<&Sharing>, fragment: &Fragment) -> Result<()> {
+pub(crate) fn check(sharing: Option<&SharedDatasets>, fragment: &Fragment) -> Result<()> {
     let Some(shared) = &fragment.shared else {
         let stray = fragment.objects.values().any(|object| object.dataset.as_ref().is_some_and(|dataset| dataset.shared));
         return if stray { Err(Error::invalid_input(format!("the fragment of task {} shares a subfile and does not say which", fragment.task))) } else { Ok(()) };
@@ -109,8 +113,7 @@ pub(crate) fn check(sharing: Option<&Sharing>, fragment: &Fragment) -> Result<()
 
 /// The layout that a task of the plan writes into; `None` where it has a file of its own: it shares with nobody, or
 /// another attempt has its place.
-pub(crate) fn claimed(plan: &WritePlan, sharing: &Sharing, task: u64) -> Result<Option<(u64, Layout)>> {
-    use crate::container::state::RECORD;
+pub(crate) fn claimed(plan: &WritePlan, sharing: &SharedDatasets, task: u64) -> Result<Option<(u64, Layout)>> {
     let folder = plan.folder();
     let group = sharing.group_of(task)?;
     if sharing.factor == 1 {

@@ -6,11 +6,10 @@ use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_reader::File;
 
-use crate::container::master::region_of;
-use crate::maintenance::fuse::Fused;
 use super::definition::DatasetDefinition;
-use super::file_writer::Subfile;
+use super::file_writer::FileWriter;
 use super::region::Region;
+use super::stored_box::region_of;
 
 /// Bytes of values that are read and written at a time where chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;
@@ -18,18 +17,27 @@ const SLAB_BYTES: u64 = 32 << 20;
 const MAX_REGROWN_BYTES: u64 = 2 << 20;
 const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
+/// How the values of a copy were copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CopyCounts {
+    /// Chunks copied as they are stored.
+    pub copied_chunks: u64,
+    /// Bytes of values that were decoded and encoded again.
+    pub reencoded_bytes: u64,
+}
+
 /// Copies into the dataset `path` of `out`.
-pub(crate) struct Copy<'a> {
-    pub out: &'a mut Subfile,
+pub(crate) struct DatasetCopy<'a> {
+    pub out: &'a mut FileWriter,
     pub path: &'a str,
     pub cancellation: &'a Cancellation,
-    pub fused: &'a mut Fused,
+    pub counts: &'a mut CopyCounts,
     /// Whether the dataset goes on growing.
     pub grows: bool,
 }
 
 /// A dataset of another file, what is taken of it, and where that belongs.
-pub(crate) struct Part {
+pub(crate) struct SourcePart {
     pub file: File,
     pub id: ObjectId,
     pub source: Dataset,
@@ -39,18 +47,18 @@ pub(crate) struct Part {
 
 /// How sources store their values.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stored {
+pub(crate) struct StorageFormat {
     pub chunk_shape: Option<Vec<u64>>,
     pub filters: Pipeline,
 }
 
-impl Stored {
+impl StorageFormat {
     pub fn of(dataset: &Dataset) -> Self {
         Self { chunk_shape: dataset.chunk_shape.clone(), filters: pipeline(dataset) }
     }
 }
 
-impl Copy<'_> {
+impl DatasetCopy<'_> {
     /// All of a dataset of `file`, whose datatype may be `committed`.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
         let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
@@ -65,7 +73,7 @@ impl Copy<'_> {
             }
             let all = Region::all(dataset.dataspace.shape());
             if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
-                let whole = Part { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
+                let whole = SourcePart { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
                 if self.chunks(&whole, dataset.dataspace.shape())? {
                     return Ok(());
                 }
@@ -73,11 +81,11 @@ impl Copy<'_> {
             return self.recode(file, id, dataset, &all, &all);
         }
         let mappings = &dataset.virtual_mappings;
-        let mut first: Option<Stored> = None;
+        let mut first: Option<StorageFormat> = None;
         let mut alike = true;
         // There may be more sources than files can be open: each is open while it is looked at.
         for mapping in mappings.iter() {
-            let stored = Stored::of(&self.part(file, mapping)?.source);
+            let stored = StorageFormat::of(&self.part(file, mapping)?.source);
             alike &= first.as_ref().is_none_or(|first| *first == stored);
             first.get_or_insert(stored);
         }
@@ -91,7 +99,7 @@ impl Copy<'_> {
     }
 
     /// Defines the dataset for parts that are stored as `first`, all of them if they are `alike`.
-    pub fn create(&mut self, definition: DatasetDefinition, first: &Stored, alike: bool) -> Result<()> {
+    pub fn create(&mut self, definition: DatasetDefinition, first: &StorageFormat, alike: bool) -> Result<()> {
         let definition = match &first.chunk_shape {
             // Chunks that fitted the rows of each task: the whole gets a shape of its own.
             Some(_) if !alike => DatasetDefinition { filters: first.filters.clone(), ..definition },
@@ -102,7 +110,7 @@ impl Copy<'_> {
     }
 
     /// Writes a part: its chunks as they are stored if all parts are stored `alike` and the chunks fit.
-    pub fn put(&mut self, part: &Part, alike: bool) -> Result<()> {
+    pub fn put(&mut self, part: &SourcePart, alike: bool) -> Result<()> {
         let target = self.out.definition(self.path)?;
         let copies = alike && !target.datatype.uses_heap() && part.source.chunk_shape.is_some() && part.source.chunk_shape == target.chunk_shape;
         if copies && self.chunks(part, target.dataspace.shape())? {
@@ -111,16 +119,16 @@ impl Copy<'_> {
         self.recode(&part.file, part.id, &part.source, &part.local, &part.region)
     }
 
-    fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<Part> {
+    fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<SourcePart> {
         let regions = region_of(&mapping.source_selection).zip(region_of(&mapping.selection)).filter(|(local, region)| local.count == region.count);
         let (local, region) = regions.ok_or_else(|| Error::unsupported("fusing a virtual dataset that no task wrote").at_object(self.path))?;
         let found = file.linked_file(&mapping.file.replace("%%", "%"))?.find(&mapping.dataset.replace("%%", "%"))?;
         let source = found.file.dataset(found.object)?.clone();
-        Ok(Part { file: found.file, id: found.object, source, local, region })
+        Ok(SourcePart { file: found.file, id: found.object, source, local, region })
     }
 
     /// Copies the chunks of a part if each of them is one of the target too, all of it; else nothing.
-    fn chunks(&mut self, part: &Part, shape: &[u64]) -> Result<bool> {
+    fn chunks(&mut self, part: &SourcePart, shape: &[u64]) -> Result<bool> {
         let Some(chunk_shape) = &part.source.chunk_shape else { return Ok(false) };
         let clipped = |origin: &[u64], shape: &[u64]| Region {
             start: origin.to_vec(),
@@ -152,7 +160,7 @@ impl Copy<'_> {
             storage.read_exact_at(offset, &mut raw)?;
             let position = target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect();
             self.out.put_chunk(self.path, position, &raw, filter_mask)?;
-            self.fused.copied_chunks += 1;
+            self.counts.copied_chunks += 1;
         }
         Ok(true)
     }
@@ -182,7 +190,7 @@ impl Copy<'_> {
             let values = file.read(id, &Selection::new(axes.collect(), source.dataspace.shape())?, self.cancellation)?;
             let resolve = |reference: HeapReference| values.heap.object(reference);
             self.out.write(self.path, &slab(region), &values.bytes, &resolve)?;
-            self.fused.recoded_bytes += values.bytes.len() as u64;
+            self.counts.reencoded_bytes += values.bytes.len() as u64;
             first += count.unwrap_or(0);
             if total.is_none_or(|total| first >= total) {
                 return Ok(());

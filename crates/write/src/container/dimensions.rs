@@ -2,9 +2,9 @@
 
 use hyperslab_array::{Dataspace, Datatype, Elements, HeapObjects, Result};
 
-use crate::container::fragment::{AttributeFragment, StoredValue};
-use crate::container::master::Master;
-use super::definition::AttributeValue;
+use crate::file::definition::AttributeValue;
+use super::fragment::{AttributeFragment, StoredValue};
+use super::master::Master;
 
 /// How the attribute `NAME` of a dimension without a variable begins; its extent follows in 10 characters.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";

@@ -1,0 +1,131 @@
+//! The parts of a master's datasets: checked for overlaps, joined, and moved to other subfiles.
+
+use std::collections::BTreeSet;
+
+use hyperslab_array::{Error, Result};
+
+use crate::file::definition::DatasetDefinition;
+use crate::file::region::Region;
+use crate::file::stored_box::{region_of, selection_of};
+use super::master::{BEFORE, MappedPart, Master, conflict, escaped};
+
+/// Parts of a dataset that may be moved to another subfile.
+#[derive(Debug)]
+pub(crate) struct MovableDataset {
+    pub path: String,
+    pub definition: DatasetDefinition,
+    /// Whether an earlier commit has written some of the dataset.
+    pub has_earlier_parts: bool,
+    pub parts: Vec<MovablePart>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct MovablePart {
+    /// Among the parts of the dataset.
+    pub number: usize,
+    /// The subfile, as seen from the master.
+    pub file: String,
+    pub region: Region,
+    /// The same elements in the dataset of the subfile.
+    pub local: Region,
+}
+
+impl Master {
+    /// Takes a subfile under another name.
+    pub fn place_shared(&mut self, expected: &str, name: &str) {
+        let (expected, name) = (escaped(expected), escaped(name));
+        let parts = self.objects.values_mut().filter_map(|object| object.dataset.as_mut()).flat_map(|dataset| &mut dataset.parts);
+        for part in parts.filter(|part| part.mapping.file == expected) {
+            part.mapping.file.clone_from(&name);
+        }
+    }
+
+    /// Parts of this commit's tasks that lie in the files that `wanted` names, by dataset and in the order of their regions.
+    pub fn loose(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<MovableDataset>> {
+        let mut all = Vec::new();
+        for (path, object) in &self.objects {
+            let Some(dataset) = &object.dataset else { continue };
+            let mut parts = Vec::new();
+            for (number, part) in dataset.parts.iter().enumerate() {
+                let file = part.mapping.file.replace("%%", "%");
+                if !wanted(&file) {
+                    continue;
+                }
+                let local = region_of(&part.mapping.source_selection).ok_or_else(|| Error::internal("a part that is not a box"))?;
+                parts.push(MovablePart { number, file, region: part.region.clone(), local });
+            }
+            if !parts.is_empty() {
+                parts.sort_by(|a, b| a.region.start.cmp(&b.region.start));
+                let has_earlier_parts = dataset.parts.iter().any(|part| part.by == BEFORE);
+                all.push(MovableDataset { path: path.clone(), definition: dataset.definition.clone(), has_earlier_parts, parts });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Says where a part of [`Master::loose`] lies now: from `start` on in the dataset of the same path in `file`.
+    pub fn move_part(&mut self, path: &str, number: usize, file: &str, start: &[u64]) -> Result<()> {
+        let dataset = self.objects.get_mut(path).and_then(|object| object.dataset.as_mut());
+        let part = dataset.and_then(|dataset| dataset.parts.get_mut(number)).ok_or_else(|| Error::internal("a part that is not there"))?;
+        part.mapping.file = escaped(file);
+        part.mapping.source_selection = selection_of(start, &part.region.count);
+        Ok(())
+    }
+
+    /// How many rows of the dataset of the same path in `file` are taken by this one.
+    pub fn rows_in(&self, path: &str, file: &str) -> u64 {
+        let file = escaped(file);
+        let parts = self.objects.get(path).and_then(|object| object.dataset.as_ref()).map_or(&[][..], |dataset| &dataset.parts);
+        let taken = parts.iter().filter(|part| part.mapping.file == file).filter_map(|part| region_of(&part.mapping.source_selection));
+        taken.filter_map(|region| region.start.first()?.checked_add(*region.count.first()?)).max().unwrap_or(0)
+    }
+
+    /// How many files the datasets take their values from.
+    pub fn sources(&self) -> usize {
+        self.files().len()
+    }
+
+    /// The files that have the values of its datasets, as it names them.
+    pub fn files(&self) -> BTreeSet<&str> {
+        let parts = self.objects.values().filter_map(|object| object.dataset.as_ref()).flat_map(|dataset| &dataset.parts);
+        parts.map(|part| part.mapping.file.as_str()).collect()
+    }
+
+    /// Makes one of parts that lie side by side in the dataset and in a subfile, so that readers have fewer to look
+    /// through. To be called when parts have been checked: it forgets whose they were.
+    pub fn join_parts(&mut self) {
+        for dataset in self.objects.values_mut().filter_map(|object| object.dataset.as_mut()) {
+            dataset.parts.sort_by(|a, b| a.region.start.cmp(&b.region.start));
+            let mut joined: Vec<MappedPart> = Vec::with_capacity(dataset.parts.len());
+            for part in std::mem::take(&mut dataset.parts) {
+                match joined.last_mut().and_then(|last| last.with(&part)) {
+                    Some(both) => {
+                        joined.pop();
+                        joined.push(both);
+                    }
+                    None => joined.push(part),
+                }
+            }
+            dataset.parts = joined;
+        }
+    }
+
+    /// Refuses elements that two tasks wrote.
+    pub fn check_overlaps(&mut self) -> Result<()> {
+        for (path, object) in &mut self.objects {
+            let Some(dataset) = &mut object.dataset else { continue };
+            let first = |part: &MappedPart| part.region.start.first().copied().unwrap_or(0);
+            dataset.parts.sort_by_key(first);
+            for (number, part) in dataset.parts.iter().enumerate() {
+                let end = first(part).saturating_add(part.region.count.first().copied().unwrap_or(1));
+                let after = dataset.parts.iter().skip(number + 1).take_while(|other| first(other) < end);
+                if let Some((other, shared)) = after.filter(|other| other.by != part.by).find_map(|other| Some((other, other.region.shared(&part.region)?))) {
+                    let (a, b) = (&part.by, &other.by);
+                    return Err(conflict(path, format!("{a} and {b} both wrote the {:?} elements from {:?} on", shared.count, shared.start)));
+                }
+            }
+        }
+        Ok(())
+    }
+}

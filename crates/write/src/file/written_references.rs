@@ -1,0 +1,60 @@
+//! References of datasets: written when the file ends and everything has its address.
+
+use hyperslab_array::Result;
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, place_references};
+
+use super::file_writer::FileWriter;
+use super::reference_targets::Target;
+
+/// An offset in the file and the bytes that belong there.
+type Placed = (u64, Vec<u8>);
+
+impl FileWriter {
+    /// What a reference points at, by its number.
+    pub fn target_of(&self, number: u64) -> Option<&Target> {
+        self.targets.get(number)
+    }
+
+    /// Takes room for the regions that datasets point at; where it is.
+    pub(crate) fn place_regions(&mut self, file: &NewFile) -> Result<u64> {
+        let nowhere = vec![0; file.objects.len()];
+        let at = self.blocks.open_end()?;
+        let (_, heap) = self.placed(file, at, &nowhere)?;
+        let heap = heap.finish();
+        if !heap.is_empty() {
+            self.blocks.write_open(at, &heap)?;
+        }
+        Ok(at)
+    }
+
+    /// Writes the references of all datasets, now that objects have addresses.
+    pub(crate) fn place_references(&mut self, file: &NewFile, regions: u64, addresses: &[u64]) -> Result<()> {
+        let (placed, heap) = self.placed(file, regions, addresses)?;
+        for (address, bytes) in placed {
+            self.blocks.write_at(address, &bytes)?;
+        }
+        let heap = heap.finish();
+        if !heap.is_empty() {
+            self.blocks.write_at(regions, &heap)?;
+        }
+        Ok(())
+    }
+
+    /// The elements of all datasets that have references, with the addresses where they lie, and what references to regions
+    /// point at, to lie at `at`.
+    fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
+        let pointed = Pointed { objects: addresses, regions: &file.regions };
+        let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.blocks.page_bytes()));
+        for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
+            let datatype = &dataset.definition().datatype;
+            for (address, length) in dataset.places() {
+                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+                self.blocks.read_at(address, &mut bytes)?;
+                self.targets.translate(datatype, &mut bytes, &file.regions, file.objects.len())?;
+                place_references(datatype, &mut bytes, &mut heap, pointed)?;
+                placed.push((address, bytes));
+            }
+        }
+        Ok((placed, heap))
+    }
+}
