@@ -32,18 +32,18 @@ fn key(state: &State) -> String {
     }
 }
 
-fn place(container: &Path, state: &State, number: u32) -> PathBuf {
-    container.join(format!(".{}.{number}{ENDING}", key(state)))
+fn claim_path(container: &Path, state: &State, index: u32) -> PathBuf {
+    container.join(format!(".{}.{index}{ENDING}", key(state)))
 }
 
 /// Claims `state` of `master` for the file `aside`, which is to be renamed next; `Conflict` while another committer is
 /// between its claim and its rename.
 pub(crate) fn claim(container: &Path, state: &State, master: &Path, aside: &Path) -> Result<()> {
     let name = aside.file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::internal("a file aside without a name"))?;
-    for number in 0..MAX_CLAIMS {
-        let place = place(container, state, number);
+    for index in 0..MAX_CLAIMS {
+        let place = claim_path(container, state, index);
         if place.exists() {
-            end(&place, master)?;
+            end_claim(&place, master)?;
         } else if create_whole(&place, name.as_bytes())? {
             return Ok(());
         } else {
@@ -58,7 +58,7 @@ fn busy(master: &Path) -> Error {
 }
 
 /// Sees that the commit of another's claim will not happen any more; `Conflict` if it still may.
-fn end(claim: &Path, master: &Path) -> Result<()> {
+fn end_claim(claim: &Path, master: &Path) -> Result<()> {
     let failed = |error: std::io::Error| Error::from(error).in_file(claim.display().to_string());
     let name = match std::fs::read_to_string(claim) {
         Err(error) if error.kind() == NotFound => return Err(busy(master)),
@@ -92,14 +92,14 @@ fn end(claim: &Path, master: &Path) -> Result<()> {
 
 /// Removes the claims of a state that the master does not have any more; best effort, because tidying removes them, too.
 pub(crate) fn release(container: &Path, state: &State) {
-    let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|number| place(container, state, number)).take_while(|place| place.exists()).collect();
+    let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|index| claim_path(container, state, index)).take_while(|place| place.exists()).collect();
     for claim in claims.iter().rev() {
         let _ = std::fs::remove_file(claim);
     }
 }
 
 /// Whether a file in a container is called as claims are, complete or not.
-pub(crate) fn is_of_claims(name: &str) -> bool {
+pub(crate) fn is_claim_file(name: &str) -> bool {
     name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part"))
 }
 
@@ -112,8 +112,8 @@ mod tests {
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 
     /// A master aside, and whether a process still writes it.
-    fn aside(folder: &Path, number: u8) -> std::io::Result<(PathBuf, File)> {
-        let path = folder.join(format!(".out.h5.{number:032x}.part"));
+    fn aside(folder: &Path, index: u8) -> std::io::Result<(PathBuf, File)> {
+        let path = folder.join(format!(".out.h5.{index:032x}.part"));
         let file = File::create_new(&path)?;
         file.lock()?;
         Ok((path, file))
@@ -148,8 +148,8 @@ mod tests {
         std::fs::create_dir(&container)?;
         std::fs::write(folder.path().join("precious"), b"")?;
         let (mine, _mine) = aside(folder.path(), 1)?;
-        for (number, content) in ["", "precious", "../precious"].into_iter().enumerate() {
-            let place = place(&container, &State::Absent, u32::try_from(number)?);
+        for (index, content) in ["", "precious", "../precious"].into_iter().enumerate() {
+            let place = claim_path(&container, &State::Absent, u32::try_from(index)?);
             std::fs::write(&place, content)?;
             assert!(claim(&container, &State::Absent, &master, &mine).is_err_and(|error| error.kind() == ErrorKind::Conflict));
             File::options().write(true).open(&place)?.set_modified(SystemTime::now() - 2 * PATIENCE)?;

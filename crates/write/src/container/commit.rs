@@ -50,7 +50,7 @@ pub struct Committed {
 const USUAL_OPEN_FILES: usize = 1024;
 
 /// Says so if a master has more subfiles than programs that use the HDF5 library can be expected to open.
-pub(crate) fn crowded(master: &Path, subfiles: usize) -> Option<String> {
+pub(crate) fn too_many_subfiles_remark(master: &Path, subfiles: usize) -> Option<String> {
     (subfiles > USUAL_OPEN_FILES / 4 * 3).then(|| {
         format!(
             "{}: {subfiles} subfiles; programs that use the HDF5 library keep all of them open, and where the limit is reached (usually {USUAL_OPEN_FILES} files, `ulimit -n`) \
@@ -61,13 +61,13 @@ pub(crate) fn crowded(master: &Path, subfiles: usize) -> Option<String> {
 }
 
 /// The subfiles of a commit whose tail took in more rows.
-fn tail_of(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
+fn tail_subfiles(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
     let subfiles = read_record(container, folder)?.subfiles;
     Ok(subfiles.into_iter().filter(|subfile| subfile.name == TAIL).collect())
 }
 
 /// Why something could not be removed, if so.
-fn failure_of(removed: Result<()>) -> Vec<String> {
+fn failure_text(removed: Result<()>) -> Vec<String> {
     removed.err().iter().map(Error::to_string).collect()
 }
 
@@ -88,7 +88,7 @@ impl WritePlan {
     fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
         let container = self.container();
         if self.begun && !self.folder().is_dir()
-            && let Some(done) = self.done_before(&state_of(self.path())?)?
+            && let Some(done) = self.find_earlier_commit(&state_of(self.path())?)?
         {
             return Ok(done);
         }
@@ -100,7 +100,7 @@ impl WritePlan {
         match self.commit_locked(fragments) {
             // Where locks do not reach, another process may have committed the same plan meanwhile.
             Err(Failure::Other(error)) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                self.done_before(&state_of(self.path())?)?.ok_or(Failure::Other(error))
+                self.find_earlier_commit(&state_of(self.path())?)?.ok_or(Failure::Other(error))
             }
             done => done,
         }
@@ -118,7 +118,7 @@ impl WritePlan {
         let (container, folder) = (self.container(), self.folder());
         let now = state_of(self.path())?;
         if now != self.base
-            && let Some(done) = self.done_before(&now)?
+            && let Some(done) = self.find_earlier_commit(&now)?
         {
             return Ok(done);
         }
@@ -152,7 +152,7 @@ impl WritePlan {
         master.check_overlaps()?;
         let shared = self.complete_shared(&by_task)?;
         for (group, record) in &shared {
-            master.place_shared(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
+            master.rename_subfile(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
         }
         let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
         let appended = match (&now, self.mode) {
@@ -162,8 +162,8 @@ impl WritePlan {
         match appended {
             Appended::No => subfiles = gather(self, &mut master, &seen_from_master, subfiles, &contents)?,
             Appended::New(tail) => subfiles = vec![tail],
-            Appended::Behind(folder) => {
-                subfiles = tail_of(&container, &folder)?;
+            Appended::Existing(folder) => {
+                subfiles = tail_subfiles(&container, &folder)?;
                 name.folder = folder;
             }
         }
@@ -199,8 +199,8 @@ impl WritePlan {
             }
             return Err(error.into());
         }
-        let left = if name.folder == self.id { self.tidy(&subfiles, &master) } else { failure_of(remove_folder(&folder)) };
-        Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
+        let left = if name.folder == self.id { self.remove_unused(&subfiles, &master) } else { failure_text(remove_folder(&folder)) };
+        Ok(Committed { subfiles, repeated: false, left, remarks: too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect() })
     }
 
     /// Writes a subfile that came in a fragment; its name comes to the disk with the record of the commit. An earlier call that
@@ -215,7 +215,7 @@ impl WritePlan {
     }
 
     /// What an earlier call did, on the disk, if one has committed this write.
-    fn done_before(&self, now: &State) -> Result<Option<Committed>> {
+    fn find_earlier_commit(&self, now: &State) -> Result<Option<Committed>> {
         let State::Committed { commit } = now else { return Ok(None) };
         let container = self.container();
         let chain = match records(&container, commit) {
@@ -237,10 +237,10 @@ impl WritePlan {
         }
         release(&container, &self.base);
         let left = match (name.folder == self.id).then(|| Master::load(self.path())) {
-            Some(Ok(master)) => self.tidy(&subfiles, &master),
+            Some(Ok(master)) => self.remove_unused(&subfiles, &master),
             // What the master uses cannot be told, so nothing is removed.
             Some(Err(error)) => vec![error.to_string()],
-            None => failure_of(remove_folder(&self.folder())),
+            None => failure_text(remove_folder(&self.folder())),
         };
         Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
     }
@@ -293,7 +293,7 @@ impl WritePlan {
     }
 
     /// Removes what the commit has no use for: other attempts' subfiles, and what earlier commits have replaced.
-    fn tidy(&self, subfiles: &[SubfileRecord], master: &Master) -> Vec<String> {
+    fn remove_unused(&self, subfiles: &[SubfileRecord], master: &Master) -> Vec<String> {
         let mut left = Vec::new();
         let files = master.files();
         // Where locks do not reach, another attempt at this commit may have written the record anew.
@@ -320,7 +320,7 @@ impl WritePlan {
         }
         let living = living(&container)?;
         for old in living.superseded.iter().filter(|old| old.by != self.id) {
-            living.certain()?;
+            living.require_complete()?;
             let folder = container.join(&old.folder);
             remove_files(&folder, |name| name != RECORD).and_then(|()| remove_folder(&folder))?;
         }

@@ -56,7 +56,7 @@ pub(crate) fn is_id(id: &str) -> bool {
 }
 
 /// The commit that the attributes of a master's root group name.
-pub(crate) fn named_by(attributes: &[Attribute]) -> Option<CommitName> {
+pub(crate) fn commit_named_in(attributes: &[Attribute]) -> Option<CommitName> {
     let value = attributes.iter().find(|attribute| attribute.name == COMMIT_ATTRIBUTE)?.value.as_ref().ok()?;
     match value.datatype {
         Datatype::FixedString { .. } => CommitName::parse(std::str::from_utf8(value.bytes.split(|byte| *byte == 0).next()?).ok()?),
@@ -68,7 +68,7 @@ pub(crate) fn named_by(attributes: &[Attribute]) -> Option<CommitName> {
 pub(crate) fn commit_of(path: &Path) -> Result<Option<CommitName>> {
     let attributes = root_attributes(Arc::new(LocalFile::open(path)?), &Limits::default());
     let attributes = attributes.map_err(|error| error.in_file(path.display().to_string()))?;
-    Ok(attributes.and_then(|attributes| named_by(&attributes)))
+    Ok(attributes.and_then(|attributes| commit_named_in(&attributes)))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition, check_attribute};
 use crate::file::links::Link;
-use crate::file::object_path::normal;
+use crate::file::object_path::normalized_path;
 use crate::file::object_references::ObjectReferences;
 use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
 
@@ -24,7 +24,7 @@ pub struct Definitions {
 
 impl Definitions {
     fn define(&mut self, path: &str, kind: EntryKind, dataset: Option<DatasetFragment>, other: Option<OtherFragment>) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         if self.objects.get(&path).is_some_and(|known| known.kind != kind || kind != EntryKind::Group) {
             return Err(Error::invalid_input("the plan has an object of this name already").at_object(format!("/{path}")));
         }
@@ -39,7 +39,7 @@ impl Definitions {
     /// Defines a group and those above it; one that is there already stays as it is.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         self.define("", EntryKind::Group, None, None)?;
-        if normal(path)?.is_empty() { Ok(()) } else { self.define(path, EntryKind::Group, None, None) }
+        if normalized_path(path)?.is_empty() { Ok(()) } else { self.define(path, EntryKind::Group, None, None) }
     }
 
     /// Defines a dataset. With `rows`, each task adds rows of its own; with `value`, these are all of its values, and no
@@ -77,12 +77,12 @@ impl Definitions {
 
     fn object(&mut self, path: &str) -> Result<&mut ObjectFragment> {
         self.create_group("")?;
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         self.objects.get_mut(&path).ok_or_else(|| Error::not_found("there is no such object in the plan").at_object(format!("/{path}")))
     }
 
     fn set(&mut self, path: &str, name: &str, value: AttributeFragment) -> Result<()> {
-        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
+        if normalized_path(path)?.is_empty() && name.starts_with("_hyperslab") {
             return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
         }
         let object = self.object(path)?;
@@ -109,7 +109,7 @@ impl Definitions {
 
     /// Makes a dataset the scale of a dimension of another.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = normal(scale)?;
+        let scale = normalized_path(scale)?;
         self.object(path)?.scales.insert(dimension, scale);
         Ok(())
     }

@@ -64,10 +64,10 @@ impl WritePlan {
         }
         let aside = container.join(format!("{}{REMOVED}", self.id));
         // What is left of a call that was killed.
-        remove_aside(&aside)?;
+        remove_aborted(&aside)?;
         match std::fs::rename(self.folder(), &aside) {
             Err(error) if error.kind() != NotFound => return Err(Error::from(error).in_file(self.folder().display().to_string())),
-            _ => remove_aside(&aside)?,
+            _ => remove_aborted(&aside)?,
         }
         // The folder of all commits goes with its last one.
         match std::fs::remove_dir(&container) {
@@ -88,7 +88,7 @@ impl WritePlan {
 
 /// Removes a folder that no task knows by its name. One that was creating a file when the folder was renamed still
 /// puts it there: no more than one each.
-fn remove_aside(folder: &Path) -> Result<()> {
+fn remove_aborted(folder: &Path) -> Result<()> {
     let mut attempts = 0;
     loop {
         attempts += 1;
@@ -101,12 +101,12 @@ fn remove_aside(folder: &Path) -> Result<()> {
 }
 
 /// The write whose folder, or what is left of it, is called so.
-pub(crate) fn write_of(name: &str) -> Option<&str> {
+pub(crate) fn write_id_of(name: &str) -> Option<&str> {
     Some(name.strip_suffix(REMOVED).unwrap_or(name)).filter(|id| is_id(id))
 }
 
 /// Whether this folder is what an abort that was killed has left.
-pub(crate) fn is_removed(folder: &Path) -> bool {
+pub(crate) fn is_aborted_folder(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with(REMOVED))
 }
 
@@ -132,13 +132,13 @@ mod tests {
             plan.begin()?;
             let (plan, aborted) = (&plan, &AtomicBool::new(false));
             let late = std::thread::scope(|scope| -> Result<usize> {
-                let tasks = (0..4).map(|number| {
+                let tasks = (0..4).map(|index| {
                     scope.spawn(move || -> Result<usize> {
                         let session = Session::new(SessionOptions { threads: Some(1), ..SessionOptions::default() })?;
                         let mut late = 0;
                         while late < 20 {
                             let after = aborted.load(Ordering::SeqCst);
-                            let ended = plan.task(number, &session).and_then(|mut task| {
+                            let ended = plan.task(index, &session).and_then(|mut task| {
                                 task.create_group("g")?;
                                 task.finish()
                             });

@@ -9,7 +9,7 @@ use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace,
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::{sealed, unsealed};
+use crate::encoding::envelope::{encode_envelope, decode_envelope};
 use crate::encoding::fill_time::{fill_time, stored_fill_time};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
@@ -312,8 +312,8 @@ impl Fragment {
     /// The fragments of these bytes, in their order, decoded side by side.
     pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
         /// Bytes that one thread decodes sooner than others are awake.
-        const FEW_BYTES: usize = 256 << 10;
-        if all.iter().map(Vec::len).sum::<usize>() <= FEW_BYTES {
+        const MAX_SEQUENTIAL_BYTES: usize = 256 << 10;
+        if all.iter().map(Vec::len).sum::<usize>() <= MAX_SEQUENTIAL_BYTES {
             return all.iter().map(|bytes| Self::decode(bytes)).collect();
         }
         all.par_iter().map(|bytes| Self::decode(bytes)).collect()
@@ -321,13 +321,13 @@ impl Fragment {
 
     /// Versioned bytes (JSON, and a checksum behind).
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map(sealed).map_err(|e| Error::internal(format!("cannot encode a fragment: {e}")))
+        serde_json::to_vec(self).map(encode_envelope).map_err(|e| Error::internal(format!("cannot encode a fragment: {e}")))
     }
 
     /// The fragment of [`Fragment::encode`]; bytes that were changed, of another version or of something
     /// else are `InvalidInput`.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let body = unsealed(bytes, VERSION, "fragment")?;
+        let body = decode_envelope(bytes, VERSION, "fragment")?;
         let fragment: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no fragment: {e}")))?;
         if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
             return Err(Error::invalid_input(format!("a fragment of a subfile called {:?}", fragment.name)));

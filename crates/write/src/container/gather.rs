@@ -21,13 +21,13 @@ use super::plan::WritePlan;
 use super::record::SubfileRecord;
 
 /// Larger subfiles stay as they are: to copy them would take as long as to write them.
-pub(crate) const SMALL_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_SMALL_BYTES: u64 = 1 << 20;
 /// As many small subfiles stay as they are.
-pub(crate) const FEW_SUBFILES: usize = 16;
+pub(crate) const MAX_SMALL_SUBFILES: usize = 16;
 /// Boxes of a dataset that are gathered: parts that lie here and there stay where they are.
 const MAX_BOXES: usize = 16;
 /// Bytes of values that are decoded and encoded again.
-const MAX_RECODED_BYTES: u64 = 256 << 20;
+const MAX_REENCODED_BYTES: u64 = 256 << 20;
 
 /// Parts of a dataset that lie together.
 struct Cluster {
@@ -86,24 +86,24 @@ impl SubfileSources<'_> {
 /// Puts what small subfiles of this commit hold into few, if they are many. Gives the subfiles that there are then; those that
 /// were gathered are not of the commit any more.
 pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &InlineContents<'_>) -> Result<Vec<SubfileRecord>> {
-    let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= SMALL_BYTES);
-    if small.len() <= FEW_SUBFILES {
+    let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= MAX_SMALL_BYTES);
+    if small.len() <= MAX_SMALL_SUBFILES {
         kept.extend(small);
         kept.sort_by_key(|subfile| subfile.task);
         return Ok(kept);
     }
     let names: BTreeMap<String, &SubfileRecord> = small.iter().map(|subfile| (format!("{folder}/{}", subfile.name), subfile)).collect();
     let mut sources = SubfileSources { plan, session: reading_session()?, names, open: HashMap::new(), contents };
-    let loose = master.loose(|file| sources.names.contains_key(file))?;
+    let loose = master.movable(|file| sources.names.contains_key(file))?;
     let mut datasets = Vec::with_capacity(loose.len());
-    let mut recoded_bytes = 0u64;
+    let mut reencoded_bytes = 0u64;
     for loose in loose {
         let dataset = GatheredDataset::new(loose, &mut sources)?;
-        recoded_bytes = recoded_bytes.saturating_add(dataset.recoded_bytes);
+        reencoded_bytes = reencoded_bytes.saturating_add(dataset.reencoded_bytes);
         datasets.push(dataset);
     }
     let files = datasets.iter().map(|dataset| dataset.clusters.len()).max().unwrap_or(0);
-    if files > MAX_BOXES || recoded_bytes > MAX_RECODED_BYTES {
+    if files > MAX_BOXES || reencoded_bytes > MAX_REENCODED_BYTES {
         drop(sources);
         kept.extend(small);
         kept.sort_by_key(|subfile| subfile.task);
@@ -117,8 +117,8 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
             }
         }
     }
-    for number in 0..files {
-        let name = format!("gathered-{number:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
+    for index in 0..files {
+        let name = format!("gathered-{index:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
         let place = plan.folder().join(&name);
         let mut out = FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
         if !plan.durable {
@@ -126,11 +126,11 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
         }
         out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {name}", plan.id())))?;
         for dataset in &datasets {
-            if let Some(cluster) = dataset.clusters.get(number) {
+            if let Some(cluster) = dataset.clusters.get(index) {
                 dataset.write(cluster, &mut out, &mut sources)?;
                 for part in cluster.parts.iter().filter_map(|part| dataset.loose.parts.get(*part)) {
                     let start: Vec<u64> = part.region.start.iter().zip(&cluster.around.start).map(|(start, origin)| start - origin).collect();
-                    master.move_part(&dataset.loose.path, part.number, &format!("{folder}/{name}"), &start)?;
+                    master.move_part(&dataset.loose.path, part.index, &format!("{folder}/{name}"), &start)?;
                 }
             }
         }
@@ -151,14 +151,14 @@ struct GatheredDataset {
     alike: bool,
     clusters: Vec<Cluster>,
     /// Bytes of values that have to be encoded again.
-    recoded_bytes: u64,
+    reencoded_bytes: u64,
 }
 
 impl GatheredDataset {
     fn new(loose: MovableDataset, sources: &mut SubfileSources<'_>) -> Result<Self> {
         let (mut first, mut alike, mut fits) = (None::<StorageFormat>, true, true);
         let mut clusters: Vec<Cluster> = Vec::new();
-        for (number, part) in loose.parts.iter().enumerate() {
+        for (index, part) in loose.parts.iter().enumerate() {
             let source = sources.part(&loose.path, part, &vec![0; part.region.start.len()])?.source;
             let stored = StorageFormat::of(&source);
             alike &= first.as_ref().is_none_or(|first| *first == stored);
@@ -176,9 +176,9 @@ impl GatheredDataset {
             match joined {
                 Some((last, around, together)) => {
                     (last.around, last.elements) = (around, together);
-                    last.parts.push(number);
+                    last.parts.push(index);
                 }
-                None => clusters.push(Cluster { around: part.region.clone(), elements, parts: vec![number] }),
+                None => clusters.push(Cluster { around: part.region.clone(), elements, parts: vec![index] }),
             }
         }
         let first = first.ok_or_else(|| Error::internal("a dataset without parts"))?;
@@ -189,8 +189,8 @@ impl GatheredDataset {
         }
         let elements = clusters.iter().fold(0u64, |sum, cluster| sum.saturating_add(cluster.elements));
         let is_copied = first.filters.filters.is_empty() || (alike && fits);
-        let recoded_bytes = if is_copied { 0 } else { elements.saturating_mul(loose.definition.datatype.size()) };
-        Ok(Self { loose, first, alike, clusters, recoded_bytes })
+        let reencoded_bytes = if is_copied { 0 } else { elements.saturating_mul(loose.definition.datatype.size()) };
+        Ok(Self { loose, first, alike, clusters, reencoded_bytes })
     }
 
     fn write(&self, cluster: &Cluster, out: &mut FileWriter, sources: &mut SubfileSources<'_>) -> Result<()> {

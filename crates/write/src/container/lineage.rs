@@ -62,7 +62,7 @@ pub(crate) struct LivingCommits {
 
 impl LivingCommits {
     /// What no master is made of; an error where that cannot be told.
-    pub fn certain(&self) -> Result<&Self> {
+    pub fn require_complete(&self) -> Result<&Self> {
         self.unknown.clone().map_or(Ok(self), Err)
     }
 }

@@ -33,7 +33,7 @@ impl Master {
         let source = SourceFile::new(&file);
         let mut master = Self::default();
         let by = BEFORE;
-        for (number, object) in file.tree().objects.iter().enumerate() {
+        for (index, object) in file.tree().objects.iter().enumerate() {
             let place = object.path.trim_start_matches('/').to_owned();
             let refused = |what: &str| Error::unsupported(format!("appending to a file that holds {what}")).at_object(&object.path);
             let located = |error: Error| error.at_object(&object.path);
@@ -58,15 +58,15 @@ impl Master {
                         Dataspace::Simple { .. } => found.virtual_mappings.is_empty() && found.stored_bytes != Some(0) && found.value_bytes() != Some(0),
                         Dataspace::Null => false,
                     };
-                    if let (true, Some(pointers)) = (is_whole, source.references(ObjectId(number)).map_err(located)?) {
-                        (EntryKind::References, None, Some(OtherFragment::References(pointers)))
+                    if let (true, Some(references)) = (is_whole, source.references(ObjectId(index)).map_err(located)?) {
+                        (EntryKind::References, None, Some(OtherFragment::References(references)))
                     } else {
                         // Of a dataset that grows and that nobody wrote to, no chunk is there.
-                        if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, ObjectId(number), found.dataspace.shape()).map_err(located)?) {
+                        if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, ObjectId(index), found.dataspace.shape()).map_err(located)?) {
                             if found.value_bytes().is_none_or(|bytes| bytes > MAX_VALUE_BYTES) {
                                 return Err(refused("a dataset that no task wrote"));
                             }
-                            let value = file.read(ObjectId(number), &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(located)?;
+                            let value = file.read(ObjectId(index), &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(located)?;
                             let value = StoredValue::new(&AttributeValue { dataspace: found.dataspace.clone(), value })?;
                             scalar = Some((by.to_owned(), value));
                         }
@@ -80,10 +80,10 @@ impl Master {
                 return Err(error.clone().at_object(&object.path));
             }
             let (mut attributes, mut scales) = (Ordered::default(), BTreeMap::new());
-            for attribute in object.attributes.iter().filter(|attribute| number != 0 || attribute.name != COMMIT_ATTRIBUTE) {
+            for attribute in object.attributes.iter().filter(|attribute| index != 0 || attribute.name != COMMIT_ATTRIBUTE) {
                 let value = match source.attribute(attribute).map_err(located)? {
                     CopiedAttribute::Value(value) => AttributeFragment::Value(StoredValue::new(&value)?),
-                    CopiedAttribute::References(pointers) => AttributeFragment::References(pointers),
+                    CopiedAttribute::References(references) => AttributeFragment::References(references),
                     CopiedAttribute::Scales(found) => {
                         scales = found;
                         continue;
@@ -120,14 +120,14 @@ impl Master {
                     file.create_link(path, link.clone())?;
                     continue;
                 }
-                (None, Some(OtherFragment::References(pointers))) => file.create_pointers(path, pointers.clone())?,
+                (None, Some(OtherFragment::References(references))) => file.create_object_references(path, references.clone())?,
                 (None, Some(OtherFragment::Datatype(datatype))) => file.create_datatype(path, parse_datatype(&datatype.0)?)?,
             }
             file.set_tracked(path, object.tracked)?;
             for (name, (_, value)) in object.attributes.in_order() {
                 match value {
                     AttributeFragment::Value(value) => file.set_attribute(path, name, value.value()?)?,
-                    AttributeFragment::References(pointers) => file.set_pointers(path, name, pointers.clone())?,
+                    AttributeFragment::References(references) => file.set_object_references(path, name, references.clone())?,
                 }
             }
         }

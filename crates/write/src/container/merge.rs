@@ -15,7 +15,7 @@ use super::plan::WritePlan;
 impl Master {
     /// Takes in what a task did; `folder` is where its subfile is, seen from the master.
     pub fn merge(&mut self, fragment: &Fragment, folder: &str) -> Result<()> {
-        self.merge_by(fragment, folder, &format!("task {}", fragment.task))
+        self.merge_from(fragment, folder, &format!("task {}", fragment.task))
     }
 
     /// Takes in what the plan itself defines.
@@ -24,24 +24,24 @@ impl Master {
         if plan.tracked {
             fragment.objects.values_mut().for_each(|object| object.tracked = true);
         }
-        self.merge_by(&fragment, "", "the plan")
+        self.merge_from(&fragment, "", "the plan")
     }
 
-    fn merge_by(&mut self, fragment: &Fragment, folder: &str, by: &str) -> Result<()> {
+    fn merge_from(&mut self, fragment: &Fragment, folder: &str, by: &str) -> Result<()> {
         for (path, new) in fragment.in_order() {
             let created = self.objects.len();
             let mut other = new.other.clone();
             match &mut other {
-                Some(OtherFragment::Link(Link::Hard(target))) => *target = self.resolved(target),
-                Some(OtherFragment::References(pointers)) => pointers.each_path(|path| *path = path.take().map(|path| self.resolved(&path))),
+                Some(OtherFragment::Link(Link::Hard(target))) => *target = self.resolve_links(target),
+                Some(OtherFragment::References(references)) => references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path))),
                 _ => {}
             }
             let (above, name) = path.rsplit_once('/').map_or((None, path.as_str()), |(above, name)| (Some(above), name));
             let own = path;
             let path = &match (new.kind, above) {
-                (EntryKind::Link, Some(above)) => format!("{}/{name}", self.resolved(above)),
+                (EntryKind::Link, Some(above)) => format!("{}/{name}", self.resolve_links(above)),
                 (EntryKind::Link, None) => path.clone(),
-                _ => self.resolved(path),
+                _ => self.resolve_links(path),
             };
             if matches!(&other, Some(OtherFragment::Link(Link::Hard(target))) if target == path) {
                 // Another name of the object has become its first.
@@ -49,12 +49,12 @@ impl Master {
             }
             let attributes: Vec<(String, AttributeFragment)> = new.attributes.iter().map(|(name, value)| {
                 let mut value = value.clone();
-                if let AttributeFragment::References(pointers) = &mut value {
-                    pointers.each_path(|path| *path = path.take().map(|path| self.resolved(&path)));
+                if let AttributeFragment::References(references) = &mut value {
+                    references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path)));
                 }
                 (name.clone(), value)
             }).collect();
-            let scales: Vec<(u32, String)> = new.scales.iter().map(|(dimension, scale)| (*dimension, self.resolved(scale))).collect();
+            let scales: Vec<(u32, String)> = new.scales.iter().map(|(dimension, scale)| (*dimension, self.resolve_links(scale))).collect();
             let object = match self.objects.entry(path.clone()) {
                 Entry::Vacant(place) => {
                     place.insert(MasterObject::new(by, new.kind, created, other.clone()))
@@ -101,23 +101,23 @@ impl Master {
     }
 
     /// The path of an object by its first name.
-    fn resolved(&self, path: &str) -> String {
+    fn resolve_links(&self, path: &str) -> String {
         /// Links that lead to links.
         const MAX_LINKS: usize = 64;
-        let mut resolved = String::new();
+        let mut resolve_links = String::new();
         for part in path.split('/').filter(|part| !part.is_empty()) {
-            if !resolved.is_empty() {
-                resolved.push('/');
+            if !resolve_links.is_empty() {
+                resolve_links.push('/');
             }
-            resolved.push_str(part);
+            resolve_links.push_str(part);
             for _ in 0..MAX_LINKS {
-                match self.objects.get(&resolved).and_then(|object| object.other.as_ref()) {
-                    Some(OtherFragment::Link(Link::Hard(target))) => resolved.clone_from(target),
+                match self.objects.get(&resolve_links).and_then(|object| object.other.as_ref()) {
+                    Some(OtherFragment::Link(Link::Hard(target))) => resolve_links.clone_from(target),
                     _ => break,
                 }
             }
         }
-        resolved
+        resolve_links
     }
 }
 
@@ -130,7 +130,7 @@ impl MasterObject {
         let differs = |what: String| Err(conflict(path, format!("{} and {by} define it differently: {what}", self.by)));
         let known = &mut dataset.definition;
         if known.datatype != definition.datatype {
-            return differs(format!("datatypes {} and {}", described(&known.datatype), described(&definition.datatype)));
+            return differs(format!("datatypes {} and {}", datatype_name(&known.datatype), datatype_name(&definition.datatype)));
         }
         if known.fill_value != definition.fill_value {
             return differs("their fill values".to_owned());
@@ -162,9 +162,9 @@ impl MasterObject {
                 *rows = rows.checked_add(*more).ok_or_else(|| Error::unsupported("more than 2⁶⁴ rows").at_object(format!("/{path}")))?;
             }
             let growable = dataset.growable;
-            for (extent, most) in shape.iter().zip(max_shape) {
-                if most.is_some() || !growable {
-                    *most = Some(*extent);
+            for (extent, max) in shape.iter().zip(max_shape) {
+                if max.is_some() || !growable {
+                    *max = Some(*extent);
                 }
             }
         }
@@ -191,7 +191,7 @@ impl MasterObject {
 }
 
 /// A datatype in a word or two, for errors.
-fn described(datatype: &Datatype) -> String {
+fn datatype_name(datatype: &Datatype) -> String {
     match datatype {
         Datatype::Integer { size, signed, .. } => format!("{}int{}", if *signed { "" } else { "u" }, size.saturating_mul(8)),
         Datatype::Float { size, .. } => format!("float{}", size.saturating_mul(8)),

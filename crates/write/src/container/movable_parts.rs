@@ -23,7 +23,7 @@ pub(crate) struct MovableDataset {
 #[derive(Debug)]
 pub(crate) struct MovablePart {
     /// Among the parts of the dataset.
-    pub number: usize,
+    pub index: usize,
     /// The subfile, as seen from the master.
     pub file: String,
     pub region: Region,
@@ -33,7 +33,7 @@ pub(crate) struct MovablePart {
 
 impl Master {
     /// Takes a subfile under another name.
-    pub fn place_shared(&mut self, expected: &str, name: &str) {
+    pub fn rename_subfile(&mut self, expected: &str, name: &str) {
         let (expected, name) = (escaped(expected), escaped(name));
         let parts = self.objects.values_mut().filter_map(|object| object.dataset.as_mut()).flat_map(|dataset| &mut dataset.parts);
         for part in parts.filter(|part| part.mapping.file == expected) {
@@ -42,18 +42,18 @@ impl Master {
     }
 
     /// Parts of this commit's tasks that lie in the files that `wanted` names, by dataset and in the order of their regions.
-    pub fn loose(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<MovableDataset>> {
+    pub fn movable(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<MovableDataset>> {
         let mut all = Vec::new();
         for (path, object) in &self.objects {
             let Some(dataset) = &object.dataset else { continue };
             let mut parts = Vec::new();
-            for (number, part) in dataset.parts.iter().enumerate() {
+            for (index, part) in dataset.parts.iter().enumerate() {
                 let file = part.mapping.file.replace("%%", "%");
                 if !wanted(&file) {
                     continue;
                 }
                 let local = region_of(&part.mapping.source_selection).ok_or_else(|| Error::internal("a part that is not a box"))?;
-                parts.push(MovablePart { number, file, region: part.region.clone(), local });
+                parts.push(MovablePart { index, file, region: part.region.clone(), local });
             }
             if !parts.is_empty() {
                 parts.sort_by(|a, b| a.region.start.cmp(&b.region.start));
@@ -65,9 +65,9 @@ impl Master {
     }
 
     /// Says where a part of [`Master::loose`] lies now: from `start` on in the dataset of the same path in `file`.
-    pub fn move_part(&mut self, path: &str, number: usize, file: &str, start: &[u64]) -> Result<()> {
+    pub fn move_part(&mut self, path: &str, index: usize, file: &str, start: &[u64]) -> Result<()> {
         let dataset = self.objects.get_mut(path).and_then(|object| object.dataset.as_mut());
-        let part = dataset.and_then(|dataset| dataset.parts.get_mut(number)).ok_or_else(|| Error::internal("a part that is not there"))?;
+        let part = dataset.and_then(|dataset| dataset.parts.get_mut(index)).ok_or_else(|| Error::internal("a part that is not there"))?;
         part.mapping.file = escaped(file);
         part.mapping.source_selection = selection_of(start, &part.region.count);
         Ok(())
@@ -117,9 +117,9 @@ impl Master {
             let Some(dataset) = &mut object.dataset else { continue };
             let first = |part: &MappedPart| part.region.start.first().copied().unwrap_or(0);
             dataset.parts.sort_by_key(first);
-            for (number, part) in dataset.parts.iter().enumerate() {
+            for (index, part) in dataset.parts.iter().enumerate() {
                 let end = first(part).saturating_add(part.region.count.first().copied().unwrap_or(1));
-                let after = dataset.parts.iter().skip(number + 1).take_while(|other| first(other) < end);
+                let after = dataset.parts.iter().skip(index + 1).take_while(|other| first(other) < end);
                 if let Some((other, shared)) = after.filter(|other| other.by != part.by).find_map(|other| Some((other, other.region.shared(&part.region)?))) {
                     let (a, b) = (&part.by, &other.by);
                     return Err(conflict(path, format!("{a} and {b} both wrote the {:?} elements from {:?} on", shared.count, shared.start)));

@@ -6,10 +6,10 @@ use hyperslab_array::{Error, Result};
 use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::{sealed, unsealed};
+use crate::encoding::envelope::{encode_envelope, decode_envelope};
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
-use crate::file::object_path::normal;
+use crate::file::object_path::normalized_path;
 use crate::file::region::Region;
 use crate::shared::shared_datasets::SharedDatasets;
 use super::commit_name::is_id;
@@ -117,7 +117,7 @@ impl WritePlan {
     /// Adds a dataset that all tasks write together, task `n` its part `regions[n]`, or as many rows as the others:
     /// every task has it from its beginning, in a subfile that it shares.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, regions: Option<Vec<Region>>) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         if path.is_empty() {
             return Err(Error::invalid_input("a dataset without a name"));
         }
@@ -145,7 +145,7 @@ impl WritePlan {
     pub fn region(&self, path: &str, task: u64) -> Result<Region> {
         let sharing = self.sharing()?;
         sharing.group_of(task)?;
-        sharing.region(&normal(path)?, task)
+        sharing.region(&normalized_path(path)?, task)
     }
 
     /// Leaves it to the operating system when the bytes get to the disk. Readers see all or nothing all the same,
@@ -195,12 +195,12 @@ impl WritePlan {
 
     /// Versioned bytes (JSON, and a checksum behind).
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map(sealed).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
+        serde_json::to_vec(self).map(encode_envelope).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
     }
 
     /// The plan of [`WritePlan::encode`].
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let body = unsealed(bytes, VERSION, "write plan")?;
+        let body = decode_envelope(bytes, VERSION, "write plan")?;
         let plan: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no write plan: {e}")))?;
         // The id names the folder that `abort` removes.
         if !is_id(&plan.id) {

@@ -50,7 +50,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
     let file = SharedFile::open(&place)?;
     let length = file.length()?;
     let session = reading_session()?;
-    let mut subfile = FileWriter::later(&place, Some(sharing.alignment), &session)?;
+    let mut subfile = FileWriter::deferred(&place, Some(sharing.alignment), &session)?;
     if !plan.durable {
         subfile.without_sync();
     }
@@ -78,18 +78,18 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
                 let (true, Some(stop)) = (inside, stop) else { return Err(bad(&format!("a chunk at {:?} that is not in its subfile", chunk.position))) };
                 end = end.max(stop);
             }
-            dataset.note(&regions, chunks.into_iter())?;
+            dataset.add_written(&regions, chunks.into_iter())?;
         }
         rest.push((path, dataset));
     }
     for (path, dataset) in rest {
-        dataset.fill_rest(|at, bytes| file.write_at(at, bytes)).map_err(|error| error.at_object(format!("/{path}")))?;
-        subfile.create_shared(path, dataset)?;
+        dataset.fill_unwritten(|at, bytes| file.write_at(at, bytes)).map_err(|error| error.at_object(format!("/{path}")))?;
+        subfile.create_prepared(path, dataset)?;
     }
     for fragment in fragments {
-        let least = fragment.shared.as_ref().map_or(0, |shared| shared.end);
-        if length < least {
-            return Err(Error::corrupt(format!("the subfile has {length} bytes, task {} has written it up to {least}", fragment.task)).in_file(shown));
+        let min_bytes = fragment.shared.as_ref().map_or(0, |shared| shared.end);
+        if length < min_bytes {
+            return Err(Error::corrupt(format!("the subfile has {length} bytes, task {} has written it up to {min_bytes}", fragment.task)).in_file(shown));
         }
     }
     let bytes = subfile.finish_shared(&file, end.next_multiple_of(8))?;

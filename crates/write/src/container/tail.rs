@@ -25,7 +25,7 @@ use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 use super::commit_name::{CommitName, is_id};
-use super::gather::{FEW_SUBFILES, InlineContents, SMALL_BYTES, open_subfile};
+use super::gather::{MAX_SMALL_SUBFILES, InlineContents, MAX_SMALL_BYTES, open_subfile};
 use super::master::Master;
 use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
@@ -52,7 +52,7 @@ pub(crate) enum Appended {
     /// Into a new tail in the commit's folder.
     New(SubfileRecord),
     /// Behind those of earlier commits, in the tail of this folder.
-    Behind(String),
+    Existing(String),
 }
 
 /// A dataset of a tail.
@@ -76,7 +76,7 @@ fn row_bytes(datatype: &Datatype, shape: &[u64]) -> u64 {
 
 /// Puts the rows that these subfiles hold into a tail, if that is all they hold.
 pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &InlineContents<'_>) -> Result<Appended> {
-    if plan.checksums || subfiles.is_empty() || subfiles.len() > FEW_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > SMALL_BYTES) {
+    if plan.checksums || subfiles.is_empty() || subfiles.len() > MAX_SMALL_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > MAX_SMALL_BYTES) {
         return Ok(Appended::No);
     }
     let session = reading_session()?;
@@ -84,7 +84,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     for subfile in subfiles {
         files.push((format!("{folder}/{}", subfile.name), subfile, open_subfile(plan, &session, &subfile.name, contents)?));
     }
-    let all = master.loose(|file| files.iter().any(|(name, ..)| name == file))?;
+    let all = master.movable(|file| files.iter().any(|(name, ..)| name == file))?;
     let has_filters = |loose: &MovableDataset, part: &MovablePart| {
         let Some((_, subfile, file)) = files.iter().find(|(name, ..)| *name == part.file) else { return true };
         let found = file.find(&loose.path).and_then(|found| found.dataset().map(|dataset| dataset.filters.clone()));
@@ -103,7 +103,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let container_name = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let old = container.join(&base.folder).join(TAIL);
     let seen = format!("{container_name}/{}/{TAIL}", base.folder);
-    let rooms = if old.is_file() { rooms(&session, &old)? } else { Vec::new() };
+    let rooms = if old.is_file() { tail_datasets(&session, &old)? } else { Vec::new() };
     let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
     let has_room = |loose: &MovableDataset| {
         let room = rooms.iter().find(|room| room.path == loose.path && room.datatype == loose.definition.datatype);
@@ -118,13 +118,13 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
             for part in &loose.parts {
                 let values = values(&files, loose, part)?;
                 tail.write_at(room.address + row * room.row_bytes(), &values)?;
-                row = placed(master, loose, part, &seen, row)?;
+                row = move_to_tail(master, loose, part, &seen, row)?;
             }
         }
         if plan.durable {
             tail.sync_values()?;
         }
-        return Ok(Appended::Behind(base.folder.clone()));
+        return Ok(Appended::Existing(base.folder.clone()));
     }
     let place = plan.folder().join(TAIL);
     let mut out = match FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &session) {
@@ -154,7 +154,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
             let mut region = part.region.clone();
             region.start.iter_mut().take(1).for_each(|start| *start = row);
             out.write(&loose.path, &region, &values, &crate::file::file_writer::no_heap)?;
-            row = placed(master, loose, part, &seen_new, row)?;
+            row = move_to_tail(master, loose, part, &seen_new, row)?;
         }
     }
     // Other datasets that grew are not missed by the next commit.
@@ -170,10 +170,10 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
 }
 
 /// Moves a part to `row` of the tail; the row after it.
-fn placed(master: &mut Master, loose: &MovableDataset, part: &MovablePart, file: &str, row: u64) -> Result<u64> {
+fn move_to_tail(master: &mut Master, loose: &MovableDataset, part: &MovablePart, file: &str, row: u64) -> Result<u64> {
     let mut start = vec![0; part.region.start.len()];
     start.iter_mut().take(1).for_each(|start| *start = row);
-    master.move_part(&loose.path, part.number, file, &start)?;
+    master.move_part(&loose.path, part.index, file, &start)?;
     Ok(row + part.region.count.first().copied().unwrap_or(0))
 }
 
@@ -191,14 +191,14 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part
 }
 
 /// The datasets of a tail.
-fn rooms(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
+fn tail_datasets(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
     let file = session.open(tail)?;
     let mut rooms = Vec::new();
-    for (number, object) in file.tree().objects.iter().enumerate() {
+    for (index, object) in file.tree().objects.iter().enumerate() {
         let hyperslab_formats::Content::Dataset(dataset) = &object.content else { continue };
         let shape = dataset.dataspace.shape().to_vec();
         let first = Selection::new(shape.iter().map(|_| Axis::Range { start: 0, count: 1, step: 1 }).collect(), &shape)?;
-        let located = file.array_file().locate(ObjectId(number), &first)?;
+        let located = file.array_file().locate(ObjectId(index), &first)?;
         let Some(ChunkSource::Stored { offset, .. }) = located.chunks.first().map(|chunk| &chunk.source) else { continue };
         rooms.push(TailDataset { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
     }
@@ -211,7 +211,7 @@ pub(crate) fn is_claim(name: &str) -> bool {
 }
 
 /// Says that a commit has the room behind the rows of this one.
-fn mark(folder: &Path, id: &str) -> std::path::PathBuf {
+fn claim_mark(folder: &Path, id: &str) -> std::path::PathBuf {
     folder.join(format!(".{id}.next"))
 }
 
@@ -232,13 +232,13 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     };
     // Appending is not atomic on every file system; creating a file is. The mark of the commit before is not needed any more:
     // its line is not the last one.
-    if !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&mark(folder, &base.id))? {
+    if !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&claim_mark(folder, &base.id))? {
         return Ok(false);
     }
     if let Some(at) = length.checked_sub(2 * LINE_BYTES) {
-        let _ = std::fs::remove_file(mark(folder, &line(at)?));
+        let _ = std::fs::remove_file(claim_mark(folder, &line(at)?));
     } else if length == LINE_BYTES {
-        let _ = std::fs::remove_file(mark(folder, folder.file_name().and_then(|name| name.to_str()).unwrap_or_default()));
+        let _ = std::fs::remove_file(claim_mark(folder, folder.file_name().and_then(|name| name.to_str()).unwrap_or_default()));
     }
     (&list).write_all(format!("{id}\n").as_bytes()).map_err(failed)?;
     let is_next = line(length)? == id;

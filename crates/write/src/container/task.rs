@@ -12,7 +12,7 @@ use crate::file::dataset::DatasetWriter;
 use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
 use crate::file::links::Link;
-use crate::file::object_path::normal;
+use crate::file::object_path::normalized_path;
 use crate::file::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 use crate::shared::layout::name_of;
@@ -36,7 +36,7 @@ pub enum Extent {
 /// A task under way. Dropped, it leaves nothing.
 pub struct Task {
     pub(crate) write_id: String,
-    pub(crate) number: u64,
+    pub(crate) index: u64,
     pub(crate) name: String,
     pub(crate) subfile: FileWriter,
     pub(crate) datasets: BTreeMap<String, TaskDataset>,
@@ -60,24 +60,24 @@ pub(crate) struct TaskDataset {
 }
 
 impl Task {
-    pub(crate) fn begin(plan: &WritePlan, number: u64, session: &Session) -> Result<Self> {
+    pub(crate) fn begin(plan: &WritePlan, index: u64, session: &Session) -> Result<Self> {
         let folder = plan.folder_for_writing()?;
         let attempt: String = unique_name().chars().take(8).collect();
-        let name = format!("{number:04}-{attempt}.h5");
+        let name = format!("{index:04}-{attempt}.h5");
         let place = folder.join(&name);
-        let claimed = plan.sharing.as_ref().map(|sharing| Ok::<_, Error>((sharing, claimed(plan, sharing, number)?))).transpose()?;
+        let claimed = plan.sharing.as_ref().map(|sharing| Ok::<_, Error>((sharing, claimed(plan, sharing, index)?))).transpose()?;
         let subfile = match &claimed {
             Some((sharing, Some((group, layout)))) => {
                 let file = SharedFile::open(&folder.join(name_of(*group)))?;
-                let shared = Allocator::shared(file, sharing.segments(layout, number)?, sharing.alignment);
-                FileWriter::beside(&place, Some(sharing.alignment), shared, session)?
+                let shared = Allocator::shared(file, sharing.segments(layout, index)?, sharing.alignment);
+                FileWriter::with_shared(&place, Some(sharing.alignment), shared, session)?
             }
             Some((sharing, None)) => FileWriter::in_place(&place, Some(sharing.alignment), session)?,
             None => FileWriter::in_place(&place, checked_alignment(plan.alignment)?, session)?,
         };
         let mut task = Self {
             write_id: plan.id.clone(),
-            number,
+            index,
             name,
             subfile,
             datasets: BTreeMap::new(),
@@ -92,16 +92,16 @@ impl Task {
         if plan.tracked {
             task.subfile.track_order();
         }
-        task.subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {number}", plan.id)))?;
+        task.subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {index}", plan.id)))?;
         let Some((sharing, claimed)) = claimed else { return Ok(task) };
         for definition in sharing.definitions() {
             let (path, global) = definition?;
-            let region = sharing.region(path, number)?;
+            let region = sharing.region(path, index)?;
             match claimed.as_ref().and_then(|(_, layout)| layout.datasets.get(path)) {
                 // Another attempt has the place in the shared file: what this one writes goes into a file of its own.
                 None => task.create_dataset(path, global, Extent::Region(region))?,
                 Some((whole, local, place)) => {
-                    task.subfile.create_shared(path, DatasetWriter::in_shared(local.clone(), place)?)?;
+                    task.subfile.create_prepared(path, DatasetWriter::in_shared(local.clone(), place)?)?;
                     task.datasets.insert(path.to_owned(), TaskDataset { global, extent: Extent::Region(region), scalar: None, shared: Some(whole.clone()) });
                 }
             }
@@ -112,7 +112,7 @@ impl Task {
 
     /// Which part of a dataset of the plan this task writes.
     pub fn region(&self, path: &str) -> Result<&Region> {
-        match self.datasets.get(&normal(path)?).map(|local| &local.extent) {
+        match self.datasets.get(&normalized_path(path)?).map(|local| &local.extent) {
             Some(Extent::Region(region)) => Ok(region),
             _ => Err(Error::not_found("there is no dataset of which this task writes a region").at_object(path)),
         }
@@ -120,13 +120,13 @@ impl Task {
 
     /// What a dataset is in the whole container.
     pub fn definition(&self, path: &str) -> Result<&DatasetDefinition> {
-        let local = self.datasets.get(&normal(path)?);
+        let local = self.datasets.get(&normalized_path(path)?);
         local.map(|local| &local.global).ok_or_else(|| Error::not_found("there is no such dataset in this task").at_object(path))
     }
 
     /// The task's number.
-    pub fn number(&self) -> u64 {
-        self.number
+    pub fn index(&self) -> u64 {
+        self.index
     }
 
     /// Defines a link.
@@ -156,13 +156,13 @@ impl Task {
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
             return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
         }
-        self.subfile.note_scale(path, dimension, scale)
+        self.subfile.set_external_scale(path, dimension, scale)
     }
 
     /// Takes a dataset of the plan for writing: a region of it, else rows of the task's own if it is written by rows, else any
     /// part of it.
     pub fn open_dataset(&mut self, path: &str, region: Option<Region>) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let at = |error: Error| error.at_object(format!("/{path}"));
         let Some(planned) = self.definitions.dataset(&path) else {
             return Err(at(Error::not_found("there is no such dataset in the plan")));
@@ -182,11 +182,11 @@ impl Task {
 
     /// Whether the plan defines a dataset at this path that the task has not opened yet.
     pub fn is_planned(&self, path: &str) -> bool {
-        normal(path).is_ok_and(|path| !self.datasets.contains_key(&path) && self.definitions.dataset(&path).is_some())
+        normalized_path(path).is_ok_and(|path| !self.datasets.contains_key(&path) && self.definitions.dataset(&path).is_some())
     }
 
     fn refuse_reserved(&self, path: &str, name: &str) -> Result<()> {
-        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
+        if normalized_path(path)?.is_empty() && name.starts_with("_hyperslab") {
             return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
         }
         Ok(())
@@ -220,7 +220,7 @@ impl Task {
     /// Defines a dataset of the whole container, as every task must that writes to it, and says what of it this
     /// one writes.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Extent) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let is_chosen = definition.chunk_shape.is_none();
         let global = definition.checked().map_err(|error| error.at_object(format!("/{path}")))?;
         let bad = |message: String| Err(Error::invalid_input(message).at_object(format!("/{path}")));
@@ -241,8 +241,8 @@ impl Task {
                 *max_shape = shape.iter().copied().map(Some).collect();
             }
             (Extent::Rows, Dataspace::Simple { shape, max_shape }) => {
-                let (Some(rows), Some(most)) = (shape.first_mut(), max_shape.first_mut()) else { return bad("rows of a scalar".to_owned()) };
-                if *rows != 0 || most.is_some() {
+                let (Some(rows), Some(max_rows)) = (shape.first_mut(), max_shape.first_mut()) else { return bad("rows of a scalar".to_owned()) };
+                if *rows != 0 || max_rows.is_some() {
                     return bad("a dataset that is written by rows begins with 0 of them and grows without limit".to_owned());
                 }
                 if is_chosen {
@@ -258,7 +258,7 @@ impl Task {
 
     /// Adds `count` rows to a dataset that is written by rows.
     pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         match self.datasets.get(&path) {
             Some(TaskDataset { extent: Extent::Rows, .. }) => {
                 let before = self.subfile.definition(&path)?.dataspace;
@@ -286,7 +286,7 @@ impl Task {
         parts: Option<&[(usize, usize)]>,
         resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>,
     ) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let Some(local) = self.datasets.get_mut(&path) else {
             return Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}")));
         };
@@ -294,7 +294,7 @@ impl Task {
             if parts.is_some() {
                 return Err(Error::unsupported("writing some fields of a scalar in a task: give all of them").at_object(format!("/{path}")));
             }
-            local.scalar = Some(gathered(&local.global.datatype, bytes, resolve)?);
+            local.scalar = Some(with_heap_values(&local.global.datatype, bytes, resolve)?);
         }
         let Extent::Region(own) = &local.extent else { return self.subfile.write_parts(&path, region, bytes, parts, resolve) };
         let outside = || Error::invalid_input(format!("{region} is outside of this task's region {own}")).at_object(format!("/{path}"));
@@ -310,7 +310,7 @@ impl Task {
 }
 
 /// The elements with all that they point at.
-fn gathered<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<Elements> {
+fn with_heap_values<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<Elements> {
     let mut heap = HeapObjects::default();
     let mut seen = Vec::new();
     let noted = std::cell::RefCell::new(&mut seen);
@@ -330,7 +330,7 @@ fn gathered<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapRefer
 impl WritePlan {
     /// Begins the task with this number, or another attempt at it: a subfile of its own. Rows that tasks
     /// append follow each other in the order of the numbers.
-    pub fn task(&self, number: u64, session: &Session) -> Result<Task> {
-        Task::begin(self, number, session)
+    pub fn task(&self, index: u64, session: &Session) -> Result<Task> {
+        Task::begin(self, index, session)
     }
 }

@@ -12,7 +12,7 @@ use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, EntryKi
 use super::task::{Extent, Task};
 
 /// Parts that a task may write of a dataset: readers look through all of them.
-const MOST_PARTS: usize = 1 << 16;
+const MAX_PARTS: usize = 1 << 16;
 
 /// Subfiles of rows of up to this length go into the fragment. The limit bounds what programs send from tasks to the commit.
 const MAX_CONTENT_BYTES: u64 = 64 << 10;
@@ -32,11 +32,11 @@ impl Task {
     /// subfile of rows that are appended is not left in a file: the fragment has its bytes.
     pub fn finish(mut self) -> Result<Fragment> {
         self.subfile.flush()?;
-        let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
+        let mut fragment = Fragment::new(&self.write_id, self.index, &self.name);
         for (path, object) in self.subfile.objects() {
-            let (kind, other) = match (&object.link, &object.pointers, &object.datatype) {
+            let (kind, other) = match (&object.link, &object.references, &object.datatype) {
                 (Some(link), ..) => (EntryKind::Link, Some(OtherFragment::Link(link.clone()))),
-                (_, Some(pointers), _) => (EntryKind::References, Some(OtherFragment::References(pointers.clone()))),
+                (_, Some(references), _) => (EntryKind::References, Some(OtherFragment::References(references.clone()))),
                 (_, _, Some(datatype)) => (EntryKind::Datatype, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
                 _ if object.dataset.is_some() => (EntryKind::Dataset, None),
                 _ => (EntryKind::Group, None),
@@ -44,7 +44,7 @@ impl Task {
             let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
             let stored = |(name, attribute): (&str, &AttributeEntry)| match attribute {
                 AttributeEntry::Value(value) => Ok((name.to_owned(), AttributeFragment::Value(StoredValue::new(value)?))),
-                AttributeEntry::References(pointers) => Ok((name.to_owned(), AttributeFragment::References(pointers.clone()))),
+                AttributeEntry::References(references) => Ok((name.to_owned(), AttributeFragment::References(references.clone()))),
             };
             let attributes = own.map(stored).collect::<Result<_>>()?;
             let (created, tracked, scales) = (object.created, object.tracked, object.scales.clone());
@@ -62,7 +62,7 @@ impl Task {
                 let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
                 Region { start, count: region.count.clone() }
             };
-            if written.len() > MOST_PARTS {
+            if written.len() > MAX_PARTS {
                 let message = format!("{} separate parts of a dataset by one task: write boxes that lie side by side", written.len());
                 return Err(Error::unsupported(message).at_object(format!("/{path}")));
             }
@@ -82,14 +82,14 @@ impl Task {
             fragment.add_dataset(path, dataset);
         }
         fragment.shared = self.group.map(|group| SharedPart { group, end: self.subfile.shared_top() });
-        self.subfile.forget_others();
+        self.subfile.remove_shared_objects();
         let place = self.subfile.target().to_path_buf();
         if self.has_rows_to_move() {
             let (bytes, content) = self.subfile.finish_small(MAX_CONTENT_BYTES)?;
             (fragment.bytes, fragment.content) = (Some(bytes), content.map(Hex));
             return Ok(fragment);
         }
-        fragment.bytes = self.subfile.finish_part()?;
+        fragment.bytes = self.subfile.finish_task()?;
         if self.checksums && fragment.bytes.is_some() {
             fragment.checksums = Some(checksum::of_file(&place)?);
         }

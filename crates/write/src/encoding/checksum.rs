@@ -17,8 +17,8 @@ pub(crate) fn of_file(path: &Path) -> Result<Vec<u32>> {
     let failed = |error: std::io::Error| Error::from(error).in_file(path.display().to_string());
     let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
-    let piece = |number: u64| {
-        let (mut at, end) = (number * PIECE_BYTES, number.saturating_add(1).saturating_mul(PIECE_BYTES).min(length));
+    let piece = |index: u64| {
+        let (mut at, end) = (index * PIECE_BYTES, index.saturating_add(1).saturating_mul(PIECE_BYTES).min(length));
         let mut hasher = crc32fast::Hasher::new();
         let mut buffer = vec![0; usize::try_from(READ_BYTES.min(end - at)).unwrap_or(0)];
         while at < end {

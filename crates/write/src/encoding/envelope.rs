@@ -5,22 +5,22 @@ use hyperslab_array::{Error, Result};
 use serde::Deserialize;
 
 /// A line end and eight hexadecimal digits.
-const SEAL_BYTES: usize = 9;
+const CHECKSUM_BYTES: usize = 9;
 
 /// `body` with the CRC-32 of it behind.
-pub(crate) fn sealed(mut body: Vec<u8>) -> Vec<u8> {
+pub(crate) fn encode_envelope(mut body: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&body);
     body.extend_from_slice(format!("\n{checksum:08x}").as_bytes());
     body
 }
 
-/// The body of [`sealed`] bytes of the version that is `known`; what was changed or cut is `InvalidInput`.
-pub(crate) fn unsealed<'a>(bytes: &'a [u8], known: u32, what: &str) -> Result<&'a [u8]> {
-    let (body, seal) = bytes.split_at(bytes.len().saturating_sub(SEAL_BYTES));
-    let is_seal = seal.len() == SEAL_BYTES && seal.starts_with(b"\n");
+/// The body of [`encode_envelope`] bytes of the version that is `known`; what was changed or cut is `InvalidInput`.
+pub(crate) fn decode_envelope<'a>(bytes: &'a [u8], known: u32, what: &str) -> Result<&'a [u8]> {
+    let (body, checksum) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM_BYTES));
+    let has_checksum = checksum.len() == CHECKSUM_BYTES && checksum.starts_with(b"\n");
     // Other releases seal otherwise: they are told from damage by their version.
-    check_version(if is_seal { body } else { bytes }, known, what)?;
-    if !is_seal || format!("\n{:08x}", crc32fast::hash(body)).as_bytes() != seal {
+    check_version(if has_checksum { body } else { bytes }, known, what)?;
+    if !has_checksum || format!("\n{:08x}", crc32fast::hash(body)).as_bytes() != checksum {
         return Err(Error::invalid_input(format!("this {what} was damaged: its checksum is not that of its bytes")));
     }
     Ok(body)
@@ -46,17 +46,17 @@ mod tests {
 
     #[test]
     fn every_bit_that_is_changed_and_every_byte_that_is_missing_is_found() {
-        let good = sealed(br#"{"version":3,"rows":12}"#.to_vec());
-        assert!(unsealed(&good, 3, "note").is_ok_and(|body| body.ends_with(b"12}")));
+        let good = encode_envelope(br#"{"version":3,"rows":12}"#.to_vec());
+        assert!(decode_envelope(&good, 3, "note").is_ok_and(|body| body.ends_with(b"12}")));
         for bit in 0..good.len() * 8 {
             let mut bad = good.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(unsealed(&bad, 3, "note").is_err(), "bit {bit}");
+            assert!(decode_envelope(&bad, 3, "note").is_err(), "bit {bit}");
         }
         for length in 0..good.len() {
-            assert!(unsealed(&good[..length], 3, "note").is_err(), "{length} bytes");
+            assert!(decode_envelope(&good[..length], 3, "note").is_err(), "{length} bytes");
         }
-        let said = |bytes: &[u8]| unsealed(bytes, 3, "note").err().map(|error| error.to_string()).unwrap_or_default();
+        let said = |bytes: &[u8]| decode_envelope(bytes, 3, "note").err().map(|error| error.to_string()).unwrap_or_default();
         assert!(said(br#"{"version":2}"#).contains("version 2, this release knows 3"));
         assert!(said(br#"{"version":3}"#).contains("damaged"));
     }

@@ -18,7 +18,7 @@ pub(crate) struct Allocator {
     /// Bytes of the file before everything else, which readers leave to users.
     user_block: u64,
     /// Bytes of unfinished chunks of all datasets that wait in memory.
-    waiting_bytes: u64,
+    partial_chunk_bytes: u64,
     /// Whether whoever waits for what is being written has given up.
     pub cancellation: Cancellation,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Allocator {
 #[derive(Debug)]
 enum Destination {
     /// A file that is made when there is something to write into it.
-    Later(PathBuf),
+    Deferred(PathBuf),
     /// A file of the writer's own.
     Own(Output),
     /// A file that others write too.
@@ -36,7 +36,7 @@ enum Destination {
 #[derive(Debug)]
 enum Space {
     /// All from here on, and what was left free before the first block that begins on one of the file system.
-    Behind { next: u64, front: Option<FreeRange> },
+    Unbounded { next: u64, front: Option<FreeRange> },
     /// Pages; the first takes metadata.
     Pages(Pages),
     /// Segments, one after the other, between which are those of the other writers.
@@ -59,7 +59,7 @@ pub(crate) struct Segments {
     pub bytes: u64,
     /// How many bytes of the present segment are used, and which it is.
     pub used: u64,
-    pub number: u64,
+    pub index: u64,
 }
 
 impl Allocator {
@@ -67,28 +67,28 @@ impl Allocator {
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Destination::Own(output), room: Space::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Destination::Own(output), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
-        Ok(Self { file: Destination::Own(output), room: Space::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Destination::Own(output), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// The same as [`Allocator::in_place`], made with the first bytes that are written.
-    pub fn later(target: &Path, alignment: Option<u64>) -> Result<Self> {
+    pub fn deferred(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let alignment = match alignment {
             Some(alignment) => alignment,
             None => block_bytes_in(&folder_of(target))?,
         };
-        Ok(Self { file: Destination::Later(target.to_path_buf()), room: Space::Behind { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() })
+        Ok(Self { file: Destination::Deferred(target.to_path_buf()), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
     }
 
     /// A writer's part of a file that others write too.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
-        Self { file: Destination::Shared(file), room: Space::Segments(segments), alignment, top: 0, user_block: 0, waiting_bytes: 0, cancellation: Cancellation::new() }
+        Self { file: Destination::Shared(file), room: Space::Segments(segments), alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() }
     }
 
     /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.
@@ -112,19 +112,19 @@ impl Allocator {
     }
 
     /// Bytes of unfinished chunks that the file's datasets keep in memory. Chunks of a deleted dataset still count.
-    pub fn waiting_bytes(&self) -> u64 {
-        self.waiting_bytes
+    pub fn partial_chunk_bytes(&self) -> u64 {
+        self.partial_chunk_bytes
     }
 
     /// Counts `after` bytes of a dataset's unfinished chunks, which were `before` bytes.
-    pub fn replace_waiting(&mut self, before: u64, after: u64) {
-        self.waiting_bytes = self.waiting_bytes.saturating_sub(before).saturating_add(after);
+    pub fn replace_partial_chunk_bytes(&mut self, before: u64, after: u64) {
+        self.partial_chunk_bytes = self.partial_chunk_bytes.saturating_sub(before).saturating_add(after);
     }
 
     /// The name that the file will have, or has.
     pub fn target(&self) -> &Path {
         match &self.file {
-            Destination::Later(target) => target,
+            Destination::Deferred(target) => target,
             Destination::Own(output) => output.target(),
             Destination::Shared(file) => file.path(),
         }
@@ -136,14 +136,14 @@ impl Allocator {
     }
 
     /// Whether nothing was written yet, so that there is no file.
-    pub fn is_later(&self) -> bool {
-        matches!(self.file, Destination::Later(_))
+    pub fn is_deferred(&self) -> bool {
+        matches!(self.file, Destination::Deferred(_))
     }
 
     /// The file of the writer's own, made now if it was not yet.
     pub fn into_output(self) -> Result<Output> {
         match self.file {
-            Destination::Later(target) => Output::in_place(target),
+            Destination::Deferred(target) => Output::in_place(target),
             Destination::Own(output) => Ok(output),
             Destination::Shared(_) => Err(Error::internal("a shared file has no end of its own")),
         }
@@ -162,7 +162,7 @@ impl Allocator {
         let alignment = if length >= self.alignment { self.alignment } else { 8 };
         let too_large = || Error::unsupported("a file of 8 EiB or more");
         match &mut self.room {
-            Space::Behind { next, front } => {
+            Space::Unbounded { next, front } => {
                 let start = next.checked_next_multiple_of(alignment);
                 let end = start.and_then(|start| start.checked_add(length)).filter(|end| i64::try_from(*end).is_ok());
                 let (start, end) = start.zip(end).ok_or_else(too_large)?;
@@ -182,11 +182,11 @@ impl Allocator {
                     return Err(Error::unsupported(format!("{length} bytes at once in a shared subfile whose segments have {}", segments.bytes)));
                 }
                 if within.saturating_add(length) > segments.bytes {
-                    segments.number += 1;
+                    segments.index += 1;
                     within = 0;
                 }
                 segments.used = within + length;
-                let start = segments.number.checked_mul(segments.step).and_then(|at| at.checked_add(segments.first)?.checked_add(within));
+                let start = segments.index.checked_mul(segments.step).and_then(|at| at.checked_add(segments.first)?.checked_add(within));
                 start.filter(|start| start.checked_add(length).is_some_and(|end| i64::try_from(end).is_ok())).ok_or_else(too_large)
             }
         }
@@ -195,7 +195,7 @@ impl Allocator {
     /// What is free at the beginning, before the first block that begins on one of the file system.
     pub fn front(&self) -> Option<FreeRange> {
         match &self.room {
-            Space::Behind { front, .. } => *front,
+            Space::Unbounded { front, .. } => *front,
             Space::Pages(pages) => Some(FreeRange { start: SUPERBLOCK_BYTES, stop: pages.page_bytes() }),
             Space::Segments(_) => None,
         }
@@ -204,7 +204,7 @@ impl Allocator {
     /// Where everything ends for which room was taken.
     pub fn end(&self) -> u64 {
         match &self.room {
-            Space::Behind { next, .. } => *next,
+            Space::Unbounded { next, .. } => *next,
             Space::Pages(pages) => pages.end(),
             Space::Segments(_) => self.top,
         }
@@ -222,7 +222,7 @@ impl Allocator {
     /// taken with [`Allocator::write_open`].
     pub fn open_end(&mut self) -> Result<u64> {
         match self.room {
-            Space::Behind { .. } => self.allocate(0),
+            Space::Unbounded { .. } => self.allocate(0),
             Space::Pages(ref pages) => Ok(pages.raw_end()),
             Space::Segments(_) => Err(Error::unsupported("values of variable length in a shared subfile")),
         }
@@ -231,7 +231,7 @@ impl Allocator {
     /// Writes what belongs at the address of [`Allocator::open_end`].
     pub fn write_open(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         match &mut self.room {
-            Space::Behind { next, .. } => *next = at + bytes.len() as u64,
+            Space::Unbounded { next, .. } => *next = at + bytes.len() as u64,
             Space::Pages(pages) => pages.take_raw(at, bytes.len() as u64),
             Space::Segments(_) => {}
         }
@@ -239,14 +239,14 @@ impl Allocator {
     }
 
     pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        if let Destination::Later(target) = &self.file {
+        if let Destination::Deferred(target) = &self.file {
             self.file = Destination::Own(Output::in_place(target)?);
         }
         self.top = self.top.max(offset.saturating_add(bytes.len() as u64));
         match &self.file {
             Destination::Own(output) => output.write_at(offset.saturating_add(self.user_block), bytes),
             Destination::Shared(file) => file.write_at(offset, bytes),
-            Destination::Later(_) => Err(Error::internal("a file that was not made")),
+            Destination::Deferred(_) => Err(Error::internal("a file that was not made")),
         }
     }
 
@@ -254,7 +254,7 @@ impl Allocator {
         match &self.file {
             Destination::Own(output) => output.read_at(offset.saturating_add(self.user_block), bytes),
             Destination::Shared(file) => file.read_at(offset, bytes),
-            Destination::Later(_) => Err(Error::internal("reading back what was not written")),
+            Destination::Deferred(_) => Err(Error::internal("reading back what was not written")),
         }
     }
 
@@ -263,7 +263,7 @@ impl Allocator {
         match &self.file {
             Destination::Own(output) => output.storage(),
             Destination::Shared(_) => Err(Error::unsupported("reading back a file that several tasks write")),
-            Destination::Later(_) => Err(Error::internal("reading back what was not written")),
+            Destination::Deferred(_) => Err(Error::internal("reading back what was not written")),
         }
     }
 }
@@ -285,16 +285,16 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let mut taken: Vec<(u64, u64)> = Vec::new();
         for slot in 0..3u64 {
-            let segments = Segments { first: 4096 + slot * 1000, step: 3000, bytes: 1000, used: 0, number: 0 };
-            let mut blocks = Allocator::shared(SharedFile::open(&folder.path().join("x"))?, segments, 512);
+            let segments = Segments { first: 4096 + slot * 1000, step: 3000, bytes: 1000, used: 0, index: 0 };
+            let mut allocator = Allocator::shared(SharedFile::open(&folder.path().join("x"))?, segments, 512);
             for length in [1, 300, 600, 520, 10, 1000, 999, 7] {
-                let at = blocks.allocate(length)?;
+                let at = allocator.allocate(length)?;
                 let segment = (at - 4096) / 1000;
                 assert_eq!(segment % 3, slot);
                 assert_eq!((at + length - 1 - 4096) / 1000, segment, "a block within a segment");
                 taken.push((at, length));
             }
-            assert!(blocks.allocate(1001).is_err() && blocks.open_end().is_err());
+            assert!(allocator.allocate(1001).is_err() && allocator.open_end().is_err());
         }
         taken.sort_unstable();
         assert!(taken.windows(2).all(|pair| matches!(pair, [(a, n), (b, _)] if a + n <= *b)));

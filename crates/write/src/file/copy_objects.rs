@@ -20,7 +20,7 @@ pub(crate) fn copy_objects(file: &File, out: &mut FileWriter, cancellation: &Can
     let total = total.fold(0u64, u64::saturating_add);
     let mut done = 0u64;
     let mut scales = Vec::new();
-    for (number, object) in file.tree().objects.iter().enumerate() {
+    for (index, object) in file.tree().objects.iter().enumerate() {
         let path = object.path.as_str();
         match &object.content {
             Content::Group(group) => {
@@ -29,11 +29,11 @@ pub(crate) fn copy_objects(file: &File, out: &mut FileWriter, cancellation: &Can
                     out.create_link(&path, link)?;
                 }
             }
-            Content::Dataset(dataset) => match source.references(ObjectId(number)).map_err(|error| error.at_object(path))? {
-                Some(pointers) => out.create_pointers(path, pointers)?,
+            Content::Dataset(dataset) => match source.references(ObjectId(index)).map_err(|error| error.at_object(path))? {
+                Some(references) => out.create_object_references(path, references)?,
                 None => {
                     let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows };
-                    copy.dataset(file, ObjectId(number), dataset, source.committed(&dataset.datatype))?;
+                    copy.dataset(file, ObjectId(index), dataset, source.committed(&dataset.datatype))?;
                 }
             },
             Content::Datatype(datatype) => out.create_datatype(path, datatype.clone())?,
@@ -43,10 +43,10 @@ pub(crate) fn copy_objects(file: &File, out: &mut FileWriter, cancellation: &Can
         if let Some(error) = &object.attributes_error {
             return Err(error.clone().at_object(path));
         }
-        for attribute in object.attributes.iter().filter(|attribute| number != 0 || attribute.name != COMMIT_ATTRIBUTE) {
+        for attribute in object.attributes.iter().filter(|attribute| index != 0 || attribute.name != COMMIT_ATTRIBUTE) {
             match source.attribute(attribute).map_err(|error| error.at_object(path))? {
                 CopiedAttribute::Value(value) => out.set_attribute(path, &attribute.name, value)?,
-                CopiedAttribute::References(pointers) => out.set_pointers(path, &attribute.name, pointers)?,
+                CopiedAttribute::References(references) => out.set_object_references(path, &attribute.name, references)?,
                 CopiedAttribute::Scales(found) => scales.extend(found.into_iter().map(|(dimension, scale)| (path, dimension, scale))),
                 CopiedAttribute::Nothing => {}
             }

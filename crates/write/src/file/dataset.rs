@@ -11,7 +11,7 @@ use super::growing::GrowingValues;
 use super::partial_chunk::PartialChunk;
 use super::placement::Placement;
 use super::region::Region;
-use super::touched_chunks::{number_of, touched};
+use super::touched_chunks::{chunk_index, touched_chunks};
 
 #[derive(Debug)]
 pub(crate) struct DatasetWriter {
@@ -56,7 +56,7 @@ impl DatasetWriter {
     }
 
     /// A dataset whose values are in others.
-    pub fn of_others(definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Self {
+    pub fn new_virtual(definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Self {
         Self { definition, storage: DatasetStorage::Virtual(mappings), written: Vec::new(), shared: false }
     }
 
@@ -83,7 +83,7 @@ impl DatasetWriter {
     }
 
     /// Notes what others have written: regions, and chunks where they have stored them.
-    pub fn note(&mut self, regions: &[Region], chunks: impl Iterator<Item = StoredChunk>) -> Result<()> {
+    pub fn add_written(&mut self, regions: &[Region], chunks: impl Iterator<Item = StoredChunk>) -> Result<()> {
         self.written.extend_from_slice(regions);
         for chunk in chunks {
             let DatasetStorage::Chunked { stored, .. } = &mut self.storage else { return Err(Error::invalid_input("a list of chunks whose places are known")) };
@@ -118,9 +118,9 @@ impl DatasetWriter {
             DatasetStorage::Placed { chunk_shape, base, stride } => {
                 let shape = self.definition.dataspace.shape();
                 let length = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
-                let positions: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                let positions: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched_chunks(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
                 let chunk = |position: Vec<u64>| {
-                    let address = base.saturating_add(number_of(&position, shape, chunk_shape).saturating_mul(*stride));
+                    let address = base.saturating_add(chunk_index(&position, shape, chunk_shape).saturating_mul(*stride));
                     StoredChunk { position, address, length, filter_mask: 0 }
                 };
                 NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: positions.into_iter().map(chunk).collect() }

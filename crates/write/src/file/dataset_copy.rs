@@ -78,7 +78,7 @@ impl DatasetCopy<'_> {
                     return Ok(());
                 }
             }
-            return self.recode(file, id, dataset, &all, &all);
+            return self.reencode(file, id, dataset, &all, &all);
         }
         let mappings = &dataset.virtual_mappings;
         let mut first: Option<StorageFormat> = None;
@@ -116,7 +116,7 @@ impl DatasetCopy<'_> {
         if copies && self.chunks(part, target.dataspace.shape())? {
             return Ok(());
         }
-        self.recode(&part.file, part.id, &part.source, &part.local, &part.region)
+        self.reencode(&part.file, part.id, &part.source, &part.local, &part.region)
     }
 
     fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<SourcePart> {
@@ -166,7 +166,7 @@ impl DatasetCopy<'_> {
     }
 
     /// Reads `local` of a dataset and writes it as `region`, slab by slab.
-    fn recode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
+    fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
         let size = source.datatype.size().max(1);
         let row = local.count.iter().skip(1).fold(size, |n, count| n.saturating_mul(*count)).max(1);
         // Whole chunks, so that none is decoded twice.

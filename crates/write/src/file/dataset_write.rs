@@ -9,35 +9,35 @@ use rayon::prelude::*;
 
 use super::allocator::Allocator;
 use super::dataset::{DatasetStorage, DatasetWriter};
-use super::fill_unwritten::FILL_BYTES;
+use super::fill_unwritten::FILL_PIECE_BYTES;
 use super::growing::{self, GrowingValues};
-use super::partial_chunk::{put_away, reopened, store};
+use super::partial_chunk::{store_partial_chunks, load_partial_chunk, store_chunk};
 use super::region::{Region, runs};
-use super::touched_chunks::{TouchedChunk, as_it_lies, blank, fill_in, number_of, touched};
+use super::touched_chunks::{TouchedChunk, chunk_index, contiguous_chunk, copy_into_chunk, filled_with_fill_value, touched_chunks};
 
 /// Bytes of unfinished chunks that a dataset keeps in memory.
-const PARTIAL_BYTES: usize = 256 << 20;
+const MAX_PARTIAL_CHUNK_BYTES: usize = 256 << 20;
 
 /// Bytes of unfinished chunks in one file below which the last chunk of a growing dataset waits for elements beyond the
 /// present extent: encoding it for every append would cost more than the append.
-const WAITING_BYTES: u64 = 64 << 20;
+const MAX_WAITING_BYTES: u64 = 64 << 20;
 
 /// Bytes of chunks that are filtered before the first of them is written.
-const WINDOW_BYTES: u64 = 64 << 20;
+const ENCODE_WINDOW_BYTES: u64 = 64 << 20;
 
 /// Bytes that are written between two looks at whether anybody still waits for them.
-const PIECE_BYTES: usize = 64 << 20;
+const WRITE_PIECE_BYTES: usize = 64 << 20;
 
 impl DatasetWriter {
     /// Writes the elements of `region`, row-major in the layout of the file.
-    pub fn write(&mut self, region: &Region, bytes: &[u8], blocks: &mut Allocator, session: &Session) -> Result<()> {
-        let before = self.waiting_bytes();
-        let written = self.write_region(region, bytes, blocks, session);
-        blocks.replace_waiting(before, self.waiting_bytes());
+    pub fn write(&mut self, region: &Region, bytes: &[u8], allocator: &mut Allocator, session: &Session) -> Result<()> {
+        let before = self.partial_chunk_bytes();
+        let written = self.write_region(region, bytes, allocator, session);
+        allocator.replace_partial_chunk_bytes(before, self.partial_chunk_bytes());
         written
     }
 
-    fn write_region(&mut self, region: &Region, bytes: &[u8], blocks: &mut Allocator, session: &Session) -> Result<()> {
+    fn write_region(&mut self, region: &Region, bytes: &[u8], allocator: &mut Allocator, session: &Session) -> Result<()> {
         let shape = self.definition.dataspace.shape().to_vec();
         if matches!(self.definition.dataspace, Dataspace::Null) {
             return Err(Error::invalid_input("an empty dataset (null dataspace) holds no values"));
@@ -55,14 +55,14 @@ impl DatasetWriter {
         if let DatasetStorage::Growing(_) = &self.storage
             && !GrowingValues::can_hold(&shape, self.definition.datatype.size())
         {
-            self.choose_chunks(blocks, session)?;
+            self.choose_chunks(allocator, session)?;
         }
         match &mut self.storage {
             DatasetStorage::Growing(growing) => growing.write(region, bytes, &self.definition)?,
-            DatasetStorage::Contiguous(_) => self.write_run(region, bytes, &shape, blocks)?,
+            DatasetStorage::Contiguous(_) => self.write_run(region, bytes, &shape, allocator)?,
             DatasetStorage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
-            DatasetStorage::Placed { chunk_shape, base, stride } => write_placed(region, bytes, (&shape, chunk_shape, *base, *stride), self.definition.datatype.size(), blocks)?,
-            DatasetStorage::Chunked { .. } => self.write_chunks(region, bytes, &shape, blocks, session)?,
+            DatasetStorage::Placed { chunk_shape, base, stride } => write_placed(region, bytes, (&shape, chunk_shape, *base, *stride), self.definition.datatype.size(), allocator)?,
+            DatasetStorage::Chunked { .. } => self.write_chunks(region, bytes, &shape, allocator, session)?,
         }
         match self.written.last_mut().and_then(|last| last.joined(region).map(|joined| (last, joined))) {
             Some((last, joined)) => *last = joined,
@@ -72,7 +72,7 @@ impl DatasetWriter {
     }
 
     /// Chooses the chunk shape of a growing dataset, and writes the values that have waited for it.
-    fn choose_chunks(&mut self, blocks: &mut Allocator, session: &Session) -> Result<()> {
+    fn choose_chunks(&mut self, allocator: &mut Allocator, session: &Session) -> Result<()> {
         let DatasetStorage::Growing(growing) = &mut self.storage else { return Ok(()) };
         let growing = std::mem::take(growing);
         let Dataspace::Simple { shape, max_shape } = &self.definition.dataspace else { return Err(Error::internal("a scalar in chunks")) };
@@ -84,27 +84,27 @@ impl DatasetWriter {
         }
         for region in self.written.clone() {
             let length = region.elements().unwrap_or(0).saturating_mul(self.definition.datatype.size());
-            let mut bytes = blank(length, &self.definition);
+            let mut bytes = filled_with_fill_value(length, &self.definition);
             growing.read(&region, &self.definition, &mut bytes)?;
-            self.write_chunks(&region, &bytes, &shape, blocks, session)?;
+            self.write_chunks(&region, &bytes, &shape, allocator, session)?;
         }
         Ok(())
     }
 
-    fn write_run(&mut self, region: &Region, bytes: &[u8], shape: &[u64], blocks: &mut Allocator) -> Result<()> {
+    fn write_run(&mut self, region: &Region, bytes: &[u8], shape: &[u64], allocator: &mut Allocator) -> Result<()> {
         let DatasetStorage::Contiguous(address) = &mut self.storage else { return Err(Error::internal("chunks, not a run")) };
         let size = self.definition.datatype.size();
         let at = match *address {
             Some(at) => at,
             None => {
                 let total = self.definition.dataspace.element_count()?.saturating_mul(size);
-                let at = blocks.allocate(total)?;
+                let at = allocator.allocate(total)?;
                 if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| region.count != shape) {
-                    let piece = fill.repeat((FILL_BYTES / fill.len().max(1)).max(1));
+                    let piece = fill.repeat((FILL_PIECE_BYTES / fill.len().max(1)).max(1));
                     let mut done = 0;
                     while done < total {
                         let length = usize::try_from(total - done).unwrap_or(usize::MAX).min(piece.len());
-                        blocks.write_at(at + done, piece.get(..length).unwrap_or(&piece))?;
+                        allocator.write_at(at + done, piece.get(..length).unwrap_or(&piece))?;
                         done += length as u64;
                     }
                 }
@@ -116,25 +116,25 @@ impl DatasetWriter {
         let mut outcome = Ok(());
         runs(&region.count, &region.count, &zeros, shape, &region.start, |from, to, length| {
             if outcome.is_ok() {
-                outcome = write_run(bytes, (from, length), size, at + to * size, blocks);
+                outcome = write_run(bytes, (from, length), size, at + to * size, allocator);
             }
         });
         outcome
     }
 
-    fn write_chunks(&mut self, region: &Region, bytes: &[u8], shape: &[u64], blocks: &mut Allocator, session: &Session) -> Result<()> {
+    fn write_chunks(&mut self, region: &Region, bytes: &[u8], shape: &[u64], allocator: &mut Allocator, session: &Session) -> Result<()> {
         let DatasetStorage::Chunked { chunk_shape, stored, partial } = &mut self.storage else { return Err(Error::internal("a run, not chunks")) };
         let definition = &self.definition;
         let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
         let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
-        let window = usize::try_from((WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
+        let window = usize::try_from((ENCODE_WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
         let Dataspace::Simple { max_shape, .. } = &definition.dataspace else { return Err(Error::internal("chunks of a scalar")) };
         // How far each dimension may still grow before a chunk counts as complete.
-        let limits: Vec<u64> = match blocks.waiting_bytes() < WAITING_BYTES {
+        let limits: Vec<u64> = match allocator.partial_chunk_bytes() < MAX_WAITING_BYTES {
             true => max_shape.iter().map(|max| max.unwrap_or(u64::MAX)).collect(),
             false => shape.to_vec(),
         };
-        let mut touched = touched(region, &limits, chunk_shape);
+        let mut touched = touched_chunks(region, &limits, chunk_shape);
         loop {
             let chunks: Vec<TouchedChunk> = touched.by_ref().take(window).collect();
             if chunks.is_empty() {
@@ -142,14 +142,14 @@ impl DatasetWriter {
             }
             let (whole, parts): (Vec<TouchedChunk>, Vec<TouchedChunk>) = chunks.into_iter().partition(|chunk| chunk.whole);
             let filtered = !definition.filters.filters.is_empty();
-            let cancellation = blocks.cancellation.clone();
+            let cancellation = allocator.cancellation.clone();
             let encode = |chunk: &TouchedChunk| {
                 cancellation.check()?;
-                if let Some(run) = as_it_lies(chunk, chunk_shape, region, bytes, size).filter(|_| !filtered) {
+                if let Some(run) = contiguous_chunk(chunk, chunk_shape, region, bytes, size).filter(|_| !filtered) {
                     return Ok((Cow::Borrowed(run), 0));
                 }
-                let mut target = blank(chunk_bytes, definition);
-                fill_in(&mut target, chunk, chunk_shape, region, bytes, size)?;
+                let mut target = filled_with_fill_value(chunk_bytes, definition);
+                copy_into_chunk(&mut target, chunk, chunk_shape, region, bytes, size)?;
                 definition.filters.encode(target).map(|(bytes, mask)| (Cow::Owned(bytes), mask))
             };
             let encoded: Vec<Result<(Cow<'_, [u8]>, u32)>> = match filtered {
@@ -159,63 +159,63 @@ impl DatasetWriter {
             for (chunk, encoded) in whole.into_iter().zip(encoded) {
                 let (bytes, mask) = encoded?;
                 partial.remove(&chunk.position);
-                store(chunk.position, &bytes, mask, stored, blocks)?;
+                store_chunk(chunk.position, &bytes, mask, stored, allocator)?;
             }
             for chunk in parts {
                 let entry = match partial.remove(&chunk.position) {
                     Some(entry) => Ok(entry),
-                    None => reopened(&chunk.position, stored, definition, chunk_bytes, blocks),
+                    None => load_partial_chunk(&chunk.position, stored, definition, chunk_bytes, allocator),
                 };
                 let mut entry = entry?;
-                fill_in(&mut entry.bytes, &chunk, chunk_shape, region, bytes, size)?;
+                copy_into_chunk(&mut entry.bytes, &chunk, chunk_shape, region, bytes, size)?;
                 entry.written = entry.written.saturating_add(chunk.part.elements().unwrap_or(0));
                 let extents = chunk.origin.iter().zip(chunk_shape.iter()).zip(&limits);
                 let capacity: u64 = extents.map(|((origin, extent), limit)| (*extent).min(limit.saturating_sub(*origin))).product();
                 if entry.written >= capacity {
                     let (bytes, mask) = definition.filters.encode(entry.bytes)?;
-                    store(chunk.position, &bytes, mask, stored, blocks)?;
+                    store_chunk(chunk.position, &bytes, mask, stored, allocator)?;
                 } else {
                     partial.insert(chunk.position, entry);
                 }
-                if partial.len().saturating_mul(usize::try_from(chunk_bytes).unwrap_or(usize::MAX)) > PARTIAL_BYTES {
-                    put_away(partial, stored, definition, blocks, session)?;
+                if partial.len().saturating_mul(usize::try_from(chunk_bytes).unwrap_or(usize::MAX)) > MAX_PARTIAL_CHUNK_BYTES {
+                    store_partial_chunks(partial, stored, definition, allocator, session)?;
                 }
             }
         }
     }
 
     /// Stores a chunk that went through the filters but those of the mask.
-    pub fn put_chunk(&mut self, position: Vec<u64>, bytes: &[u8], filter_mask: u32, blocks: &mut Allocator) -> Result<()> {
+    pub fn put_chunk(&mut self, position: Vec<u64>, bytes: &[u8], filter_mask: u32, allocator: &mut Allocator) -> Result<()> {
         match &mut self.storage {
             DatasetStorage::Chunked { stored, partial, .. } => {
                 partial.remove(&position);
-                store(position, bytes, filter_mask, stored, blocks)
+                store_chunk(position, bytes, filter_mask, stored, allocator)
             }
             _ => Err(Error::internal("a chunk of a dataset without chunks")),
         }
     }
 
     /// Writes the chunks that still wait for elements.
-    pub fn flush(&mut self, blocks: &mut Allocator, session: &Session) -> Result<()> {
-        let before = self.waiting_bytes();
-        self.choose_chunks(blocks, session)?;
+    pub fn flush(&mut self, allocator: &mut Allocator, session: &Session) -> Result<()> {
+        let before = self.partial_chunk_bytes();
+        self.choose_chunks(allocator, session)?;
         let flushed = match &mut self.storage {
             DatasetStorage::Growing(_) | DatasetStorage::Contiguous(_) | DatasetStorage::Virtual(_) | DatasetStorage::Placed { .. } => Ok(()),
-            DatasetStorage::Chunked { stored, partial, .. } => put_away(partial, stored, &self.definition, blocks, session),
+            DatasetStorage::Chunked { stored, partial, .. } => store_partial_chunks(partial, stored, &self.definition, allocator, session),
         };
-        blocks.replace_waiting(before, self.waiting_bytes());
+        allocator.replace_partial_chunk_bytes(before, self.partial_chunk_bytes());
         flushed
     }
 
     /// Bytes of the chunks that wait for elements.
-    fn waiting_bytes(&self) -> u64 {
+    fn partial_chunk_bytes(&self) -> u64 {
         let DatasetStorage::Chunked { chunk_shape, partial, .. } = &self.storage else { return 0 };
         let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         chunk_bytes.saturating_mul(partial.len() as u64)
     }
 
     /// Whether chunks wait for elements.
-    pub fn is_waiting(&self) -> bool {
+    pub fn has_partial_chunks(&self) -> bool {
         match &self.storage {
             DatasetStorage::Chunked { partial, .. } => !partial.is_empty(),
             DatasetStorage::Growing(growing) => !growing.is_empty(),
@@ -225,27 +225,27 @@ impl DatasetWriter {
 }
 
 /// Writes `length` elements of `size` bytes, those from number `from` on, to byte `at`.
-fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, blocks: &mut Allocator) -> Result<()> {
+fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, allocator: &mut Allocator) -> Result<()> {
     let start = usize::try_from(from * size).unwrap_or(usize::MAX);
     let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
     let mut at = at;
-    for piece in part.ok_or_else(|| Error::internal("values that end too early"))?.chunks(PIECE_BYTES) {
-        blocks.cancellation.check()?;
-        blocks.write_at(at, piece)?;
+    for piece in part.ok_or_else(|| Error::internal("values that end too early"))?.chunks(WRITE_PIECE_BYTES) {
+        allocator.cancellation.check()?;
+        allocator.write_at(at, piece)?;
         at += piece.len() as u64;
     }
     Ok(())
 }
 
 /// Writes each part of a chunk where it belongs, whoever writes the rest of it.
-fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64), size: u64, blocks: &mut Allocator) -> Result<()> {
-    for chunk in touched(region, shape, chunk_shape) {
-        let at = base.saturating_add(number_of(&chunk.position, shape, chunk_shape).saturating_mul(stride));
+fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64), size: u64, allocator: &mut Allocator) -> Result<()> {
+    for chunk in touched_chunks(region, shape, chunk_shape) {
+        let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(stride));
         let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
         let mut outcome = Ok(());
         runs(&chunk.part.count, &region.count, &within(&region.start), chunk_shape, &within(&chunk.origin), |from, to, length| {
             if outcome.is_ok() {
-                outcome = write_run(bytes, (from, length), size, at + to * size, blocks);
+                outcome = write_run(bytes, (from, length), size, at + to * size, allocator);
             }
         });
         outcome?;

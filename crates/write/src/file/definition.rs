@@ -123,11 +123,11 @@ impl DatasetDefinition {
             }
             return Ok(self);
         };
-        if shape.iter().zip(max_shape).any(|(extent, most)| most.is_some_and(|most| most < *extent)) {
-            let bounds: Vec<String> = max_shape.iter().map(|most| most.map_or_else(|| "unlimited".to_owned(), |most| most.to_string())).collect();
+        if shape.iter().zip(max_shape).any(|(extent, max)| max.is_some_and(|max| max < *extent)) {
+            let bounds: Vec<String> = max_shape.iter().map(|max| max.map_or_else(|| "unlimited".to_owned(), |max| max.to_string())).collect();
             return Err(Error::invalid_input(format!("shape {shape:?} exceeds maxshape [{}]", bounds.join(", "))));
         }
-        let grows = shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent));
+        let grows = shape.iter().zip(max_shape).any(|(extent, max)| *max != Some(*extent));
         if self.chunk_shape.is_none() && (grows || !self.filters.filters.is_empty()) {
             self.chunk_shape = Some(chunk_shape(shape, max_shape, size));
         }
@@ -136,8 +136,8 @@ impl DatasetDefinition {
                 return Err(Error::invalid_input(format!("chunks of shape {chunk:?} in a dataset of shape {shape:?}")));
             }
             // A chunk beyond what the dataset can ever hold would only be stored.
-            for (extent, most) in chunk.iter_mut().zip(max_shape) {
-                *extent = most.map_or(*extent, |most| (*extent).min(most)).max(1);
+            for (extent, max) in chunk.iter_mut().zip(max_shape) {
+                *extent = max.map_or(*extent, |max| (*extent).min(max)).max(1);
             }
             let bytes = chunk.iter().try_fold(size, |n, extent| n.checked_mul(*extent));
             if bytes.is_none_or(|bytes| bytes > u64::from(u32::MAX)) {
@@ -175,7 +175,7 @@ fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result
 /// grow without end it is at least as long as it must be to fill that.
 fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> Vec<u64> {
     let aim = (CHUNK_BYTES / element_bytes.max(1)).max(1);
-    let mut chunk: Vec<u64> = shape.iter().zip(max_shape).map(|(extent, most)| if most.is_none() { (*extent).max(1) } else { most.unwrap_or(*extent).max(1) }).collect();
+    let mut chunk: Vec<u64> = shape.iter().zip(max_shape).map(|(extent, max)| if max.is_none() { (*extent).max(1) } else { max.unwrap_or(*extent).max(1) }).collect();
     let elements = |chunk: &[u64]| chunk.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
     while elements(&chunk) > aim {
         let Some(largest) = chunk.iter_mut().max() else { break };
@@ -195,8 +195,8 @@ pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> 
     if bytes != Some(value.value.bytes.len() as u64) {
         return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
     }
-    const MOST: u64 = 64 << 20;
-    if bytes.is_some_and(|bytes| bytes > MOST) {
+    const MAX_ATTRIBUTE_BYTES: u64 = 64 << 20;
+    if bytes.is_some_and(|bytes| bytes > MAX_ATTRIBUTE_BYTES) {
         return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 MiB belongs into a dataset", value.value.bytes.len())));
     }
     Ok(())

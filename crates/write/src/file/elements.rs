@@ -46,15 +46,15 @@ impl FileWriter {
     }
 
     fn write_some<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], chosen: ElementSubset<'_>, resolve: Resolve<'a>) -> Result<()> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         let session = self.session.clone();
         let file = self.target().display().to_string();
         let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
-            return Err(self.place(&path, Error::not_found("there is no such dataset in the file that is written")));
+            return Err(self.error_at(&path, Error::not_found("there is no such dataset in the file that is written")));
         };
-        let blocks = match &mut self.shared {
+        let allocator = match &mut self.shared {
             Some(shared) if dataset.is_shared() => shared,
-            _ => &mut self.blocks,
+            _ => &mut self.allocator,
         };
         let datatype = dataset.definition().datatype.clone();
         let targets = &mut self.targets;
@@ -64,17 +64,17 @@ impl FileWriter {
         let mut write = || {
             let mut bytes = Cow::Borrowed(bytes);
             if datatype.has_references() {
-                targets.take_in(&datatype, bytes.to_mut(), resolve)?;
+                targets.register_references(&datatype, bytes.to_mut(), resolve)?;
             }
             if datatype.uses_heap() {
-                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, blocks)?;
+                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, allocator)?;
             }
             if !chosen.is_all() {
-                let mut all = dataset.read(region, blocks)?;
+                let mut all = dataset.read(region, allocator)?;
                 chosen.replace(&mut all, &bytes, datatype.size())?;
                 bytes = Cow::Owned(all);
             }
-            dataset.write(region, &bytes, blocks, &session)
+            dataset.write(region, &bytes, allocator, &session)
         };
         let written = write().map_err(|error| error.at_object(format!("/{path}")).in_file(file));
         if let Err(error) = &written
@@ -87,21 +87,21 @@ impl FileWriter {
 
     /// The elements of `region` as they are now. What was never written is the fill value.
     pub fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         let Some(dataset) = self.objects.get(&path).and_then(|object| object.dataset.as_ref()) else {
-            return Err(self.place(&path, Error::invalid_input("this is no dataset")));
+            return Err(self.error_at(&path, Error::invalid_input("this is no dataset")));
         };
         let read = || {
-            let blocks = match &self.shared {
+            let allocator = match &self.shared {
                 Some(_) if dataset.is_shared() => return Err(Error::unsupported("reading back a file that several tasks write")),
-                _ => &self.blocks,
+                _ => &self.allocator,
             };
             let datatype = dataset.definition().datatype.clone();
-            let bytes = dataset.read(region, blocks)?;
-            let heap = if datatype.uses_heap() { stored_values(blocks.storage()?, blocks.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
+            let bytes = dataset.read(region, allocator)?;
+            let heap = if datatype.uses_heap() { stored_values(allocator.storage()?, allocator.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
             Ok(Elements { datatype, bytes, heap })
         };
-        read().map_err(|error: Error| self.place(&path, error))
+        read().map_err(|error: Error| self.error_at(&path, error))
     }
 
     /// Names of an object's attributes in the order in which they were set first.
@@ -114,9 +114,9 @@ impl FileWriter {
         match self.object(path)?.attributes.get(name) {
             None => Ok(None),
             Some(AttributeEntry::Value(value)) => Ok(Some(value.clone())),
-            Some(AttributeEntry::References(pointers)) => {
-                let pointers = pointers.clone();
-                Ok(Some(self.targets.of_pointers(&pointers)))
+            Some(AttributeEntry::References(references)) => {
+                let references = references.clone();
+                Ok(Some(self.targets.value_of(&references)))
             }
         }
     }
@@ -136,29 +136,29 @@ impl FileWriter {
         if self.object(path)?.attributes.remove(name) {
             return Ok(());
         }
-        let path = self.find(path)?;
-        Err(self.place(&path, Error::not_found(format!("there is no attribute '{name}'"))))
+        let path = self.resolve(path)?;
+        Err(self.error_at(&path, Error::not_found(format!("there is no attribute '{name}'"))))
     }
 }
 
 /// Stores what the elements in `bytes` point at, and points them there. Few values go into the collection `small` together
 /// with those of earlier writes: a collection has 4 KiB or more.
-fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, blocks: &mut Allocator) -> Result<()> {
+fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, allocator: &mut Allocator) -> Result<()> {
     if let Some((at, heap)) = small {
         let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
         store_values(datatype, &mut elements, resolve, &mut more)?;
         if more.is_small(0) {
-            blocks.write_at(*at, &more.clone().finish())?;
+            allocator.write_at(*at, &more.clone().finish())?;
             bytes.copy_from_slice(&elements);
             *heap = more;
             return Ok(());
         }
     }
-    let at = blocks.open_end()?;
-    let mut heap = HeapWriter::in_pages(at, blocks.page_bytes());
+    let at = allocator.open_end()?;
+    let mut heap = HeapWriter::in_pages(at, allocator.page_bytes());
     store_values(datatype, bytes, resolve, &mut heap)?;
     let collection = heap.clone().finish();
-    blocks.write_open(at, &collection)?;
+    allocator.write_open(at, &collection)?;
     // Empty values make no collection, so that there is no place to keep.
     if !collection.is_empty() && heap.is_small(SMALL_VALUE_BYTES) {
         *small = Some((at, heap));
@@ -187,12 +187,12 @@ impl ElementSubset<'_> {
             return Err(Error::invalid_input(format!("{} bytes for {count} elements of {size} bytes", bytes.len())));
         }
         let whole = [(0, size)];
-        for (number, new) in bytes.chunks_exact(size).enumerate() {
-            let number = match self.elements {
-                None => Some(number),
-                Some(numbers) => numbers.get(number).and_then(|number| usize::try_from(*number).ok()),
+        for (index, new) in bytes.chunks_exact(size).enumerate() {
+            let index = match self.elements {
+                None => Some(index),
+                Some(indexes) => indexes.get(index).and_then(|index| usize::try_from(*index).ok()),
             };
-            let start = number.and_then(|number| number.checked_mul(size));
+            let start = index.and_then(|index| index.checked_mul(size));
             let element = start.and_then(|start| all.get_mut(start..start.checked_add(size)?));
             let element = element.ok_or_else(|| Error::invalid_input("an element outside of its box"))?;
             for (offset, length) in self.parts.unwrap_or(&whole) {

@@ -14,14 +14,14 @@ use super::allocator::{Allocator, checked_alignment};
 use super::dataset::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition, check_attribute};
 use super::object::{AttributeEntry, ObjectEntry};
-use super::object_path::normal;
+use super::object_path::normalized_path;
 use super::object_references::ObjectReferences;
 use super::reference_targets::ReferenceTargets;
 use super::replaced_file::ReplacedFile;
 
 /// One HDF5 file that is being written.
 pub struct FileWriter {
-    pub(crate) blocks: Allocator,
+    pub(crate) allocator: Allocator,
     /// The part of a file that others write too.
     pub(crate) shared: Option<Allocator>,
     pub(crate) session: Session,
@@ -48,32 +48,32 @@ impl FileWriter {
     /// it, a power of two; `None` asks the file system for its block or stripe. `existing` says at once whether there may be
     /// such a file; [`FileWriter::finish`] decides.
     pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Allocator::own(target, existing, checked_alignment(alignment)?)?, session))
+        Ok(Self::new(Allocator::own(target, existing, checked_alignment(alignment)?)?, session))
     }
 
     /// Begins a file that is called `target` from its beginning, where nobody looks.
     pub(crate) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Allocator::in_place(target, alignment)?, session))
+        Ok(Self::new(Allocator::in_place(target, alignment)?, session))
     }
 
     /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
-    pub(crate) fn beside(target: &Path, alignment: Option<u64>, shared: Allocator, session: &Session) -> Result<Self> {
-        Ok(Self { shared: Some(shared), ..Self::over(Allocator::later(target, alignment)?, session) })
+    pub(crate) fn with_shared(target: &Path, alignment: Option<u64>, shared: Allocator, session: &Session) -> Result<Self> {
+        Ok(Self { shared: Some(shared), ..Self::new(Allocator::deferred(target, alignment)?, session) })
     }
 
     /// Begins a file that will be called `target` as soon as something belongs into it.
-    pub(crate) fn later(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Allocator::later(target, alignment)?, session))
+    pub(crate) fn deferred(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::new(Allocator::deferred(target, alignment)?, session))
     }
 
-    pub(crate) fn over(blocks: Allocator, session: &Session) -> Self {
+    pub(crate) fn new(allocator: Allocator, session: &Session) -> Self {
         let objects = BTreeMap::from([(String::new(), ObjectEntry::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: ReferenceTargets::default(), base: None }
+        Self { allocator, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: ReferenceTargets::default(), base: None }
     }
 
     /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
     pub(crate) fn is_quick(&self) -> bool {
-        !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::is_waiting))
+        !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::has_partial_chunks))
     }
 
     /// Whether all values and the chunks that hold them are of up to `max_bytes` for each dataset.
@@ -91,7 +91,7 @@ impl FileWriter {
         if bytes != 0 && (bytes < 512 || !bytes.is_power_of_two()) {
             return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0, 512, or 512 doubled any number of times")));
         }
-        self.blocks.set_user_block(bytes);
+        self.allocator.set_user_block(bytes);
         Ok(())
     }
 
@@ -101,17 +101,17 @@ impl FileWriter {
         if !(512..=1 << 30).contains(&page_bytes) || !page_bytes.is_multiple_of(8) {
             return Err(Error::invalid_input(format!("pages of {page_bytes} bytes: give a multiple of 8 from 512 to 1073741824")));
         }
-        if !self.blocks.user_block().is_multiple_of(page_bytes) {
-            return Err(Error::invalid_input(format!("a user block of {} bytes in a file with pages of {page_bytes}: give a multiple of the page size", self.blocks.user_block())));
+        if !self.allocator.user_block().is_multiple_of(page_bytes) {
+            return Err(Error::invalid_input(format!("a user block of {} bytes in a file with pages of {page_bytes}: give a multiple of the page size", self.allocator.user_block())));
         }
-        self.blocks.set_pages(page_bytes);
+        self.allocator.set_pages(page_bytes);
         Ok(())
     }
 
     /// From now on, writing ends with `Cancelled` when this is cancelled, and the file cannot become whole any more.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
-        for blocks in [Some(&mut self.blocks), self.shared.as_mut()].into_iter().flatten() {
-            blocks.cancellation = cancellation.clone();
+        for allocator in [Some(&mut self.allocator), self.shared.as_mut()].into_iter().flatten() {
+            allocator.cancellation = cancellation.clone();
         }
     }
 
@@ -143,16 +143,16 @@ impl FileWriter {
 
     /// The name that the file will have.
     pub fn target(&self) -> &Path {
-        self.blocks.target()
+        self.allocator.target()
     }
 
-    pub(crate) fn place(&self, path: &str, error: Error) -> Error {
+    pub(crate) fn error_at(&self, path: &str, error: Error) -> Error {
         error.at_object(format!("/{path}")).in_file(self.target().display().to_string())
     }
 
     /// Defines a group and those above it; one that is there already stays as it is.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
-        let path = self.find_place(path)?;
+        let path = self.resolve_parent(path)?;
         let mut above = String::new();
         for part in path.split('/').filter(|part| !part.is_empty()) {
             if !above.is_empty() {
@@ -166,16 +166,16 @@ impl FileWriter {
             if let Some(object) = self.objects.get(&above)
                 && !object.is_group()
             {
-                return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
+                return Err(self.error_at(&path, Error::invalid_input(format!("/{above} is no group"))));
             }
         }
         Ok(())
     }
 
     pub(crate) fn define(&mut self, path: &str, object: ObjectEntry) -> Result<()> {
-        let path = self.find_place(path)?;
+        let path = self.resolve_parent(path)?;
         if self.objects.contains_key(&path) {
-            return Err(self.place(&path, Error::invalid_input("there is an object of this name already")));
+            return Err(self.error_at(&path, Error::invalid_input("there is an object of this name already")));
         }
         let above = path.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;
@@ -187,68 +187,68 @@ impl FileWriter {
     /// Defines a dataset, and the groups above it.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
-        let definition = definition.checked_own().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let definition = definition.checked_own().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         let dataset = if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) };
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
     /// Defines a dataset whose values are in others.
     pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
-        let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.define(path, ObjectEntry { dataset: Some(DatasetWriter::of_others(definition, mappings)), ..ObjectEntry::default() })
+        let definition = definition.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new_virtual(definition, mappings)), ..ObjectEntry::default() })
     }
 
     /// Defines a dataset whose values go into the file that others write too.
-    pub(crate) fn create_shared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
+    pub(crate) fn create_prepared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
     /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        let pointers = ObjectReferences::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.create_pointers(path, pointers)
+        let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.create_object_references(path, references)
     }
 
     /// As [`FileWriter::create_references`].
-    pub(crate) fn create_pointers(&mut self, path: &str, pointers: ObjectReferences) -> Result<()> {
-        self.define(path, ObjectEntry { pointers: Some(pointers), ..ObjectEntry::default() })
+    pub(crate) fn create_object_references(&mut self, path: &str, references: ObjectReferences) -> Result<()> {
+        self.define(path, ObjectEntry { references: Some(references), ..ObjectEntry::default() })
     }
 
     /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        let pointers = ObjectReferences::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.set_pointers(path, name, pointers)
+        let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.set_object_references(path, name, references)
     }
 
     /// As [`FileWriter::set_references`].
-    pub(crate) fn set_pointers(&mut self, path: &str, name: &str, pointers: ObjectReferences) -> Result<()> {
+    pub(crate) fn set_object_references(&mut self, path: &str, name: &str, references: ObjectReferences) -> Result<()> {
         let object = self.object(path)?;
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
-        object.attributes.insert(name, AttributeEntry::References(pointers));
+        object.attributes.insert(name, AttributeEntry::References(references));
         Ok(())
     }
 
     /// Commits a datatype under this name, for datasets whose definition names it.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
-        encode_datatype(&datatype).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        encode_datatype(&datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { datatype: Some(datatype), ..ObjectEntry::default() })
     }
 
     pub(crate) fn object(&mut self, path: &str) -> Result<&mut ObjectEntry> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that went away"))
     }
 
     /// Sets an attribute, in place of one of the same name.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         let checked = check_attribute(name, &value);
-        checked.map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.object(path)?;
         let mut value = value;
         if value.value.datatype.has_references() {
-            value = self.targets.take_attribute(value).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+            value = self.targets.register_attribute(value).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         }
         self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
         Ok(())
@@ -256,7 +256,7 @@ impl FileWriter {
 
     /// Makes a dataset the scale of a dimension (HDF5's dimension scales, as netCDF-4 has them).
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = self.find(scale)?;
+        let scale = self.resolve(scale)?;
         self.dataset(&scale)?;
         let ndim = self.dataset(path)?.definition().dataspace.ndim();
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
@@ -267,16 +267,16 @@ impl FileWriter {
     }
 
     /// Notes a scale of a dimension that is not in this file, but in the whole of which it is a part.
-    pub(crate) fn note_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = normal(scale)?;
+    pub(crate) fn set_external_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normalized_path(scale)?;
         self.object(path)?.scales.insert(dimension, scale);
         Ok(())
     }
 
     /// Takes out what leads to objects that may be in other files of the same whole: links, references, dimension scales and
     /// committed datatypes.
-    pub(crate) fn forget_others(&mut self) {
-        self.objects.retain(|_, object| object.link.is_none() && object.pointers.is_none() && object.datatype.is_none());
+    pub(crate) fn remove_shared_objects(&mut self) {
+        self.objects.retain(|_, object| object.link.is_none() && object.references.is_none() && object.datatype.is_none());
         for object in self.objects.values_mut() {
             object.scales.clear();
             object.attributes.retain(|attribute| matches!(attribute, AttributeEntry::Value(_)));
@@ -296,19 +296,19 @@ impl FileWriter {
 
     /// Sets the extent of a dataset. What falls outside is gone: if the dataset grows again, the fill value is there.
     pub fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         let shown = format!("/{path}");
         let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
             return Err(Error::invalid_input("this is no dataset").at_object(shown));
         };
-        dataset.resize(shape, &mut self.blocks).map_err(|error| error.at_object(shown))
+        dataset.resize(shape, &mut self.allocator).map_err(|error| error.at_object(shown))
     }
 
     /// Stores a chunk as it is: it went through the dataset's filters but those of the mask.
     pub(crate) fn put_chunk(&mut self, path: &str, position: Vec<u64>, bytes: &[u8], filter_mask: u32) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let dataset = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut());
-        dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.blocks)
+        dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.allocator)
     }
 
     /// Where the last byte ends that went into the file that others write too.

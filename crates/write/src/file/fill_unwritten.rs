@@ -6,19 +6,19 @@ use hyperslab_array::Result;
 
 use super::dataset::{DatasetStorage, DatasetWriter};
 use super::region::{Region, runs};
-use super::touched_chunks::{number_of, touched};
-use super::unwritten_regions::unwritten;
+use super::touched_chunks::{chunk_index, touched_chunks};
+use super::unwritten_regions::unwritten_regions;
 
 /// Bytes of fill values that are written at a time.
-pub(crate) const FILL_BYTES: usize = 1 << 20;
+pub(crate) const FILL_PIECE_BYTES: usize = 1 << 20;
 
 impl DatasetWriter {
     /// Writes the fill value where nobody wrote, in a file whose bytes are otherwise zero there. What has no place in the
     /// file, or is a chunk that nobody touched, is the fill value anyway.
-    pub fn fill_rest(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    pub fn fill_unwritten(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         let Some(fill) = &self.definition.fill_value else { return Ok(()) };
         let (shape, size) = (self.definition.dataspace.shape(), self.definition.datatype.size());
-        let piece = fill.repeat((FILL_BYTES / fill.len().max(1)).max(1));
+        let piece = fill.repeat((FILL_PIECE_BYTES / fill.len().max(1)).max(1));
         let mut outcome = Ok(());
         let mut put = |mut at: u64, length: u64| {
             let end = at.saturating_add(length);
@@ -31,15 +31,15 @@ impl DatasetWriter {
         let zeros = vec![0; shape.len()];
         match &self.storage {
             DatasetStorage::Contiguous(Some(address)) if !self.written.is_empty() => {
-                for region in unwritten(Region::all(shape), &self.written) {
+                for region in unwritten_regions(Region::all(shape), &self.written) {
                     runs(&region.count, &region.count, &zeros, shape, &region.start, |_, to, length| put(address + to * size, length * size));
                 }
             }
             DatasetStorage::Placed { chunk_shape, base, stride } => {
-                let known: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
-                for region in unwritten(Region::all(shape), &self.written) {
-                    for chunk in touched(&region, shape, chunk_shape).filter(|chunk| known.contains(&chunk.position)) {
-                        let at = base.saturating_add(number_of(&chunk.position, shape, chunk_shape).saturating_mul(*stride));
+                let known: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched_chunks(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                for region in unwritten_regions(Region::all(shape), &self.written) {
+                    for chunk in touched_chunks(&region, shape, chunk_shape).filter(|chunk| known.contains(&chunk.position)) {
+                        let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(*stride));
                         let within: Vec<u64> = chunk.part.start.iter().zip(&chunk.origin).map(|(start, origin)| start - origin).collect();
                         runs(&chunk.part.count, &chunk.part.count, &zeros, chunk_shape, &within, |_, to, length| put(at + to * size, length * size));
                     }

@@ -7,10 +7,10 @@ use hyperslab_array::{Error, Result};
 
 use super::definition::DatasetDefinition;
 use super::region::{Region, copy};
-use super::touched_chunks::blank;
+use super::touched_chunks::filled_with_fill_value;
 
 /// Bytes of values from which on a dataset gets its chunk shape.
-const WAITING_BYTES: u64 = 2 << 20;
+const MAX_WAITING_BYTES: u64 = 2 << 20;
 /// Bytes of a chunk of a dataset that grows, at most.
 const CHUNK_BYTES: u64 = 512 << 10;
 /// Bytes of a chunk of a small dataset, at least: others may let it grow.
@@ -29,7 +29,7 @@ pub(crate) struct GrowingValues {
 impl GrowingValues {
     /// Whether values of a dataset of this shape wait in memory.
     pub fn can_hold(shape: &[u64], element_bytes: u64) -> bool {
-        shape.iter().try_fold(element_bytes, |n, extent| n.checked_mul(*extent)).is_some_and(|bytes| bytes <= WAITING_BYTES)
+        shape.iter().try_fold(element_bytes, |n, extent| n.checked_mul(*extent)).is_some_and(|bytes| bytes <= MAX_WAITING_BYTES)
     }
 
     /// Whether no value was written.
@@ -61,12 +61,12 @@ impl GrowingValues {
         let length = shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         if !self.is_empty() && self.shape.get(1..) == shape.get(1..) {
             // More rows follow those that are there.
-            let more = blank(length.saturating_sub(self.bytes.len() as u64), definition);
+            let more = filled_with_fill_value(length.saturating_sub(self.bytes.len() as u64), definition);
             self.bytes.extend_from_slice(&more);
             self.shape = shape.to_vec();
             return Ok(());
         }
-        let mut bytes = blank(length, definition);
+        let mut bytes = filled_with_fill_value(length, definition);
         if !self.is_empty() {
             let zeros = vec![0; shape.len()];
             whole(copy(&self.shape, size_of(definition), (&self.bytes, &self.shape, &zeros), (&mut bytes, shape, &zeros)))?;
@@ -81,7 +81,7 @@ impl GrowingValues {
             return Ok(());
         }
         let shape: Vec<u64> = definition.dataspace.shape().iter().zip(&self.shape).map(|(extent, known)| *extent.min(known)).collect();
-        let mut bytes = blank(shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent)), definition);
+        let mut bytes = filled_with_fill_value(shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent)), definition);
         let zeros = vec![0; shape.len()];
         whole(copy(&shape, size_of(definition), (&self.bytes, &self.shape, &zeros), (&mut bytes, &shape, &zeros)))?;
         (self.shape, self.bytes) = (shape, bytes);

@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::object_path::normal;
+use super::object_path::normalized_path;
 
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ impl Link {
     /// The same if it can be stored; the target of a hard link without slashes around it.
     pub(crate) fn checked(self) -> Result<Self> {
         let (link, texts) = match self {
-            Self::Hard(path) => return Ok(Self::Hard(normal(&path)?)),
+            Self::Hard(path) => return Ok(Self::Hard(normalized_path(&path)?)),
             Self::Soft(path) => (Self::Soft(path.clone()), [path, ".".to_owned()]),
             Self::External { file, path } => (Self::External { file: file.clone(), path: path.clone() }, [file, path]),
         };

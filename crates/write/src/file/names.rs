@@ -7,7 +7,7 @@ use hyperslab_array::{Error, Result};
 use super::file_writer::FileWriter;
 use super::links::Link;
 use super::object::{AttributeEntry, ObjectEntry};
-use super::object_path::normal;
+use super::object_path::normalized_path;
 
 /// Soft links that are followed on the way to one object.
 const MAX_LINKS: u32 = 64;
@@ -29,7 +29,7 @@ pub struct ObjectInfo {
     /// What it is.
     pub kind: ObjectKind,
     /// A number that no other object of the file has, ever.
-    pub number: u64,
+    pub id: u64,
     /// Its absolute path without the first `/`, links followed.
     pub path: String,
 }
@@ -37,26 +37,26 @@ pub struct ObjectInfo {
 impl FileWriter {
     /// The object at a path; `NotFound` if there is none.
     pub fn look_up(&self, path: &str) -> Result<ObjectInfo> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that went away"))?;
-        let kind = match (object.dataset.is_some() || object.pointers.is_some(), &object.datatype) {
+        let kind = match (object.dataset.is_some() || object.references.is_some(), &object.datatype) {
             (true, _) => ObjectKind::Dataset,
             (false, Some(_)) => ObjectKind::Datatype,
             (false, None) => ObjectKind::Group,
         };
-        Ok(ObjectInfo { kind, number: object.id, path })
+        Ok(ObjectInfo { kind, id: object.id, path })
     }
 
     /// The path of the object with this number; `None` if it was removed.
-    pub fn path_of(&self, number: u64) -> Option<String> {
-        self.objects.iter().find(|(_, object)| object.id == number && object.link.is_none()).map(|(path, _)| format!("/{path}"))
+    pub fn path_of(&self, id: u64) -> Option<String> {
+        self.objects.iter().find(|(_, object)| object.id == id && object.link.is_none()).map(|(path, _)| format!("/{path}"))
     }
 
     /// Names of the members of a group, in the order in which they were made, and where those lead that are links.
     pub fn members(&self, path: &str) -> Result<Vec<(String, Option<Link>)>> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
-            return Err(self.place(&path, Error::invalid_input("this is no group")));
+            return Err(self.error_at(&path, Error::invalid_input("this is no group")));
         }
         let prefix = if path.is_empty() { path } else { format!("{path}/") };
         let mut members: Vec<(u64, &str, &ObjectEntry)> = Vec::new();
@@ -79,9 +79,9 @@ impl FileWriter {
             if seen.contains(&group) {
                 continue;
             }
-            for member in self.below(&group) {
+            for member in self.subtree(&group) {
                 if member == above {
-                    return Err(self.place(path, Error::invalid_input(format!("a hard link to /{target}, a group above it"))));
+                    return Err(self.error_at(path, Error::invalid_input(format!("a hard link to /{target}, a group above it"))));
                 }
                 if let Some(Link::Hard(other)) = self.objects.get(&member).and_then(|object| object.link.as_ref()) {
                     pending.push(other.clone());
@@ -94,25 +94,25 @@ impl FileWriter {
 
     /// Defines a link.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
-        let link = link.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let link = link.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         if let Link::Hard(target) = &link {
-            self.check_acyclic(&self.find_place(path)?, target)?;
+            self.check_acyclic(&self.resolve_parent(path)?, target)?;
         }
         self.define(path, ObjectEntry { link: Some(link), ..ObjectEntry::default() })
     }
 
     /// The path of the object that `path` leads to, without links.
-    pub(crate) fn find(&self, path: &str) -> Result<String> {
-        let path = normal(path)?;
+    pub(crate) fn resolve(&self, path: &str) -> Result<String> {
+        let path = normalized_path(path)?;
         if self.objects.get(&path).is_some_and(|object| object.link.is_none()) {
             return Ok(path);
         }
-        self.follow(&path, MAX_LINKS)?.ok_or_else(|| self.place(&path, Error::not_found("there is no such object in the file that is written")))
+        self.follow(&path, MAX_LINKS)?.ok_or_else(|| self.error_at(&path, Error::not_found("there is no such object in the file that is written")))
     }
 
     /// The path of a name: links on the way to it are followed, but not one that it is itself.
-    pub(crate) fn find_place(&self, path: &str) -> Result<String> {
-        let path = normal(path)?;
+    pub(crate) fn resolve_parent(&self, path: &str) -> Result<String> {
+        let path = normalized_path(path)?;
         let Some((above, name)) = path.rsplit_once('/') else { return Ok(path) };
         if self.objects.contains_key(above) && self.objects.get(above).is_some_and(|object| object.link.is_none()) {
             return Ok(path);
@@ -122,10 +122,10 @@ impl FileWriter {
         loop {
             if let Some(found) = self.follow(known, MAX_LINKS)? {
                 let rest = path.get(known.len()..).unwrap_or_default();
-                return normal(&format!("{found}/{rest}"));
+                return normalized_path(&format!("{found}/{rest}"));
             }
             if self.objects.contains_key(known) {
-                return Err(self.place(&path, Error::not_found(format!("/{known} is a link that leads nowhere"))));
+                return Err(self.error_at(&path, Error::not_found(format!("/{known} is a link that leads nowhere"))));
             }
             known = match known.rsplit_once('/') {
                 Some((above, _)) => above,
@@ -135,7 +135,7 @@ impl FileWriter {
         }
     }
 
-    /// As [`FileWriter::find`]; `None` if there is no such object.
+    /// As [`FileWriter::resolve`]; `None` if there is no such object.
     fn follow(&self, path: &str, links_left: u32) -> Result<Option<String>> {
         let mut found = String::new();
         let mut parts = path.split('/').filter(|part| !part.is_empty());
@@ -147,13 +147,13 @@ impl FileWriter {
                 continue;
             };
             let Some(links_left) = links_left.checked_sub(1) else {
-                return Err(self.place(&next, Error::invalid_input("a link that leads to itself")));
+                return Err(self.error_at(&next, Error::invalid_input("a link that leads to itself")));
             };
             let target = match link {
                 Link::Hard(target) => target.clone(),
                 Link::Soft(target) if target.starts_with('/') => target.clone(),
                 Link::Soft(target) => format!("{found}/{target}"),
-                Link::External { .. } => return Err(self.place(&next, Error::unsupported("following a link to another file while this one is written"))),
+                Link::External { .. } => return Err(self.error_at(&next, Error::unsupported("following a link to another file while this one is written"))),
             };
             let rest: Vec<&str> = parts.collect();
             let target = target.split('/').filter(|part| *part != ".").collect::<Vec<_>>().join("/");
@@ -163,7 +163,7 @@ impl FileWriter {
     }
 
     /// Paths of an object and of all that are in it.
-    fn below(&self, path: &str) -> Vec<String> {
+    fn subtree(&self, path: &str) -> Vec<String> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let own = self.objects.get_key_value(path).map(|(path, _)| path.clone());
         let inside = self.objects.range(prefix.clone()..).map(|(path, _)| path).filter(|inner| *inner != path).take_while(|path| path.starts_with(&prefix));
@@ -174,19 +174,19 @@ impl FileWriter {
     /// References and dimension scales that led to a removed object lead nowhere. Values that are in the file already stay
     /// there, in space that nothing uses.
     pub fn remove(&mut self, path: &str) -> Result<()> {
-        let path = self.existing_name(path)?;
+        let path = self.existing_path(path)?;
         self.remove_name(&path);
         Ok(())
     }
 
     /// The path of a name that is there, other than the root's.
-    fn existing_name(&self, path: &str) -> Result<String> {
-        let path = self.find_place(path)?;
+    fn existing_path(&self, path: &str) -> Result<String> {
+        let path = self.resolve_parent(path)?;
         if path.is_empty() {
-            return Err(self.place(&path, Error::invalid_input("the root group cannot be moved or removed")));
+            return Err(self.error_at(&path, Error::invalid_input("the root group cannot be moved or removed")));
         }
         if !self.objects.contains_key(&path) {
-            return Err(self.place(&path, Error::not_found("there is no such object in the file that is written")));
+            return Err(self.error_at(&path, Error::not_found("there is no such object in the file that is written")));
         }
         Ok(path)
     }
@@ -199,41 +199,41 @@ impl FileWriter {
             if let Some((other, created)) = other {
                 // The object takes another of its names.
                 self.objects.remove(&other);
-                self.relocate(path, &other);
+                self.move_subtree(path, &other);
                 if let Some(object) = self.objects.get_mut(&other) {
                     object.created = created;
                 }
                 return;
             }
-            let members: Vec<String> = self.below(path).into_iter().filter(|name| name.strip_prefix(&inside).is_some_and(|name| !name.contains('/'))).collect();
+            let members: Vec<String> = self.subtree(path).into_iter().filter(|name| name.strip_prefix(&inside).is_some_and(|name| !name.contains('/'))).collect();
             for member in members {
                 self.remove_name(&member);
             }
             // Hard links inside of the object to itself went with its members.
-            self.forget(path);
+            self.clear_references_to(path);
         }
         self.objects.remove(path);
     }
 
     /// References and scales lead to this object no more.
-    fn forget(&mut self, path: &str) {
+    fn clear_references_to(&mut self, path: &str) {
         for object in self.objects.values_mut() {
             object.scales.retain(|_, scale| scale != path);
             if let Some(dataset) = &mut object.dataset {
                 dataset.recommit(|committed| (committed != path).then(|| committed.to_owned()));
             }
         }
-        self.each_target(|target| *target = target.take().filter(|target| target != path));
+        self.for_each_reference(|target| *target = target.take().filter(|target| target != path));
     }
 
     /// Calls `each` with the path of each object that a reference leads to, which it may change.
-    fn each_target(&mut self, mut each: impl FnMut(&mut Option<String>)) {
-        self.targets.each_path(&mut each);
+    fn for_each_reference(&mut self, mut each: impl FnMut(&mut Option<String>)) {
+        self.targets.for_each_path(&mut each);
         for object in self.objects.values_mut() {
-            object.pointers.iter_mut().for_each(|pointers| pointers.each_path(&mut each));
+            object.references.iter_mut().for_each(|references| references.for_each_path(&mut each));
             for attribute in object.attributes.values_mut() {
-                if let AttributeEntry::References(pointers) = attribute {
-                    pointers.each_path(&mut each);
+                if let AttributeEntry::References(references) = attribute {
+                    references.for_each_path(&mut each);
                 }
             }
         }
@@ -241,12 +241,12 @@ impl FileWriter {
 
     /// Gives an object another path, and makes the groups above that.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (self.existing_name(from)?, self.find_place(to)?);
+        let (from, to) = (self.existing_path(from)?, self.resolve_parent(to)?);
         if self.objects.contains_key(&to) {
-            return Err(self.place(&to, Error::invalid_input("there is an object of this name already")));
+            return Err(self.error_at(&to, Error::invalid_input("there is an object of this name already")));
         }
         if to.starts_with(&format!("{from}/")) {
-            return Err(self.place(&from, Error::invalid_input(format!("a group cannot be moved into itself, to /{to}"))));
+            return Err(self.error_at(&from, Error::invalid_input(format!("a group cannot be moved into itself, to /{to}"))));
         }
         match self.objects.get(&from).and_then(|object| object.link.as_ref()) {
             None => self.check_acyclic(&to, &from)?,
@@ -255,7 +255,7 @@ impl FileWriter {
         }
         let above = to.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;
-        self.relocate(&from, &to);
+        self.move_subtree(&from, &to);
         let order = self.new_object().created;
         if let Some(object) = self.objects.get_mut(&to) {
             object.created = order;
@@ -264,13 +264,13 @@ impl FileWriter {
     }
 
     /// Moves an object and all that is in it to a path that is free, with what leads there.
-    fn relocate(&mut self, from: &str, to: &str) {
+    fn move_subtree(&mut self, from: &str, to: &str) {
         let prefix = format!("{from}/");
         let moved = |path: &str| match path.strip_prefix(&prefix) {
             Some(rest) => Some(format!("{to}/{rest}")),
             None => (path == from).then(|| to.to_owned()),
         };
-        for path in self.below(from) {
+        for path in self.subtree(from) {
             if let (Some(new), Some(object)) = (moved(&path), self.objects.remove(&path)) {
                 self.objects.insert(new, object);
             }
@@ -290,7 +290,7 @@ impl FileWriter {
                 dataset.recommit(|committed| moved(committed).or_else(|| Some(committed.to_owned())));
             }
         }
-        self.each_target(|target| {
+        self.for_each_reference(|target| {
             if let Some(new) = target.as_deref().and_then(moved) {
                 *target = Some(new);
             }

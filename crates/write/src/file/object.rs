@@ -29,7 +29,7 @@ pub(crate) struct ObjectEntry {
     pub(crate) attributes: Ordered<AttributeEntry>,
     pub(crate) dataset: Option<DatasetWriter>,
     /// References to objects instead of values.
-    pub(crate) pointers: Option<ObjectReferences>,
+    pub(crate) references: Option<ObjectReferences>,
     /// A link instead of an object.
     pub(crate) link: Option<Link>,
     /// A committed datatype instead of a group.
@@ -41,6 +41,6 @@ pub(crate) struct ObjectEntry {
 impl ObjectEntry {
     /// Whether it is a group.
     pub(crate) fn is_group(&self) -> bool {
-        self.dataset.is_none() && self.link.is_none() && self.pointers.is_none() && self.datatype.is_none()
+        self.dataset.is_none() && self.link.is_none() && self.references.is_none() && self.datatype.is_none()
     }
 }

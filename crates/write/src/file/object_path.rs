@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 /// A path without the slashes around it.
-pub(crate) fn normal(path: &str) -> Result<String> {
+pub(crate) fn normalized_path(path: &str) -> Result<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     if parts.iter().any(|part| *part == "." || *part == ".." || part.contains('\0')) {
         return Err(Error::invalid_input(format!("{path:?} is no path in an HDF5 file")));

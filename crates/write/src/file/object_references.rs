@@ -8,14 +8,14 @@ use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{NewAttribute, NewDataset, NewStorage};
 use serde::{Deserialize, Serialize};
 
-use super::object_path::normal;
+use super::object_path::normalized_path;
 
 /// Bytes of a reference to an object.
 pub(crate) const REFERENCE_BYTES: u64 = 8;
 
 /// A reference to the object with this number, as [`NewAttribute`] has it.
-pub(crate) fn reference(number: usize) -> [u8; 8] {
-    (number as u64 + 1).to_le_bytes()
+pub(crate) fn reference(index: usize) -> [u8; 8] {
+    (index as u64 + 1).to_le_bytes()
 }
 
 /// References of an extent, row-major; `None` points at nothing.
@@ -30,7 +30,7 @@ pub(crate) struct ObjectReferences {
 
 impl ObjectReferences {
     pub fn new(shape: Vec<u64>, targets: &[Option<String>]) -> Result<Self> {
-        let targets = targets.iter().map(|target| target.as_deref().map(normal).transpose()).collect::<Result<Vec<_>>>()?;
+        let targets = targets.iter().map(|target| target.as_deref().map(normalized_path).transpose()).collect::<Result<Vec<_>>>()?;
         if Dataspace::fixed(shape.clone()).element_count()? != targets.len() as u64 {
             return Err(Error::invalid_input(format!("{} references for shape {shape:?}", targets.len())));
         }
@@ -38,7 +38,7 @@ impl ObjectReferences {
     }
 
     /// Calls `each` with the path of each target, which it may change.
-    pub fn each_path(&mut self, each: impl FnMut(&mut Option<String>)) {
+    pub fn for_each_path(&mut self, each: impl FnMut(&mut Option<String>)) {
         self.targets.iter_mut().for_each(each);
     }
 
@@ -52,21 +52,21 @@ impl ObjectReferences {
         self.targets.len() as u64 * REFERENCE_BYTES
     }
 
-    fn numbers<'a>(&'a self, numbers: &'a BTreeMap<&str, usize>) -> impl Iterator<Item = Result<Option<usize>>> + 'a {
+    fn object_indexes<'a>(&'a self, object_indexes: &'a BTreeMap<&str, usize>) -> impl Iterator<Item = Result<Option<usize>>> + 'a {
         self.targets.iter().map(|target| match target {
             None => Ok(None),
-            Some(path) => match numbers.get(path.as_str()) {
-                Some(number) => Ok(Some(*number)),
+            Some(path) => match object_indexes.get(path.as_str()) {
+                Some(index) => Ok(Some(*index)),
                 None => Err(Error::not_found(format!("a reference to /{path}, which is no group and no dataset of this file"))),
             },
         })
     }
 
     /// The attribute of these.
-    pub fn attribute(&self, name: &str, numbers: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
+    pub fn attribute(&self, name: &str, object_indexes: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
         let mut bytes = Vec::new();
-        for number in self.numbers(numbers) {
-            bytes.extend_from_slice(&number?.map_or([0; 8], reference));
+        for index in self.object_indexes(object_indexes) {
+            bytes.extend_from_slice(&index?.map_or([0; 8], reference));
         }
         let value = Elements { datatype: datatype(), bytes, heap: HeapObjects::default() };
         Ok(NewAttribute { name: name.to_owned(), dataspace: Dataspace::fixed(self.shape.clone()), value })
@@ -79,12 +79,12 @@ impl ObjectReferences {
     }
 
     /// The dataset's values, where the object with number `n` is at `addresses[n]`.
-    pub fn values(&self, numbers: &BTreeMap<&str, usize>, addresses: &[u64]) -> Result<Vec<u8>> {
+    pub fn values(&self, object_indexes: &BTreeMap<&str, usize>, addresses: &[u64]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        for number in self.numbers(numbers) {
-            let address = match number? {
+        for index in self.object_indexes(object_indexes) {
+            let address = match index? {
                 None => 0,
-                Some(number) => *addresses.get(number).ok_or_else(|| Error::internal("an object without an address"))?,
+                Some(index) => *addresses.get(index).ok_or_else(|| Error::internal("an object without an address"))?,
             };
             bytes.extend_from_slice(&address.to_le_bytes());
         }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::allocator::Allocator;
 use super::definition::DatasetDefinition;
-use super::touched_chunks::blank;
+use super::touched_chunks::filled_with_fill_value;
 
 /// A chunk of which some elements are missing.
 #[derive(Debug)]
@@ -20,39 +20,39 @@ pub(crate) struct PartialChunk {
 }
 
 /// A chunk to be written to further: as it was stored, or empty.
-pub(crate) fn reopened(
+pub(crate) fn load_partial_chunk(
     position: &[u64],
     stored: &BTreeMap<Vec<u64>, StoredChunk>,
     definition: &DatasetDefinition,
     chunk_bytes: u64,
-    blocks: &Allocator,
+    allocator: &Allocator,
 ) -> Result<PartialChunk> {
-    let Some(chunk) = stored.get(position) else { return Ok(PartialChunk { bytes: blank(chunk_bytes, definition), written: 0 }) };
+    let Some(chunk) = stored.get(position) else { return Ok(PartialChunk { bytes: filled_with_fill_value(chunk_bytes, definition), written: 0 }) };
     let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];
-    blocks.read_at(chunk.address, &mut raw)?;
+    allocator.read_at(chunk.address, &mut raw)?;
     let mut bytes = Vec::new();
     definition.filters.decode(&raw, chunk.filter_mask, usize::try_from(chunk_bytes).unwrap_or(usize::MAX), &mut bytes)?;
     Ok(PartialChunk { bytes, written: 0 })
 }
 
 /// Writes a chunk, in its old place where it fits there.
-pub(crate) fn store(position: Vec<u64>, bytes: &[u8], filter_mask: u32, stored: &mut BTreeMap<Vec<u64>, StoredChunk>, blocks: &mut Allocator) -> Result<()> {
+pub(crate) fn store_chunk(position: Vec<u64>, bytes: &[u8], filter_mask: u32, stored: &mut BTreeMap<Vec<u64>, StoredChunk>, allocator: &mut Allocator) -> Result<()> {
     let length = bytes.len() as u64;
     let address = match stored.get(&position) {
         Some(old) if old.length >= length => old.address,
-        _ => blocks.allocate(length)?,
+        _ => allocator.allocate(length)?,
     };
-    blocks.write_at(address, bytes)?;
+    allocator.write_at(address, bytes)?;
     stored.insert(position.clone(), StoredChunk { position, address, length, filter_mask });
     Ok(())
 }
 
 /// Writes unfinished chunks and forgets them.
-pub(crate) fn put_away(
+pub(crate) fn store_partial_chunks(
     partial: &mut BTreeMap<Vec<u64>, PartialChunk>,
     stored: &mut BTreeMap<Vec<u64>, StoredChunk>,
     definition: &DatasetDefinition,
-    blocks: &mut Allocator,
+    allocator: &mut Allocator,
     session: &Session,
 ) -> Result<()> {
     let chunks: Vec<(Vec<u64>, PartialChunk)> = std::mem::take(partial).into_iter().collect();
@@ -64,7 +64,7 @@ pub(crate) fn put_away(
     };
     for (position, encoded) in encoded {
         let (bytes, mask) = encoded?;
-        store(position, &bytes, mask, stored, blocks)?;
+        store_chunk(position, &bytes, mask, stored, allocator)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapRef
 use hyperslab_formats::hdf5::writer::{NewAttribute, each_reference, encode_selection};
 
 use super::definition::{AttributeValue, check_references};
-use super::object_path::normal;
+use super::object_path::normalized_path;
 use super::object_references::{ObjectReferences, datatype};
 
 /// What a reference points at.
@@ -27,11 +27,11 @@ impl Target {
             None => (value, None),
             Some(end) => (value.get(..end).unwrap_or_default(), value.get(end + 1..)),
         };
-        let path = normal(std::str::from_utf8(path).map_err(|_| bad())?)?;
-        let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
+        let path = normalized_path(std::str::from_utf8(path).map_err(|_| bad())?)?;
+        let parse_u64 = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |n, byte| n << 8 | u64::from(*byte));
         let region = region.map(|bytes| {
             let axes = bytes.chunks(32).map(|axis| {
-                let mut numbers = axis.chunks(8).map(number);
+                let mut numbers = axis.chunks(8).map(parse_u64);
                 Some([numbers.next()?, numbers.next()?, numbers.next()?, numbers.next()?]).filter(|_| axis.len() == 32)
             });
             axes.collect::<Option<Vec<_>>>().ok_or_else(bad)
@@ -56,103 +56,102 @@ impl Target {
 /// nothing.
 #[derive(Debug, Default)]
 pub(crate) struct ReferenceTargets {
-    known: Vec<Target>,
-    numbers: HashMap<Target, u64>,
+    targets: Vec<Target>,
+    ids: HashMap<Target, u64>,
 }
 
 impl ReferenceTargets {
-    fn number_of(&mut self, target: Target) -> u64 {
-        let next = self.known.len() as u64 + 1;
-        let known = &mut self.known;
-        *self.numbers.entry(target).or_insert_with_key(|target| {
-            known.push(target.clone());
+    fn id_of(&mut self, target: Target) -> u64 {
+        let next = self.targets.len() as u64 + 1;
+        let targets = &mut self.targets;
+        *self.ids.entry(target).or_insert_with_key(|target| {
+            targets.push(target.clone());
             next
         })
     }
 
-    pub fn get(&self, number: u64) -> Option<&Target> {
-        self.known.get(usize::try_from(number.checked_sub(1)?).ok()?)
+    pub fn get(&self, id: u64) -> Option<&Target> {
+        self.targets.get(usize::try_from(id.checked_sub(1)?).ok()?)
     }
 
     /// Calls `each` with the path of each target, which it may change.
-    pub fn each_path(&mut self, mut each: impl FnMut(&mut Option<String>)) {
-        self.known.iter_mut().for_each(|target| each(&mut target.path));
+    pub fn for_each_path(&mut self, mut each: impl FnMut(&mut Option<String>)) {
+        self.targets.iter_mut().for_each(|target| each(&mut target.path));
         // What comes under an old path from now on is another object.
-        self.numbers.clear();
+        self.ids.clear();
     }
 
     /// Numbers the references in elements, which hold the number of a value that `resolve` knows.
-    pub fn take_in<'a>(&mut self, datatype: &Datatype, bytes: &mut [u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
+    pub fn register_references<'a>(&mut self, datatype: &Datatype, bytes: &mut [u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
         each_reference(datatype, bytes, &mut |_, element| {
-            let number = number_in(element);
-            let number = match u32::try_from(number) {
+            let id = match u32::try_from(target_id_in(element)) {
                 Ok(0) => 0,
-                Ok(index) => self.number_of(Target::parse(resolve(HeapReference { address: 1, index })?)?),
+                Ok(index) => self.id_of(Target::parse(resolve(HeapReference { address: 1, index })?)?),
                 Err(_) => return Err(Error::invalid_input("a reference that is not there")),
             };
-            put_number(element, number)
+            put_target_id(element, id)
         })
     }
 
     /// References to objects as elements with numbers.
-    pub fn of_pointers(&mut self, pointers: &ObjectReferences) -> AttributeValue {
-        let (shape, paths) = pointers.parts();
-        let number = |path: &Option<String>| path.clone().map_or(0, |path| self.number_of(Target { path: Some(path), region: None }));
-        let bytes = paths.iter().map(number).flat_map(u64::to_le_bytes).collect();
+    pub fn value_of(&mut self, references: &ObjectReferences) -> AttributeValue {
+        let (shape, paths) = references.parts();
+        let id = |path: &Option<String>| path.clone().map_or(0, |path| self.id_of(Target { path: Some(path), region: None }));
+        let bytes = paths.iter().map(id).flat_map(u64::to_le_bytes).collect();
         AttributeValue { dataspace: Dataspace::fixed(shape.to_vec()), value: Elements { datatype: datatype(), bytes, heap: HeapObjects::default() } }
     }
 
-    /// As [`ReferenceTargets::take_in`], of an attribute.
-    pub fn take_attribute(&mut self, mut value: AttributeValue) -> Result<AttributeValue> {
+    /// As [`ReferenceTargets::register_references`], of an attribute.
+    pub fn register_attribute(&mut self, mut value: AttributeValue) -> Result<AttributeValue> {
         let elements = &mut value.value;
         check_references(&elements.datatype)?;
         let heap = std::mem::take(&mut elements.heap);
-        self.take_in(&elements.datatype, &mut elements.bytes, &|reference| heap.object(reference))?;
+        self.register_references(&elements.datatype, &mut elements.bytes, &|reference| heap.object(reference))?;
         elements.heap = heap;
         Ok(value)
     }
 
     /// Object and selection of each target, for [`NewFile`].
-    pub fn regions(&self, numbers: &BTreeMap<&str, usize>) -> Result<Vec<(Option<usize>, Vec<u8>)>> {
+    pub fn regions(&self, object_indexes: &BTreeMap<&str, usize>) -> Result<Vec<(Option<usize>, Vec<u8>)>> {
         let region = |target: &Target| {
-            let object = target.path.as_ref().and_then(|path| numbers.get(path.as_str())).copied();
+            let object = target.path.as_ref().and_then(|path| object_indexes.get(path.as_str())).copied();
             let selection = target.selection().map(|selection| encode_selection(&selection)).transpose()?;
             Ok((object, selection.unwrap_or_default()))
         };
-        self.known.iter().map(region).collect()
+        self.targets.iter().map(region).collect()
     }
 
     /// Translates elements to the numbers of [`NewFile`]: objects first, then regions.
     pub fn translate(&self, datatype: &Datatype, bytes: &mut [u8], regions: &[(Option<usize>, Vec<u8>)], objects: usize) -> Result<()> {
         each_reference(datatype, bytes, &mut |kind, element| {
-            let number = number_in(element);
-            let Some(place) = number.checked_sub(1) else { return Ok(()) };
-            let (object, _) = usize::try_from(place).ok().and_then(|place| regions.get(place)).ok_or_else(|| Error::internal("a reference without a target"))?;
-            let path = usize::try_from(place).ok().and_then(|place| self.known.get(place)?.path.as_ref());
-            let number = match (object, kind) {
+            let id = target_id_in(element);
+            let Some(index) = id.checked_sub(1) else { return Ok(()) };
+            let (object, _) = usize::try_from(index).ok().and_then(|index| regions.get(index)).ok_or_else(|| Error::internal("a reference without a target"))?;
+            let path = usize::try_from(index).ok().and_then(|index| self.targets.get(index)?.path.as_ref());
+            let reference = match (object, kind) {
                 (None, _) if path.is_none() => 0,
                 (None, _) => return Err(Error::not_found(format!("a reference to /{}, which is no group and no dataset of this file", path.map_or("", String::as_str)))),
                 (Some(object), ReferenceKind::Object) => *object as u64 + 1,
-                (Some(_), _) => objects as u64 + number,
+                (Some(_), _) => objects as u64 + id,
             };
-            put_number(element, number)
+            put_target_id(element, reference)
         })
     }
 
     /// An attribute of references.
-    pub fn attribute(&self, name: &str, value: &AttributeValue, numbers: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
+    pub fn attribute(&self, name: &str, value: &AttributeValue, object_indexes: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
         let mut value = value.clone();
-        self.translate(&value.value.datatype, &mut value.value.bytes, &self.regions(numbers)?, numbers.len())?;
+        self.translate(&value.value.datatype, &mut value.value.bytes, &self.regions(object_indexes)?, object_indexes.len())?;
         Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace, value: value.value })
     }
 }
 
-fn number_in(element: &[u8]) -> u64 {
+fn target_id_in(element: &[u8]) -> u64 {
     element.iter().take(8).rev().fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
-fn put_number(element: &mut [u8], number: u64) -> Result<()> {
+fn put_target_id(element: &mut [u8], id: u64) -> Result<()> {
     element.fill(0);
-    element.get_mut(..8).ok_or_else(|| Error::internal("a reference of fewer than 8 bytes"))?.copy_from_slice(&number.to_le_bytes());
+    element.get_mut(..8).ok_or_else(|| Error::internal("a reference of fewer than 8 bytes"))?.copy_from_slice(&id.to_le_bytes());
     Ok(())
 }

@@ -149,8 +149,8 @@ mod tests {
         })
     }
 
-    fn size(number: u64) -> usize {
-        usize::try_from(number).unwrap_or(usize::MAX)
+    fn size(index: u64) -> usize {
+        usize::try_from(index).unwrap_or(usize::MAX)
     }
 
     fn place(index: &[u64], start: &[u64], shape: &[u64]) -> usize {

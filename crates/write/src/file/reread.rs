@@ -5,47 +5,47 @@ use hyperslab_array::{Error, Result};
 
 use super::allocator::Allocator;
 use super::dataset::{DatasetStorage, DatasetWriter};
-use super::partial_chunk::reopened;
+use super::partial_chunk::load_partial_chunk;
 use super::region::{Region, copy, runs};
-use super::touched_chunks::{blank, number_of, touched};
-use super::unwritten_regions::unwritten;
+use super::touched_chunks::{chunk_index, filled_with_fill_value, touched_chunks};
+use super::unwritten_regions::unwritten_regions;
 
 impl DatasetWriter {
     /// The elements of `region` as they are now, as they lie in the file: what was never written is the fill value.
-    pub fn read(&self, region: &Region, blocks: &Allocator) -> Result<Vec<u8>> {
+    pub fn read(&self, region: &Region, allocator: &Allocator) -> Result<Vec<u8>> {
         let shape = self.definition.dataspace.shape().to_vec();
         if !region.fits(&shape) {
             return Err(Error::invalid_input(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start)));
         }
         let size = usize::try_from(self.definition.datatype.size()).unwrap_or(usize::MAX);
         let bytes = region.elements().and_then(|elements| elements.checked_mul(self.definition.datatype.size()));
-        let mut out = blank(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
+        let mut out = filled_with_fill_value(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
         let zeros = vec![0; shape.len()];
         match &self.storage {
             DatasetStorage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
             DatasetStorage::Contiguous(None) => {}
             DatasetStorage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
-            DatasetStorage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), blocks)?,
+            DatasetStorage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), allocator)?,
             DatasetStorage::Placed { chunk_shape, base, stride } => {
-                for chunk in touched(region, &shape, chunk_shape) {
-                    let at = base.saturating_add(number_of(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
-                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
-                    read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), blocks)?;
+                for chunk in touched_chunks(region, &shape, chunk_shape) {
+                    let at = base.saturating_add(chunk_index(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
+                    let (within, inside) = (relative_to(&chunk.part.start, &region.start), relative_to(&chunk.part.start, &chunk.origin));
+                    read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), allocator)?;
                 }
             }
             DatasetStorage::Chunked { chunk_shape, stored, partial } => {
                 let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
-                for chunk in touched(region, &shape, chunk_shape) {
+                for chunk in touched_chunks(region, &shape, chunk_shape) {
                     let decoded;
                     let bytes = match partial.get(&chunk.position) {
                         Some(waiting) => &waiting.bytes,
                         None if !stored.contains_key(&chunk.position) => continue,
                         None => {
-                            decoded = reopened(&chunk.position, stored, &self.definition, chunk_bytes, blocks)?.bytes;
+                            decoded = load_partial_chunk(&chunk.position, stored, &self.definition, chunk_bytes, allocator)?.bytes;
                             &decoded
                         }
                     };
-                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
+                    let (within, inside) = (relative_to(&chunk.part.start, &region.start), relative_to(&chunk.part.start, &chunk.origin));
                     if !copy(&chunk.part.count, size, (bytes, chunk_shape, &inside), (&mut out, &region.count, &within)) {
                         return Err(Error::internal("a chunk's part outside of its array"));
                     }
@@ -54,9 +54,9 @@ impl DatasetWriter {
         }
         // Of a file that several tasks write, what nobody wrote gets the fill value last.
         if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| self.shared) {
-            for missing in unwritten(region.clone(), &self.written) {
+            for missing in unwritten_regions(region.clone(), &self.written) {
                 let fills = fill.repeat(usize::try_from(missing.elements().unwrap_or(0)).unwrap_or(0));
-                let within = from(&missing.start, &region.start);
+                let within = relative_to(&missing.start, &region.start);
                 if !copy(&missing.count, size, (&fills, &missing.count, &zeros), (&mut out, &region.count, &within)) {
                     return Err(Error::internal("an unwritten part outside of its array"));
                 }
@@ -66,7 +66,7 @@ impl DatasetWriter {
     }
 
     /// Addresses and lengths in bytes of all stored elements, without filters.
-    pub fn places(&self) -> Vec<(u64, u64)> {
+    pub fn stored_ranges(&self) -> Vec<(u64, u64)> {
         match &self.storage {
             DatasetStorage::Contiguous(Some(address)) => {
                 let count = self.definition.dataspace.element_count().unwrap_or(0);
@@ -79,20 +79,20 @@ impl DatasetWriter {
 }
 
 /// Positions counted from `origin`.
-fn from(start: &[u64], origin: &[u64]) -> Vec<u64> {
+fn relative_to(start: &[u64], origin: &[u64]) -> Vec<u64> {
     start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect()
 }
 
 /// Reads the elements of a box from an array in the file, at `address`, into an array in memory; of both arrays, the
 /// position of the box and the shape.
-fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), blocks: &Allocator) -> Result<()> {
+fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), allocator: &Allocator) -> Result<()> {
     let mut outcome = Ok(());
     runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {
         if outcome.is_ok() {
             let start = usize::try_from(to).unwrap_or(usize::MAX).saturating_mul(size);
             let length = usize::try_from(length).unwrap_or(usize::MAX).saturating_mul(size);
             let part = out.get_mut(start..start.saturating_add(length)).ok_or_else(|| Error::internal("a part outside of its array"));
-            outcome = part.and_then(|part| blocks.read_at(address.saturating_add(at.saturating_mul(size as u64)), part));
+            outcome = part.and_then(|part| allocator.read_at(address.saturating_add(at.saturating_mul(size as u64)), part));
         }
     });
     outcome

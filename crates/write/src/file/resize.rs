@@ -4,13 +4,13 @@ use hyperslab_array::{Dataspace, Error, Result};
 
 use super::allocator::Allocator;
 use super::dataset::{DatasetStorage, DatasetWriter};
-use super::partial_chunk::{PartialChunk, reopened};
+use super::partial_chunk::{PartialChunk, load_partial_chunk};
 use super::region::{Region, copy};
-use super::touched_chunks::blank;
+use super::touched_chunks::filled_with_fill_value;
 
 impl DatasetWriter {
     /// Sets a new extent. Elements outside of it are gone: if the dataset grows again, the fill value is in their place.
-    pub fn resize(&mut self, to: Vec<u64>, blocks: &mut Allocator) -> Result<()> {
+    pub fn resize(&mut self, to: Vec<u64>, allocator: &mut Allocator) -> Result<()> {
         let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
             return Err(Error::invalid_input("a scalar or empty dataset has one size"));
         };
@@ -24,11 +24,11 @@ impl DatasetWriter {
         bytes.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
         let shrinks = to.iter().zip(&*shape).any(|(new, old)| new < old);
         *shape = to;
-        if shrinks { self.cut(blocks) } else { Ok(()) }
+        if shrinks { self.cut(allocator) } else { Ok(()) }
     }
 
     /// Forgets what is outside of the extent.
-    fn cut(&mut self, blocks: &mut Allocator) -> Result<()> {
+    fn cut(&mut self, allocator: &mut Allocator) -> Result<()> {
         let shape = self.definition.dataspace.shape().to_vec();
         let inside = Region::all(&shape);
         self.written = self.written.iter().filter_map(|region| region.shared(&inside)).collect();
@@ -49,12 +49,12 @@ impl DatasetWriter {
                 for position in cut {
                     let entry = match partial.remove(&position) {
                         Some(entry) => entry,
-                        None => reopened(&position, stored, definition, chunk_bytes, blocks)?,
+                        None => load_partial_chunk(&position, stored, definition, chunk_bytes, allocator)?,
                     };
                     // Only what is inside stays, over a chunk of fill values.
                     let start = origin(&position);
                     let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
-                    let mut bytes = blank(chunk_bytes, definition);
+                    let mut bytes = filled_with_fill_value(chunk_bytes, definition);
                     let zeros = vec![0; shape.len()];
                     let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
                     if !copy(&count, size, (&entry.bytes, chunk_shape, &zeros), (&mut bytes, chunk_shape, &zeros)) {

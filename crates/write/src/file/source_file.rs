@@ -44,7 +44,7 @@ impl<'a> SourceFile<'a> {
         }
     }
 
-    fn pointers(&self, shape: &[u64], bytes: &[u8]) -> Result<ObjectReferences> {
+    fn object_references(&self, shape: &[u64], bytes: &[u8]) -> Result<ObjectReferences> {
         let targets = bytes.chunks_exact(8).map(|reference| self.target(reference)).collect::<Result<Vec<_>>>()?;
         ObjectReferences::new(shape.to_vec(), &targets)
     }
@@ -57,7 +57,7 @@ impl<'a> SourceFile<'a> {
         }
         let shape = dataset.dataspace.shape();
         let values = self.file.read(id, &Selection::all(shape), &Cancellation::new())?;
-        self.pointers(shape, &values.bytes).map(Some)
+        self.object_references(shape, &values.bytes).map(Some)
     }
 
     /// An attribute, whose references become paths.
@@ -70,7 +70,7 @@ impl<'a> SourceFile<'a> {
             return self.scales(&value).map(CopiedAttribute::Scales);
         }
         if is_reference(&value.datatype) {
-            return self.pointers(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
+            return self.object_references(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
         }
         if value.datatype.has_references() {
             return Err(Error::unsupported(format!("copying attribute {:?}, which has references inside of other values", attribute.name)));

@@ -35,8 +35,8 @@ pub fn without_steps(region: &Region, step: &[u64], bytes: &[u8], mut each: impl
         each(&Region { start, count: count.clone() }, &piece)?;
         let next = (0..index.len()).rev().find(|axis| stepped.get(*axis) == Some(&true) && index.get(*axis).zip(region.count.get(*axis)).is_some_and(|(at, count)| at + 1 < *count));
         let Some(axis) = next else { return Ok(()) };
-        for (number, at) in index.iter_mut().enumerate().skip(axis) {
-            *at = if number == axis { *at + 1 } else { 0 };
+        for (index, at) in index.iter_mut().enumerate().skip(axis) {
+            *at = if index == axis { *at + 1 } else { 0 };
         }
     }
 }

@@ -15,13 +15,13 @@ pub(crate) struct TouchedChunk {
 }
 
 /// Which chunk, row-major, of an array of `shape`.
-pub(crate) fn number_of(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
+pub(crate) fn chunk_index(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
     let axes = position.iter().zip(shape.iter().zip(chunk_shape));
     axes.fold(0, |number: u64, (position, (extent, chunk))| number.saturating_mul(extent.div_ceil(*chunk)).saturating_add(*position))
 }
 
 /// The chunks that `region` touches, row-major, in a dataset of `shape` or one that may grow to it.
-pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = TouchedChunk> + 'a {
+pub(crate) fn touched_chunks<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = TouchedChunk> + 'a {
     let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
     let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
     let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count).saturating_sub(1) / extent).collect();
@@ -47,7 +47,7 @@ pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a
 }
 
 /// The bytes of a whole chunk, where they lie side by side in `bytes`.
-pub(crate) fn as_it_lies<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
+pub(crate) fn contiguous_chunk<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
     if chunk.part.count != chunk_shape || chunk.part.count.get(1..) != region.count.get(1..) {
         return None;
     }
@@ -59,7 +59,7 @@ pub(crate) fn as_it_lies<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], region: 
 }
 
 /// A chunk of fill values.
-pub(crate) fn blank(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8> {
+pub(crate) fn filled_with_fill_value(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8> {
     let length = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
     match &definition.fill_value {
         Some(fill) => fill.repeat(length / fill.len().max(1)),
@@ -68,7 +68,7 @@ pub(crate) fn blank(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8>
 }
 
 /// Copies what `bytes`, the elements of `region`, have of a chunk into it.
-pub(crate) fn fill_in(target: &mut [u8], chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
+pub(crate) fn copy_into_chunk(target: &mut [u8], chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
     let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
     let (from, to) = (within(&region.start), within(&chunk.origin));
     if copy(&chunk.part.count, size, (bytes, &region.count, &from), (target, chunk_shape, &to)) {

@@ -3,7 +3,7 @@
 use super::region::Region;
 
 /// Boxes without an element in common that together are what of `whole` lies in none of `regions`.
-pub(crate) fn unwritten(whole: Region, regions: &[Region]) -> Vec<Region> {
+pub(crate) fn unwritten_regions(whole: Region, regions: &[Region]) -> Vec<Region> {
     let first = |region: &Region| region.start.first().copied().unwrap_or(0);
     let end = |region: &Region| first(region).saturating_add(region.count.first().copied().unwrap_or(1));
     let mut sorted: Vec<&Region> = regions.iter().collect();
@@ -59,11 +59,11 @@ mod tests {
             boxes in proptest::collection::vec(proptest::collection::vec((0u64..6, 0u64..4), 3), 0..6),
         ) {
             let boxes: Vec<Region> = boxes.iter().map(|axes| region(&axes[..shape.len()])).collect();
-            let left = unwritten(Region::all(&shape), &boxes);
+            let left = unwritten_regions(Region::all(&shape), &boxes);
             let has = |region: &Region, at: &[u64]| region.start.iter().zip(&region.count).zip(at).all(|((start, count), at)| (*start..start + count).contains(at));
             let total: u64 = shape.iter().product();
-            for number in 0..total {
-                let mut rest = number;
+            for index in 0..total {
+                let mut rest = index;
                 let mut at = vec![0; shape.len()];
                 for axis in (0..shape.len()).rev() {
                     at[axis] = rest % shape[axis];

@@ -11,18 +11,18 @@ type Placed = (u64, Vec<u8>);
 
 impl FileWriter {
     /// What a reference points at, by its number.
-    pub fn target_of(&self, number: u64) -> Option<&Target> {
-        self.targets.get(number)
+    pub fn target_of(&self, id: u64) -> Option<&Target> {
+        self.targets.get(id)
     }
 
     /// Takes room for the regions that datasets point at; where it is.
     pub(crate) fn place_regions(&mut self, file: &NewFile) -> Result<u64> {
         let nowhere = vec![0; file.objects.len()];
-        let at = self.blocks.open_end()?;
+        let at = self.allocator.open_end()?;
         let (_, heap) = self.placed(file, at, &nowhere)?;
         let heap = heap.finish();
         if !heap.is_empty() {
-            self.blocks.write_open(at, &heap)?;
+            self.allocator.write_open(at, &heap)?;
         }
         Ok(at)
     }
@@ -31,11 +31,11 @@ impl FileWriter {
     pub(crate) fn place_references(&mut self, file: &NewFile, regions: u64, addresses: &[u64]) -> Result<()> {
         let (placed, heap) = self.placed(file, regions, addresses)?;
         for (address, bytes) in placed {
-            self.blocks.write_at(address, &bytes)?;
+            self.allocator.write_at(address, &bytes)?;
         }
         let heap = heap.finish();
         if !heap.is_empty() {
-            self.blocks.write_at(regions, &heap)?;
+            self.allocator.write_at(regions, &heap)?;
         }
         Ok(())
     }
@@ -44,12 +44,12 @@ impl FileWriter {
     /// point at, to lie at `at`.
     fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
         let pointed = Pointed { objects: addresses, regions: &file.regions };
-        let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.blocks.page_bytes()));
+        let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.allocator.page_bytes()));
         for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
             let datatype = &dataset.definition().datatype;
-            for (address, length) in dataset.places() {
+            for (address, length) in dataset.stored_ranges() {
                 let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
-                self.blocks.read_at(address, &mut bytes)?;
+                self.allocator.read_at(address, &mut bytes)?;
                 self.targets.translate(datatype, &mut bytes, &file.regions, file.objects.len())?;
                 place_references(datatype, &mut bytes, &mut heap, pointed)?;
                 placed.push((address, bytes));

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::{FolderLock, real_path, remove_leftovers};
 
-use crate::container::claim::is_of_claims;
+use crate::container::claim::is_claim_file;
 use crate::container::commit::remove_folder;
-use crate::container::folder::{is_removed, write_of};
+use crate::container::folder::{is_aborted_folder, write_id_of};
 use crate::container::lineage::{container_of, home_of, living};
 use crate::container::record::RECORD;
 use crate::container::state::{State, state_of};
@@ -63,7 +63,7 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
     let mut writes = Vec::new();
     for entry in std::fs::read_dir(&container).map_err(failed)? {
         let place = entry.map_err(failed)?.path();
-        if place.file_name().and_then(|name| name.to_str()).is_some_and(is_of_claims) {
+        if place.file_name().and_then(|name| name.to_str()).is_some_and(is_claim_file) {
             let modified = place.symlink_metadata().and_then(|found| found.modified());
             if modified.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age)) {
                 if !is_dry {
@@ -73,30 +73,30 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
             }
             continue;
         }
-        let Some(name) = place.file_name().and_then(|name| write_of(name.to_str()?)).map(str::to_owned) else { continue };
+        let Some(name) = place.file_name().and_then(|name| write_id_of(name.to_str()?)).map(str::to_owned) else { continue };
         let rank = living.superseded.iter().position(|other| other.folder == name);
         writes.push((rank, name, place));
     }
     // What was replaced goes from the oldest commit on, because each tells of those before it.
     writes.sort();
     for (rank, name, place) in writes {
-        let is_removed = is_removed(&place);
-        if living.folders.contains(&name) && !is_removed {
+        let is_aborted_folder = is_aborted_folder(&place);
+        if living.folders.contains(&name) && !is_aborted_folder {
             continue;
         }
         let replaced = rank.and_then(|rank| living.superseded.get(rank));
-        if !is_removed && place.join(RECORD).exists() {
+        if !is_aborted_folder && place.join(RECORD).exists() {
             if replaced.is_none() && !orphans {
                 result.orphans.push(name);
                 continue;
             }
-            living.certain()?;
+            living.require_complete()?;
         }
         let touched = match replaced {
             Some(replaced) => std::fs::metadata(container.join(&replaced.by).join(RECORD)).and_then(|record| record.modified()),
             None => newest(&place),
         };
-        if is_removed || touched.map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
+        if is_aborted_folder || touched.map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
             if !is_dry {
                 remove_folder(&place)?;
             }

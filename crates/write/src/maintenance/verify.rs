@@ -9,9 +9,9 @@ use hyperslab_formats::{Content, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::{real_path, remove_leftovers};
 
-use crate::container::commit::crowded;
-use crate::container::commit_name::named_by;
-use crate::container::folder::write_of;
+use crate::container::commit::too_many_subfiles_remark;
+use crate::container::commit_name::commit_named_in;
+use crate::container::folder::write_id_of;
 use crate::container::lineage::{container_of, home_of, living, records};
 use crate::container::record::RECORD;
 use crate::container::state::root_text;
@@ -43,12 +43,12 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let master = session.open(path)?;
     let shown = path.display().to_string();
     let root = master.object(ObjectId(0))?;
-    let last = named_by(&root.attributes)
+    let last = commit_named_in(&root.attributes)
         .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
     let mut found = Verification::default();
     // Each subfile is open while it is looked at: there may be more than files can be open.
     let mut takes = takes(&master);
-    found.remarks.extend(crowded(path, takes.len()));
+    found.remarks.extend(too_many_subfiles_remark(path, takes.len()));
     let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
     let path = &real_path(path)?;
     let container = home_of(path, &last).unwrap_or_else(|| container_of(path));
@@ -118,7 +118,7 @@ fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
     for entry in std::fs::read_dir(container).map_err(|error| Error::from(error).in_file(container.display().to_string()))?.flatten() {
         let (name, place) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
         let is_known = living.folders.contains(&name) || living.superseded.iter().any(|old| old.folder == name);
-        if write_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
+        if write_id_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
             orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; tidy removes it if it is told to remove orphans"));
         }
     }
@@ -140,7 +140,7 @@ fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
 /// Reads all values, a slab at a time.
 fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     const SLAB_BYTES: u64 = 64 << 20;
-    for (number, object) in file.tree().objects.iter().enumerate() {
+    for (index, object) in file.tree().objects.iter().enumerate() {
         let Content::Dataset(dataset) = &object.content else { continue };
         let shape = dataset.dataspace.shape();
         if matches!(dataset.dataspace, Dataspace::Null) {
@@ -153,8 +153,8 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
         let mut first = 0;
         while first < rows {
             let count = step.min(rows - first);
-            let axis = |(number, extent): (usize, &u64)| if number == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } };
-            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(ObjectId(number), &selection, &Cancellation::new()));
+            let axis = |(index, extent): (usize, &u64)| if index == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } };
+            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(ObjectId(index), &selection, &Cancellation::new()));
             if let Err(error) = read {
                 problem(name, &format!("the values of {} cannot be read: {error}", object.path));
                 break;

@@ -98,7 +98,7 @@ impl SharedDatasets {
         let slot = task % self.factor.max(1);
         let first = slot.checked_mul(layout.segment_bytes).and_then(|at| at.checked_add(layout.fixed_end)).ok_or_else(too_large)?;
         let step = layout.slots.checked_mul(layout.segment_bytes).ok_or_else(too_large)?;
-        Ok(Segments { first, step, bytes: layout.segment_bytes, used: 0, number: 0 })
+        Ok(Segments { first, step, bytes: layout.segment_bytes, used: 0, index: 0 })
     }
 }
 

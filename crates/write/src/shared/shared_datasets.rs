@@ -15,7 +15,7 @@ use crate::file::region::Region;
 use super::task_regions::{TaskRegions, check_regions};
 
 /// Tasks that a plan may have.
-const MOST_WRITERS: u64 = 1 << 24;
+const MAX_WRITERS: u64 = 1 << 24;
 
 /// Subfiles that several tasks write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +69,8 @@ impl SharedDataset {
 impl SharedDatasets {
     /// No datasets yet. `factor` is how many tasks write one subfile.
     pub fn new(writers: u64, factor: u64, alignment: u64) -> Result<Self> {
-        if writers == 0 || factor == 0 || writers > MOST_WRITERS {
-            return Err(Error::invalid_input(format!("{writers} tasks, {factor} to a subfile: give 1 to {MOST_WRITERS}")));
+        if writers == 0 || factor == 0 || writers > MAX_WRITERS {
+            return Err(Error::invalid_input(format!("{writers} tasks, {factor} to a subfile: give 1 to {MAX_WRITERS}")));
         }
         Ok(Self { writers, factor: factor.min(writers), alignment, datasets: BTreeMap::new() })
     }
@@ -86,7 +86,7 @@ impl SharedDatasets {
         if definition.datatype.uses_heap() {
             return Err(Error::unsupported("values of variable length in a shared subfile: define the dataset in the tasks"));
         }
-        if shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent)) {
+        if shape.iter().zip(max_shape).any(|(extent, max)| *max != Some(*extent)) {
             return Err(Error::unsupported("a dataset that can grow in a shared subfile: define it in the tasks"));
         }
         let shape = shape.clone();
@@ -148,7 +148,7 @@ impl SharedDatasets {
             return None;
         }
         let whole = |region: &Region| region.count.get(1..) == shape.get(1..);
-        let starts = regions.iter().enumerate().all(|(number, region)| region.start.first().copied() == rows.checked_mul(number as u64));
+        let starts = regions.iter().enumerate().all(|(index, region)| region.start.first().copied() == rows.checked_mul(index as u64));
         let alike = regions.iter().rev().skip(1).all(|region| region.count.first() == Some(&rows));
         let bytes = rows.checked_mul(row_bytes)?;
         let unaligned = bytes % self.alignment != 0 && bytes >= self.alignment;

@@ -24,8 +24,8 @@ impl TaskRegions {
             Self::Even { unit } => {
                 let rows = shape.first().copied().unwrap_or(0);
                 let unit = (*unit).max(1);
-                let cut = |number: u64| {
-                    let units = u128::from(rows.div_ceil(unit)) * u128::from(number) / u128::from(writers.max(1));
+                let cut = |index: u64| {
+                    let units = u128::from(rows.div_ceil(unit)) * u128::from(index) / u128::from(writers.max(1));
                     u64::try_from(units * u128::from(unit)).unwrap_or(u64::MAX).min(rows)
                 };
                 let (first, end) = (cut(writer), cut(writer.saturating_add(1)));
@@ -46,9 +46,9 @@ pub(crate) fn check_regions(regions: &[Region], writers: u64, shape: &[u64]) -> 
     let first = |region: &Region| region.start.first().copied().unwrap_or(0);
     let mut sorted: Vec<(usize, &Region)> = regions.iter().enumerate().filter(|(_, region)| !region.count.contains(&0)).collect();
     sorted.sort_by_key(|(_, region)| first(region));
-    for (number, (task, region)) in sorted.iter().enumerate() {
+    for (index, (task, region)) in sorted.iter().enumerate() {
         let end = first(region).saturating_add(region.count.first().copied().unwrap_or(1));
-        let after = sorted.iter().skip(number + 1).take_while(|(_, other)| first(other) < end);
+        let after = sorted.iter().skip(index + 1).take_while(|(_, other)| first(other) < end);
         if let Some((other, shared)) = after.into_iter().find_map(|(other, found)| Some((other, found.shared(region)?))) {
             return Err(Error::invalid_input(format!("tasks {task} and {other} are both to write the {:?} elements from {:?} on", shared.count, shared.start)));
         }
