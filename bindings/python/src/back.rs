@@ -29,7 +29,7 @@ pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<(&'stat
                 ObjectKind::Dataset => "dataset",
                 ObjectKind::Datatype => "datatype",
             };
-            Ok(Some((kind, known.number, format!("/{}", known.path))))
+            Ok(Some((kind, known.id, format!("/{}", known.path))))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -9,7 +9,7 @@ use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace,
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::{encode_envelope, decode_envelope};
+use crate::encoding::envelope::{decode_envelope, encode_envelope};
 use crate::encoding::fill_time::{fill_time, stored_fill_time};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};

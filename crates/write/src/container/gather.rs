@@ -137,7 +137,7 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
         let bytes = out.finish(Existing::Keep)?;
         let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
         let tasks: Vec<u64> = small.iter().map(|subfile| subfile.task).collect();
-        kept.push(SubfileRecord { name, bytes, task: tasks.first().copied().unwrap_or(0), tasks, checksums });
+        kept.push(SubfileRecord::of_tasks(name, bytes, tasks, checksums)?);
     }
     kept.sort_by_key(|subfile| subfile.task);
     Ok(kept)

@@ -74,11 +74,16 @@ impl Master {
     }
 
     /// How many rows of the dataset of the same path in `file` are taken by this one.
-    pub fn rows_in(&self, path: &str, file: &str) -> u64 {
+    pub fn rows_in(&self, path: &str, file: &str) -> Result<u64> {
         let file = escaped(file);
         let parts = self.objects.get(path).and_then(|object| object.dataset.as_ref()).map_or(&[][..], |dataset| &dataset.parts);
-        let taken = parts.iter().filter(|part| part.mapping.file == file).filter_map(|part| region_of(&part.mapping.source_selection));
-        taken.filter_map(|region| region.start.first()?.checked_add(*region.count.first()?)).max().unwrap_or(0)
+        // A part that cannot be located would make the next commit write over its rows.
+        let unknown = || Error::corrupt(format!("the rows that the master uses of {file} cannot be located")).at_object(format!("/{path}"));
+        parts.iter().filter(|part| part.mapping.file == file).try_fold(0, |rows: u64, part| {
+            let region = region_of(&part.mapping.source_selection).ok_or_else(unknown)?;
+            let end = region.start.first().zip(region.count.first()).and_then(|(start, count)| start.checked_add(*count));
+            Ok(rows.max(end.ok_or_else(unknown)?))
+        })
     }
 
     /// How many files the datasets take their values from.

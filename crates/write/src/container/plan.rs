@@ -6,7 +6,7 @@ use hyperslab_array::{Error, Result};
 use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::{encode_envelope, decode_envelope};
+use crate::encoding::envelope::{decode_envelope, encode_envelope};
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
 use crate::file::object_path::normalized_path;

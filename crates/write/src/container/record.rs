@@ -31,6 +31,12 @@ pub struct SubfileRecord {
 }
 
 impl SubfileRecord {
+    /// The record of a subfile that several tasks wrote.
+    pub(crate) fn of_tasks(name: String, bytes: u64, tasks: Vec<u64>, checksums: Option<Vec<u32>>) -> Result<Self> {
+        let task = *tasks.first().ok_or_else(|| Error::internal("a subfile that no task wrote"))?;
+        Ok(Self { name, bytes, task, tasks, checksums })
+    }
+
     /// What the subfile says of itself.
     pub(crate) fn label(&self, write_id: &str) -> String {
         if self.tasks.is_empty() { format!("{write_id} {}", self.task) } else { format!("{write_id} {}", self.name) }

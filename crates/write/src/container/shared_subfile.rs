@@ -95,7 +95,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
     let bytes = subfile.finish_shared(&file, end.next_multiple_of(8))?;
     let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
     let tasks: Vec<u64> = fragments.iter().map(|fragment| fragment.task).collect();
-    Ok(SubfileRecord { name, bytes, task: tasks.first().copied().unwrap_or(0), tasks, checksums })
+    SubfileRecord::of_tasks(name, bytes, tasks, checksums)
 }
 
 /// Whether the fragment's part of a shared file agrees with the plan.

@@ -21,11 +21,12 @@ use hyperslab_storage::{Existing, SharedFile};
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::{DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
+use crate::file::memory_length::memory_length;
 use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 use super::commit_name::{CommitName, is_id};
-use super::gather::{MAX_SMALL_SUBFILES, InlineContents, MAX_SMALL_BYTES, open_subfile};
+use super::gather::{InlineContents, MAX_SMALL_BYTES, MAX_SMALL_SUBFILES, open_subfile};
 use super::master::Master;
 use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
@@ -105,16 +106,21 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let seen = format!("{container_name}/{}/{TAIL}", base.folder);
     let rooms = if old.is_file() { tail_datasets(&session, &old)? } else { Vec::new() };
     let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
-    let has_room = |loose: &MovableDataset| {
+    let has_room = |loose: &MovableDataset| -> Result<bool> {
         let room = rooms.iter().find(|room| room.path == loose.path && room.datatype == loose.definition.datatype);
         let room = room.filter(|room| room.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
-        room.is_some_and(|room| master.rows_in(&loose.path, &seen).checked_add(needed(loose)).is_some_and(|rows| room.shape.first().is_some_and(|capacity| rows <= *capacity)))
+        let Some(capacity) = room.and_then(|room| room.shape.first()) else { return Ok(false) };
+        Ok(master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= *capacity))
     };
-    if !rooms.is_empty() && all.iter().all(has_room) && claim(&container.join(&base.folder), base, plan.id())? {
+    let mut fits_tail = !rooms.is_empty();
+    for loose in &all {
+        fits_tail = fits_tail && has_room(loose)?;
+    }
+    if fits_tail && claim(&container.join(&base.folder), base, plan.id())? {
         let tail = SharedFile::open(&old)?;
         for loose in &all {
             let room = rooms.iter().find(|room| room.path == loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
-            let mut row = master.rows_in(&loose.path, &seen);
+            let mut row = master.rows_in(&loose.path, &seen)?;
             for part in &loose.parts {
                 let values = values(&files, loose, part)?;
                 tail.write_at(room.address + row * room.row_bytes(), &values)?;
@@ -147,7 +153,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     };
     for loose in &all {
         let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
-        define(&mut out, &loose.path, datatype, shape, capacity(row_bytes(datatype, shape), needed(loose), master.rows_in(&loose.path, &seen)))?;
+        define(&mut out, &loose.path, datatype, shape, capacity(row_bytes(datatype, shape), needed(loose), master.rows_in(&loose.path, &seen)?))?;
         let mut row = 0;
         for part in &loose.parts {
             let values = values(&files, loose, part)?;
@@ -159,14 +165,14 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     }
     // Other datasets that grew are not missed by the next commit.
     for room in rooms.iter().take(MAX_DATASETS).filter(|room| !all.iter().any(|loose| loose.path == room.path)) {
-        let rows = capacity(room.row_bytes(), 1, master.rows_in(&room.path, &seen));
+        let rows = capacity(room.row_bytes(), 1, master.rows_in(&room.path, &seen)?);
         define(&mut out, &room.path, &room.datatype, &room.shape, rows)?;
-        let nothing = vec![0; usize::try_from(room.row_bytes()).unwrap_or(0)];
+        let nothing = vec![0; memory_length(room.row_bytes())?];
         out.write(&room.path, &Region::rows(&std::iter::once(rows).chain(room.shape.iter().skip(1).copied()).collect::<Vec<_>>(), 0, 1), &nothing, &crate::file::file_writer::no_heap)?;
     }
     let bytes = out.finish(Existing::Keep)?;
     let tasks: Vec<u64> = subfiles.iter().map(|subfile| subfile.task).collect();
-    Ok(Appended::New(SubfileRecord { name: TAIL.to_owned(), bytes, task: tasks.first().copied().unwrap_or(0), tasks, checksums: None }))
+    Ok(Appended::New(SubfileRecord::of_tasks(TAIL.to_owned(), bytes, tasks, None)?))
 }
 
 /// Moves a part to `row` of the tail; the row after it.
@@ -174,7 +180,8 @@ fn move_to_tail(master: &mut Master, loose: &MovableDataset, part: &MovablePart,
     let mut start = vec![0; part.region.start.len()];
     start.iter_mut().take(1).for_each(|start| *start = row);
     master.move_part(&loose.path, part.index, file, &start)?;
-    Ok(row + part.region.count.first().copied().unwrap_or(0))
+    let rows = part.region.count.first().ok_or_else(|| Error::internal("rows of a scalar"))?;
+    row.checked_add(*rows).ok_or_else(|| Error::internal("more than 2⁶⁴ rows in a tail"))
 }
 
 /// What a part has, as it lies in files.

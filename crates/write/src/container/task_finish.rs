@@ -81,7 +81,7 @@ impl Task {
             }
             fragment.add_dataset(path, dataset);
         }
-        fragment.shared = self.group.map(|group| SharedPart { group, end: self.subfile.shared_top() });
+        fragment.shared = self.group.map(|group| Ok::<_, Error>(SharedPart { group, end: self.subfile.shared_top()? })).transpose()?;
         self.subfile.remove_shared_objects();
         let place = self.subfile.target().to_path_buf();
         if self.has_rows_to_move() {

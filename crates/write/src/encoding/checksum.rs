@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// Bytes that have one checksum.
 pub(crate) const PIECE_BYTES: u64 = 16 << 20;
 /// Bytes that are read at a time.
-const READ_BYTES: u64 = 1 << 20;
+const READ_BYTES: usize = 1 << 20;
 
 /// CRC-32 of each piece of 16 MiB, of the last one as far as the file goes.
 pub(crate) fn of_file(path: &Path) -> Result<Vec<u32>> {
@@ -20,9 +20,10 @@ pub(crate) fn of_file(path: &Path) -> Result<Vec<u32>> {
     let piece = |index: u64| {
         let (mut at, end) = (index * PIECE_BYTES, index.saturating_add(1).saturating_mul(PIECE_BYTES).min(length));
         let mut hasher = crc32fast::Hasher::new();
-        let mut buffer = vec![0; usize::try_from(READ_BYTES.min(end - at)).unwrap_or(0)];
+        let remaining = |at: u64| usize::try_from(end - at).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; READ_BYTES.min(remaining(at))];
         while at < end {
-            let count = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+            let count = remaining(at).min(buffer.len());
             let part = buffer.get_mut(..count).ok_or_else(|| Error::internal("a piece larger than its buffer"))?;
             file.read_exact_at(part, at).map_err(failed)?;
             hasher.update(part);

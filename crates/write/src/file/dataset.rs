@@ -110,7 +110,7 @@ impl DatasetWriter {
     }
 
     /// What the file's metadata has to say.
-    pub fn description(&self) -> NewDataset {
+    pub fn description(&self) -> Result<NewDataset> {
         let storage = match &self.storage {
             // What nobody wrote is the fill value, though it has its place.
             DatasetStorage::Contiguous(address) => NewStorage::Contiguous(address.filter(|_| !self.shared || !self.written.is_empty())),
@@ -125,13 +125,16 @@ impl DatasetWriter {
                 };
                 NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: positions.into_iter().map(chunk).collect() }
             }
-            DatasetStorage::Growing(_) => NewStorage::Chunked { chunk_shape: self.definition.chunk_shape.clone().unwrap_or_default(), chunks: Vec::new() },
+            DatasetStorage::Growing(_) => {
+                let chunk_shape = self.definition.chunk_shape.clone().ok_or_else(|| Error::internal("chunks without a shape"))?;
+                NewStorage::Chunked { chunk_shape, chunks: Vec::new() }
+            }
             DatasetStorage::Chunked { chunk_shape, stored, .. } => {
                 NewStorage::Chunked { chunk_shape: chunk_shape.clone(), chunks: stored.values().cloned().collect() }
             }
         };
         let definition = &self.definition;
-        NewDataset {
+        Ok(NewDataset {
             committed: None,
             datatype: definition.datatype.clone(),
             dataspace: definition.dataspace.clone(),
@@ -139,6 +142,6 @@ impl DatasetWriter {
             fill_time: definition.fill_time,
             filters: definition.filters.clone(),
             storage,
-        }
+        })
     }
 }

@@ -8,6 +8,7 @@ use hyperslab_reader::File;
 
 use super::definition::DatasetDefinition;
 use super::file_writer::FileWriter;
+use super::memory_length::memory_length;
 use super::region::Region;
 use super::stored_box::region_of;
 
@@ -156,7 +157,7 @@ impl DatasetCopy<'_> {
             self.cancellation.check()?;
             let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
             let Some(target) = moved(&location.origin) else { continue };
-            let mut raw = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+            let mut raw = vec![0; memory_length(length)?];
             storage.read_exact_at(offset, &mut raw)?;
             let position = target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect();
             self.out.put_chunk(self.path, position, &raw, filter_mask)?;

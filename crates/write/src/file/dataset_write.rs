@@ -11,7 +11,8 @@ use super::allocator::Allocator;
 use super::dataset::{DatasetStorage, DatasetWriter};
 use super::fill_unwritten::FILL_PIECE_BYTES;
 use super::growing::{self, GrowingValues};
-use super::partial_chunk::{store_partial_chunks, load_partial_chunk, store_chunk};
+use super::memory_length::memory_length;
+use super::partial_chunk::{load_partial_chunk, store_chunk, store_partial_chunks};
 use super::region::{Region, runs};
 use super::touched_chunks::{TouchedChunk, chunk_index, contiguous_chunk, copy_into_chunk, filled_with_fill_value, touched_chunks};
 
@@ -83,8 +84,8 @@ impl DatasetWriter {
             return Ok(());
         }
         for region in self.written.clone() {
-            let length = region.elements().unwrap_or(0).saturating_mul(self.definition.datatype.size());
-            let mut bytes = filled_with_fill_value(length, &self.definition);
+            let length = region.elements().and_then(|elements| elements.checked_mul(self.definition.datatype.size()));
+            let mut bytes = filled_with_fill_value(length.ok_or_else(|| Error::internal("a written region beyond 64 bits"))?, &self.definition)?;
             growing.read(&region, &self.definition, &mut bytes)?;
             self.write_chunks(&region, &bytes, &shape, allocator, session)?;
         }
@@ -125,7 +126,7 @@ impl DatasetWriter {
     fn write_chunks(&mut self, region: &Region, bytes: &[u8], shape: &[u64], allocator: &mut Allocator, session: &Session) -> Result<()> {
         let DatasetStorage::Chunked { chunk_shape, stored, partial } = &mut self.storage else { return Err(Error::internal("a run, not chunks")) };
         let definition = &self.definition;
-        let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
+        let size = memory_length(definition.datatype.size())?;
         let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         let window = usize::try_from((ENCODE_WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
         let Dataspace::Simple { max_shape, .. } = &definition.dataspace else { return Err(Error::internal("chunks of a scalar")) };
@@ -148,7 +149,7 @@ impl DatasetWriter {
                 if let Some(run) = contiguous_chunk(chunk, chunk_shape, region, bytes, size).filter(|_| !filtered) {
                     return Ok((Cow::Borrowed(run), 0));
                 }
-                let mut target = filled_with_fill_value(chunk_bytes, definition);
+                let mut target = filled_with_fill_value(chunk_bytes, definition)?;
                 copy_into_chunk(&mut target, chunk, chunk_shape, region, bytes, size)?;
                 definition.filters.encode(target).map(|(bytes, mask)| (Cow::Owned(bytes), mask))
             };
@@ -168,7 +169,8 @@ impl DatasetWriter {
                 };
                 let mut entry = entry?;
                 copy_into_chunk(&mut entry.bytes, &chunk, chunk_shape, region, bytes, size)?;
-                entry.written = entry.written.saturating_add(chunk.part.elements().unwrap_or(0));
+                let elements = chunk.part.elements().ok_or_else(|| Error::internal("a chunk beyond 64 bits"))?;
+                entry.written = entry.written.saturating_add(elements);
                 let extents = chunk.origin.iter().zip(chunk_shape.iter()).zip(&limits);
                 let capacity: u64 = extents.map(|((origin, extent), limit)| (*extent).min(limit.saturating_sub(*origin))).product();
                 if entry.written >= capacity {
@@ -177,7 +179,7 @@ impl DatasetWriter {
                 } else {
                     partial.insert(chunk.position, entry);
                 }
-                if partial.len().saturating_mul(usize::try_from(chunk_bytes).unwrap_or(usize::MAX)) > MAX_PARTIAL_CHUNK_BYTES {
+                if partial.len().saturating_mul(memory_length(chunk_bytes)?) > MAX_PARTIAL_CHUNK_BYTES {
                     store_partial_chunks(partial, stored, definition, allocator, session)?;
                 }
             }
@@ -226,7 +228,7 @@ impl DatasetWriter {
 
 /// Writes `length` elements of `size` bytes, those from number `from` on, to byte `at`.
 fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, allocator: &mut Allocator) -> Result<()> {
-    let start = usize::try_from(from * size).unwrap_or(usize::MAX);
+    let start = memory_length(from * size)?;
     let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
     let mut at = at;
     for piece in part.ok_or_else(|| Error::internal("values that end too early"))?.chunks(WRITE_PIECE_BYTES) {

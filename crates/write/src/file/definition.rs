@@ -157,7 +157,7 @@ fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result
     let size = || u32::try_from(element_bytes).map_err(|_| Error::unsupported("shuffling elements of 4 GiB"));
     match filter.id {
         // Versions of h5py's filter and of the stream, and how much room its reader needs.
-        LZF => filter.parameters = vec![4, 0x0105, u32::try_from(chunk_bytes).unwrap_or(u32::MAX)],
+        LZF => filter.parameters = vec![4, 0x0105, u32::try_from(chunk_bytes).map_err(|_| Error::internal("a chunk of 4 GiB or more"))?],
         SHUFFLE => filter.parameters = vec![size()?],
         BITSHUFFLE => {
             // Version of the stream, element size, block size, compression.

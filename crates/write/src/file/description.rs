@@ -44,7 +44,7 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
     let mut scales = dimension_scales(&objects, &object_indexes)?;
     let mut file = NewFile { objects: Vec::new(), regions: targets.regions(&object_indexes)? };
     for path in object_indexes.keys() {
-        let Some(object) = objects.get(&(*path).to_owned()) else { continue };
+        let object = objects.get(&(*path).to_owned()).ok_or_else(|| Error::internal("an index without an object"))?;
         let attribute = |(name, attribute): (&str, &AttributeEntry)| match attribute {
             AttributeEntry::Value(value) if value.value.datatype.has_references() => targets.attribute(name, value, &object_indexes),
             AttributeEntry::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
@@ -52,7 +52,7 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
         };
         let content = match (&object.dataset, &object.references, &object.datatype) {
             (Some(dataset), ..) => {
-                let mut description = dataset.description();
+                let mut description = dataset.description()?;
                 if let Some(committed) = &dataset.definition().committed {
                     let index = object_indexes.get(committed.trim_start_matches('/')).copied();
                     description.committed = Some(index.ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))?);

@@ -8,6 +8,7 @@ use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, stored_values};
 use super::allocator::Allocator;
 use super::definition::AttributeValue;
 use super::file_writer::FileWriter;
+use super::memory_length::memory_length;
 use super::object::AttributeEntry;
 use super::region::Region;
 
@@ -181,7 +182,7 @@ impl ElementSubset<'_> {
 
     /// Copies what is chosen from `bytes` to `all`, elements of `size` bytes.
     fn replace(&self, all: &mut [u8], bytes: &[u8], size: u64) -> Result<()> {
-        let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+        let size = memory_length(size)?.max(1);
         let count = self.elements.map_or(all.len() / size, <[u64]>::len);
         if bytes.len() != count.saturating_mul(size) {
             return Err(Error::invalid_input(format!("{} bytes for {count} elements of {size} bytes", bytes.len())));

@@ -312,8 +312,8 @@ impl FileWriter {
     }
 
     /// Where the last byte ends that went into the file that others write too.
-    pub(crate) fn shared_top(&self) -> u64 {
-        self.shared.as_ref().map_or(0, Allocator::top)
+    pub(crate) fn shared_top(&self) -> Result<u64> {
+        self.shared.as_ref().map(Allocator::top).ok_or_else(|| Error::internal("a task without a shared subfile"))
     }
 
     /// Paths of the datasets.

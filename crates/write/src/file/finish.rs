@@ -9,6 +9,7 @@ use hyperslab_storage::{Existing, SharedFile};
 use super::dataset::DatasetWriter;
 use super::description::{chosen, describe, object_indexes};
 use super::file_writer::FileWriter;
+use super::memory_length::memory_length;
 
 /// A file of as many objects has more metadata than goes before its values: it is not tried.
 const MAX_OBJECTS_IN_FRONT: usize = 1 << 10;
@@ -83,7 +84,8 @@ impl FileWriter {
         let object_indexes = object_indexes(&chosen);
         for references in chosen.values().filter_map(|object| object.references.as_ref()) {
             let values = references.values(&object_indexes, &metadata.addresses)?;
-            self.allocator.write_at(references.address.unwrap_or(0), &values)?;
+            let address = references.address.ok_or_else(|| Error::internal("references without an address"))?;
+            self.allocator.write_at(address, &values)?;
         }
         let mut superblock = encode_superblock(&metadata, end, self.allocator.user_block());
         if at == SUPERBLOCK_BYTES {
@@ -126,7 +128,7 @@ impl FileWriter {
     pub(crate) fn finish_small(mut self, max_bytes: u64) -> Result<(u64, Option<Vec<u8>>)> {
         let end = self.complete(|_| true)?;
         if end <= max_bytes {
-            let mut content = vec![0; usize::try_from(end).map_err(|_| Error::internal("a small file beyond memory"))?];
+            let mut content = vec![0; memory_length(end)?];
             self.allocator.read_at(0, &mut content)?;
             return Ok((end, Some(content)));
         }

@@ -6,6 +6,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::definition::DatasetDefinition;
+use super::memory_length::memory_length;
 use super::region::{Region, copy};
 use super::touched_chunks::filled_with_fill_value;
 
@@ -41,7 +42,7 @@ impl GrowingValues {
     pub fn write(&mut self, region: &Region, bytes: &[u8], definition: &DatasetDefinition) -> Result<()> {
         self.extend(definition)?;
         let zeros = vec![0; self.shape.len()];
-        whole(copy(&region.count, size_of(definition), (bytes, &region.count, &zeros), (&mut self.bytes, &self.shape, &region.start)))
+        whole(copy(&region.count, memory_length(definition.datatype.size())?, (bytes, &region.count, &zeros), (&mut self.bytes, &self.shape, &region.start)))
     }
 
     /// The elements of `region` as they are now.
@@ -49,7 +50,7 @@ impl GrowingValues {
         let all = Region { start: vec![0; region.start.len()], count: self.shape.clone() };
         let Some(known) = region.shared(&all).filter(|_| !self.is_empty()) else { return Ok(()) };
         let within: Vec<u64> = known.start.iter().zip(&region.start).map(|(start, origin)| start.saturating_sub(*origin)).collect();
-        whole(copy(&known.count, size_of(definition), (&self.bytes, &self.shape, &known.start), (out, &region.count, &within)))
+        whole(copy(&known.count, memory_length(definition.datatype.size())?, (&self.bytes, &self.shape, &known.start), (out, &region.count, &within)))
     }
 
     /// The array has the extent of the dataset from now on.
@@ -61,15 +62,15 @@ impl GrowingValues {
         let length = shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         if !self.is_empty() && self.shape.get(1..) == shape.get(1..) {
             // More rows follow those that are there.
-            let more = filled_with_fill_value(length.saturating_sub(self.bytes.len() as u64), definition);
+            let more = filled_with_fill_value(length.saturating_sub(self.bytes.len() as u64), definition)?;
             self.bytes.extend_from_slice(&more);
             self.shape = shape.to_vec();
             return Ok(());
         }
-        let mut bytes = filled_with_fill_value(length, definition);
+        let mut bytes = filled_with_fill_value(length, definition)?;
         if !self.is_empty() {
             let zeros = vec![0; shape.len()];
-            whole(copy(&self.shape, size_of(definition), (&self.bytes, &self.shape, &zeros), (&mut bytes, shape, &zeros)))?;
+            whole(copy(&self.shape, memory_length(definition.datatype.size())?, (&self.bytes, &self.shape, &zeros), (&mut bytes, shape, &zeros)))?;
         }
         (self.shape, self.bytes) = (shape.to_vec(), bytes);
         Ok(())
@@ -81,9 +82,9 @@ impl GrowingValues {
             return Ok(());
         }
         let shape: Vec<u64> = definition.dataspace.shape().iter().zip(&self.shape).map(|(extent, known)| *extent.min(known)).collect();
-        let mut bytes = filled_with_fill_value(shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent)), definition);
+        let mut bytes = filled_with_fill_value(shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent)), definition)?;
         let zeros = vec![0; shape.len()];
-        whole(copy(&shape, size_of(definition), (&self.bytes, &self.shape, &zeros), (&mut bytes, &shape, &zeros)))?;
+        whole(copy(&shape, memory_length(definition.datatype.size())?, (&self.bytes, &self.shape, &zeros), (&mut bytes, &shape, &zeros)))?;
         (self.shape, self.bytes) = (shape, bytes);
         Ok(())
     }
@@ -91,10 +92,6 @@ impl GrowingValues {
 
 fn whole(copied: bool) -> Result<()> {
     if copied { Ok(()) } else { Err(Error::internal("elements outside of a growing dataset")) }
-}
-
-fn size_of(definition: &DatasetDefinition) -> usize {
-    usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX)
 }
 
 /// The chunk shape of a dataset of this extent that may grow. A dataset of up to `CHUNK_BYTES` is one chunk. Larger ones

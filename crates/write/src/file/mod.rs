@@ -15,6 +15,7 @@ pub(crate) mod fill_unwritten;
 pub(crate) mod finish;
 pub(crate) mod growing;
 pub(crate) mod links;
+pub(crate) mod memory_length;
 pub(crate) mod names;
 pub(crate) mod object;
 pub(crate) mod object_path;

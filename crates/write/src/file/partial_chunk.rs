@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::allocator::Allocator;
 use super::definition::DatasetDefinition;
+use super::memory_length::memory_length;
 use super::touched_chunks::filled_with_fill_value;
 
 /// A chunk of which some elements are missing.
@@ -27,11 +28,11 @@ pub(crate) fn load_partial_chunk(
     chunk_bytes: u64,
     allocator: &Allocator,
 ) -> Result<PartialChunk> {
-    let Some(chunk) = stored.get(position) else { return Ok(PartialChunk { bytes: filled_with_fill_value(chunk_bytes, definition), written: 0 }) };
-    let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];
+    let Some(chunk) = stored.get(position) else { return Ok(PartialChunk { bytes: filled_with_fill_value(chunk_bytes, definition)?, written: 0 }) };
+    let mut raw = vec![0; memory_length(chunk.length)?];
     allocator.read_at(chunk.address, &mut raw)?;
     let mut bytes = Vec::new();
-    definition.filters.decode(&raw, chunk.filter_mask, usize::try_from(chunk_bytes).unwrap_or(usize::MAX), &mut bytes)?;
+    definition.filters.decode(&raw, chunk.filter_mask, memory_length(chunk_bytes)?, &mut bytes)?;
     Ok(PartialChunk { bytes, written: 0 })
 }
 

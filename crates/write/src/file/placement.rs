@@ -1,6 +1,5 @@
 //! Where the values of a dataset lie whose place is known before they are written.
 
-
 /// Where a dataset's values are in a shared subfile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Placement {

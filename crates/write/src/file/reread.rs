@@ -1,10 +1,10 @@
 //! Reread: values of a dataset that were written before, from memory and from the file under way.
 
-
 use hyperslab_array::{Error, Result};
 
 use super::allocator::Allocator;
 use super::dataset::{DatasetStorage, DatasetWriter};
+use super::memory_length::memory_length;
 use super::partial_chunk::load_partial_chunk;
 use super::region::{Region, copy, runs};
 use super::touched_chunks::{chunk_index, filled_with_fill_value, touched_chunks};
@@ -17,9 +17,9 @@ impl DatasetWriter {
         if !region.fits(&shape) {
             return Err(Error::invalid_input(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start)));
         }
-        let size = usize::try_from(self.definition.datatype.size()).unwrap_or(usize::MAX);
+        let size = memory_length(self.definition.datatype.size())?;
         let bytes = region.elements().and_then(|elements| elements.checked_mul(self.definition.datatype.size()));
-        let mut out = filled_with_fill_value(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
+        let mut out = filled_with_fill_value(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition)?;
         let zeros = vec![0; shape.len()];
         match &self.storage {
             DatasetStorage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
@@ -55,7 +55,8 @@ impl DatasetWriter {
         // Of a file that several tasks write, what nobody wrote gets the fill value last.
         if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| self.shared) {
             for missing in unwritten_regions(region.clone(), &self.written) {
-                let fills = fill.repeat(usize::try_from(missing.elements().unwrap_or(0)).unwrap_or(0));
+                let elements = missing.elements().ok_or_else(|| Error::internal("an unwritten region beyond 64 bits"))?;
+                let fills = fill.repeat(memory_length(elements)?);
                 let within = relative_to(&missing.start, &region.start);
                 if !copy(&missing.count, size, (&fills, &missing.count, &zeros), (&mut out, &region.count, &within)) {
                     return Err(Error::internal("an unwritten part outside of its array"));
@@ -66,15 +67,15 @@ impl DatasetWriter {
     }
 
     /// Addresses and lengths in bytes of all stored elements, without filters.
-    pub fn stored_ranges(&self) -> Vec<(u64, u64)> {
-        match &self.storage {
+    pub fn stored_ranges(&self) -> Result<Vec<(u64, u64)>> {
+        Ok(match &self.storage {
             DatasetStorage::Contiguous(Some(address)) => {
-                let count = self.definition.dataspace.element_count().unwrap_or(0);
-                vec![(*address, count.saturating_mul(self.definition.datatype.size()))]
+                let bytes = self.definition.dataspace.element_count()?.checked_mul(self.definition.datatype.size());
+                vec![(*address, bytes.ok_or_else(|| Error::internal("a dataset beyond 64 bits"))?)]
             }
             DatasetStorage::Chunked { stored, .. } => stored.values().map(|chunk| (chunk.address, chunk.length)).collect(),
             _ => Vec::new(),
-        }
+        })
     }
 }
 
@@ -89,10 +90,11 @@ fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&
     let mut outcome = Ok(());
     runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {
         if outcome.is_ok() {
-            let start = usize::try_from(to).unwrap_or(usize::MAX).saturating_mul(size);
-            let length = usize::try_from(length).unwrap_or(usize::MAX).saturating_mul(size);
-            let part = out.get_mut(start..start.saturating_add(length)).ok_or_else(|| Error::internal("a part outside of its array"));
-            outcome = part.and_then(|part| allocator.read_at(address.saturating_add(at.saturating_mul(size as u64)), part));
+            outcome = (|| {
+                let (start, length) = (memory_length(to)?.saturating_mul(size), memory_length(length)?.saturating_mul(size));
+                let part = out.get_mut(start..start.saturating_add(length)).ok_or_else(|| Error::internal("a part outside of its array"))?;
+                allocator.read_at(address.saturating_add(at.saturating_mul(size as u64)), part)
+            })();
         }
     });
     outcome

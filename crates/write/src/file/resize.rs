@@ -4,6 +4,7 @@ use hyperslab_array::{Dataspace, Error, Result};
 
 use super::allocator::Allocator;
 use super::dataset::{DatasetStorage, DatasetWriter};
+use super::memory_length::memory_length;
 use super::partial_chunk::{PartialChunk, load_partial_chunk};
 use super::region::{Region, copy};
 use super::touched_chunks::filled_with_fill_value;
@@ -54,9 +55,9 @@ impl DatasetWriter {
                     // Only what is inside stays, over a chunk of fill values.
                     let start = origin(&position);
                     let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
-                    let mut bytes = filled_with_fill_value(chunk_bytes, definition);
+                    let mut bytes = filled_with_fill_value(chunk_bytes, definition)?;
                     let zeros = vec![0; shape.len()];
-                    let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
+                    let size = memory_length(definition.datatype.size())?;
                     if !copy(&count, size, (&entry.bytes, chunk_shape, &zeros), (&mut bytes, chunk_shape, &zeros)) {
                         return Err(Error::internal("a chunk's part outside of its array"));
                     }

@@ -3,6 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::definition::DatasetDefinition;
+use super::memory_length::memory_length;
 use super::region::{Region, copy};
 
 /// A chunk and what is written of it: its origin and the box in the dataset.
@@ -59,12 +60,12 @@ pub(crate) fn contiguous_chunk<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], re
 }
 
 /// A chunk of fill values.
-pub(crate) fn filled_with_fill_value(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8> {
-    let length = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
-    match &definition.fill_value {
+pub(crate) fn filled_with_fill_value(chunk_bytes: u64, definition: &DatasetDefinition) -> Result<Vec<u8>> {
+    let length = memory_length(chunk_bytes)?;
+    Ok(match &definition.fill_value {
         Some(fill) => fill.repeat(length / fill.len().max(1)),
         None => vec![0; length],
-    }
+    })
 }
 
 /// Copies what `bytes`, the elements of `region`, have of a chunk into it.

@@ -4,6 +4,7 @@ use hyperslab_array::Result;
 use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, place_references};
 
 use super::file_writer::FileWriter;
+use super::memory_length::memory_length;
 use super::reference_targets::Target;
 
 /// An offset in the file and the bytes that belong there.
@@ -47,8 +48,8 @@ impl FileWriter {
         let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.allocator.page_bytes()));
         for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
             let datatype = &dataset.definition().datatype;
-            for (address, length) in dataset.stored_ranges() {
-                let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+            for (address, length) in dataset.stored_ranges()? {
+                let mut bytes = vec![0; memory_length(length)?];
                 self.allocator.read_at(address, &mut bytes)?;
                 self.targets.translate(datatype, &mut bytes, &file.regions, file.objects.len())?;
                 place_references(datatype, &mut bytes, &mut heap, pointed)?;
