@@ -180,10 +180,10 @@ def test_a_plan_that_has_begun_is_given_up_while_tasks_write(tmp_path: pathlib.P
     assert tree(tmp_path) == []
     # Its subfile is open, and has no name any more: what it still writes is gone with it.
     late = early.finish()
-    with pytest.raises(hs.CancelledError, match="given up"):
+    with pytest.raises(hs.CancelledError, match="aborted"):
         sent.task(1)
     for fragments in ([], [late]):
-        with pytest.raises(hs.CancelledError, match="given up"):
+        with pytest.raises(hs.CancelledError, match="aborted"):
             sent.commit(fragments)
     plan.abort()
     assert tree(tmp_path) == []

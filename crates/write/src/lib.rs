@@ -1,11 +1,14 @@
-//! Write files that every HDF5 tool opens.
+//! Writes HDF5 files: alone, or by many tasks into one container.
 //!
 //! - `file`: [`FileWriter`] writes one complete HDF5 file: groups, datasets, attributes. The file appears when it is finished.
 //! - `container`: many writers follow a [`WritePlan`]. Each [`Task`] writes a subfile of its own and returns a [`Fragment`];
 //!   [`WritePlan::commit`] makes a master file of virtual datasets over all subfiles. Plans and fragments are plain bytes.
-//!   Writers never wait for each other, and readers see the old state or the new one.
+//!   Writers never wait for each other, and readers see either the old state or the new one.
 //! - `shared`: subfiles that several tasks write together.
+//! - `encoding`: checksums and the envelope of plans and fragments.
 //! - `maintenance`: verify a container, remove leftover files, fuse it into one file.
+//!
+//! Rooms depend one way: maintenance, container, shared, file; each knows those after it. `encoding` knows none of them.
 #![forbid(unsafe_code)]
 
 mod container;

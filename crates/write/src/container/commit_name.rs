@@ -1,4 +1,4 @@
-//! The name of a commit, and where masters have it.
+//! Names of commits, and how to find the last one of a master.
 
 use std::fmt;
 use std::path::Path;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::file::reserved_attributes::COMMIT_ATTRIBUTE;
 
-/// Which commit a master names as its last one.
+/// Name of a commit, as masters store it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct CommitName {
     pub id: String,
-    /// The folder in the container that has the commit's record: the commit's own, or that of an earlier commit whose
-    /// subfile took in the rows of this one.
+    /// The folder in the container with the commit's record: the commit's own, or that of an earlier commit whose tail took
+    /// the rows of this one.
     pub folder: String,
 }
 
 impl CommitName {
-    /// The name that this text gives; names come from files, and name folders.
+    /// Parses a name. Names come from files and are used as folder names, so only ids are accepted.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, folder) = text.split_once(' ').unwrap_or((text, text));
         (is_id(id) && is_id(folder)).then(|| Self { id: id.to_owned(), folder: folder.to_owned() })
@@ -50,12 +50,12 @@ impl TryFrom<String> for CommitName {
     }
 }
 
-/// Whether a commit may be called so.
+/// Whether this is a valid commit id: 32 hexadecimal digits.
 pub(crate) fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// The commit that the attributes of a master's root group name.
+/// The last commit according to the attributes of a master's root group.
 pub(crate) fn commit_named_in(attributes: &[Attribute]) -> Option<CommitName> {
     let value = attributes.iter().find(|attribute| attribute.name == COMMIT_ATTRIBUTE)?.value.as_ref().ok()?;
     match value.datatype {
@@ -64,7 +64,7 @@ pub(crate) fn commit_named_in(attributes: &[Attribute]) -> Option<CommitName> {
     }
 }
 
-/// The commit that the file at `path` names as its last one; `None` for files that are not masters.
+/// The last commit of the master at `path`; `None` if the file is not a master.
 pub(crate) fn commit_of(path: &Path) -> Result<Option<CommitName>> {
     let attributes = root_attributes(Arc::new(LocalFile::open(path)?), &Limits::default());
     let attributes = attributes.map_err(|error| error.in_file(path.display().to_string()))?;

@@ -1,5 +1,5 @@
-//! Gathering: what many small subfiles of one commit hold goes into few, before the commit makes anything visible. HDF5
-//! programs have all subfiles open at a time, so they should not be many.
+//! Merges many small subfiles of one commit into few, before the commit makes anything visible. Programs based on the HDF5
+//! library keep all subfiles open at the same time, so there should not be many.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,29 +20,29 @@ use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
 use super::record::SubfileRecord;
 
-/// Larger subfiles stay as they are: to copy them would take as long as to write them.
+/// Larger subfiles are kept: copying them would take as long as writing them.
 pub(crate) const MAX_SMALL_BYTES: u64 = 1 << 20;
-/// As many small subfiles stay as they are.
+/// Up to this many small subfiles are kept.
 pub(crate) const MAX_SMALL_SUBFILES: usize = 16;
-/// Boxes of a dataset that are gathered: parts that lie here and there stay where they are.
+/// Maximum number of clusters of a dataset. If its parts are more scattered, nothing is merged.
 const MAX_BOXES: usize = 16;
-/// Bytes of values that are decoded and encoded again.
+/// Maximum bytes of values to re-encode.
 const MAX_REENCODED_BYTES: u64 = 256 << 20;
 
-/// Parts of a dataset that lie together.
+/// Parts of a dataset that are close to each other.
 struct Cluster {
-    /// The smallest box that has all of them.
+    /// Their bounding box.
     around: Region,
-    /// Elements of the parts.
+    /// Number of elements of the parts.
     elements: u64,
-    /// Which of the dataset's loose parts.
+    /// Indexes of the parts in [`MovableDataset::parts`].
     parts: Vec<usize>,
 }
 
-/// The content of subfiles that are in fragments instead of files, by name.
+/// Content of subfiles that came in fragments, by file name.
 pub(super) type InlineContents<'a> = HashMap<&'a str, &'a [u8]>;
 
-/// Opens a subfile of a plan: its file, or its content where that came in a fragment.
+/// Opens a subfile of a plan: the content from its fragment if there is one, else the file.
 pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, contents: &InlineContents<'_>) -> Result<File> {
     let place = plan.folder().join(name);
     match contents.get(name) {
@@ -51,11 +51,11 @@ pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, cont
     }
 }
 
-/// The subfiles of a commit, opened one at a time where there are more than may be open.
+/// The subfiles of a commit. If there are more than may be open, the others are opened for each access.
 struct SubfileSources<'a> {
     plan: &'a WritePlan,
     session: Session,
-    /// By the name that the master gives them: name in the plan's folder.
+    /// Records by the name that the master uses.
     names: BTreeMap<String, &'a SubfileRecord>,
     open: HashMap<String, File>,
     contents: &'a InlineContents<'a>,
@@ -66,7 +66,7 @@ impl SubfileSources<'_> {
         if let Some(file) = self.open.get(name) {
             return Ok(file.clone());
         }
-        let record = self.names.get(name).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
+        let record = self.names.get(name).ok_or_else(|| Error::internal("a subfile of another commit"))?;
         let file = open_subfile(self.plan, &self.session, &record.name, self.contents)?;
         if self.open.len() < most_open_files() / 4 {
             self.open.insert(name.to_owned(), file.clone());
@@ -83,8 +83,8 @@ impl SubfileSources<'_> {
     }
 }
 
-/// Puts what small subfiles of this commit hold into few, if they are many. Gives the subfiles that there are then; those that
-/// were gathered are not of the commit any more.
+/// Merges the small subfiles of this commit into few, if there are many. Returns the subfiles of the commit afterwards; those
+/// that were merged do not belong to it any more.
 pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &InlineContents<'_>) -> Result<Vec<SubfileRecord>> {
     let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= MAX_SMALL_BYTES);
     if small.len() <= MAX_SMALL_SUBFILES {
@@ -113,7 +113,7 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
         if let Some(expected) = &subfile.checksums {
             let place = plan.folder().join(&subfile.name);
             if !checksum::damaged(&place, expected)?.is_empty() {
-                return Err(Error::corrupt("these are not the bytes that the task has written").in_file(place.display().to_string()));
+                return Err(Error::corrupt("the bytes of this subfile are not those that the task wrote").in_file(place.display().to_string()));
             }
         }
     }
@@ -143,14 +143,14 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
     Ok(kept)
 }
 
-/// A dataset, its parts, and how they come to lie.
+/// A dataset, its parts, and their clusters.
 struct GatheredDataset {
     loose: MovableDataset,
     first: StorageFormat,
-    /// Whether all sources store their values alike.
+    /// Whether all sources have the same storage format.
     alike: bool,
     clusters: Vec<Cluster>,
-    /// Bytes of values that have to be encoded again.
+    /// Bytes of values that must be re-encoded.
     reencoded_bytes: u64,
 }
 
@@ -195,7 +195,7 @@ impl GatheredDataset {
 
     fn write(&self, cluster: &Cluster, out: &mut FileWriter, sources: &mut SubfileSources<'_>) -> Result<()> {
         let definition = DatasetDefinition {
-            // Of an array without chunks, what no task wrote is never looked at.
+            // In a contiguous array, elements that no task wrote are never read.
             fill_value: self.loose.definition.fill_value.clone().filter(|_| self.first.chunk_shape.is_some()),
             fill_time: self.loose.definition.fill_time,
             ..DatasetDefinition::new(self.loose.definition.datatype.clone(), Dataspace::fixed(cluster.around.count.clone()))
@@ -212,7 +212,7 @@ impl GatheredDataset {
 }
 
 impl Cluster {
-    /// Makes the box begin on a chunk, so that chunks of the dataset's own grid can be copied.
+    /// Aligns the start of the bounding box to the dataset's chunk grid, so that whole chunks can be copied.
     fn begin_on(&mut self, chunk: &[u64]) {
         for ((start, count), chunk) in self.around.start.iter_mut().zip(&mut self.around.count).zip(chunk) {
             let before = *start % (*chunk).max(1);

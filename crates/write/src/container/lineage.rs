@@ -1,5 +1,5 @@
-//! Lineage: which folders of a container belong to which master. Masters are known by the commit that they name, wherever
-//! they were moved or copied to, not by their own name.
+//! Finds which folders of a container belong to which master. Masters are identified by the commit that they name, not by
+//! their file name, so they may be moved or copied.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use hyperslab_storage::folder_of;
 use super::commit_name::{CommitName, commit_of};
 use super::record::{RECORD, Record, read_record};
 
-/// Commits that one container may have.
+/// Maximum number of commits of a container.
 const MAX_COMMITS: usize = 1 << 20;
 
-/// The records of a master's commits in `container`, the last one first. Commits that share a folder have one record.
+/// Records of a master's commits in `container`, latest first. Commits that share a folder have one record.
 pub(crate) fn records(container: &Path, last: &CommitName) -> Result<Vec<Record>> {
     let mut records: Vec<Record> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -29,8 +29,8 @@ pub(crate) fn records(container: &Path, last: &CommitName) -> Result<Vec<Record>
     Ok(records)
 }
 
-/// The container that has the commit's record: the one named after the master, or another one in the same folder where
-/// the master was renamed.
+/// The container with the commit's record: the one named after the master, or another one in the same folder if the master
+/// was renamed.
 pub(crate) fn home_of(master: &Path, commit: &CommitName) -> Option<PathBuf> {
     let has = |container: &Path| container.join(&commit.folder).join(RECORD).is_file();
     let expected = container_of(master);
@@ -42,26 +42,26 @@ pub(crate) fn home_of(master: &Path, commit: &CommitName) -> Option<PathBuf> {
     containers.filter(|path| has(path)).min()
 }
 
-/// The folder that holds the subfiles of a master that was not renamed; `path` is no symbolic link.
+/// The container folder of a master that was not renamed. `path` must not be a symbolic link.
 pub(crate) fn container_of(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".d");
     path.with_file_name(name)
 }
 
-/// What the masters next to a container use of it.
+/// Which commits of a container are used by the masters next to it.
 #[derive(Debug, Default)]
 pub(crate) struct LivingCommits {
-    /// Folders of commits that a master is made of.
+    /// Folders of commits that a master uses.
     pub folders: BTreeSet<String>,
-    /// Folders of commits that those have replaced, and that no master is made of; the oldest first.
+    /// Folders of commits that used commits replaced, and that no master uses; oldest first.
     pub superseded: Vec<Superseded>,
-    /// Why there may be more that masters use: a file or a record that cannot be read.
+    /// Set if masters may use more: the error of a file or record that cannot be read.
     pub unknown: Option<Error>,
 }
 
 impl LivingCommits {
-    /// What no master is made of; an error where that cannot be told.
+    /// Returns an error if some file or record could not be read, so that unused commits are not known for certain.
     pub fn require_complete(&self) -> Result<&Self> {
         self.unknown.clone().map_or(Ok(self), Err)
     }
@@ -70,11 +70,11 @@ impl LivingCommits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Superseded {
     pub folder: String,
-    /// The folder of the commit that replaced it.
+    /// Folder of the commit that replaced it.
     pub by: String,
 }
 
-/// Looks at every file in the folder of `container`.
+/// Finds the used commits by reading every file in the folder of `container`.
 pub(crate) fn living(container: &Path) -> Result<LivingCommits> {
     let parent = folder_of(container);
     let failed = |error: std::io::Error| Error::from(error).in_file(parent.display().to_string());
@@ -82,7 +82,7 @@ pub(crate) fn living(container: &Path) -> Result<LivingCommits> {
     let mut replaced: Vec<(CommitName, String)> = Vec::new();
     for entry in std::fs::read_dir(&parent).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        // Files under these names are still being written.
+        // Files with this suffix are still being written.
         if path.extension().is_some_and(|end| end == "part") || !path.is_file() {
             continue;
         }
@@ -98,7 +98,7 @@ pub(crate) fn living(container: &Path) -> Result<LivingCommits> {
                     replaced.extend(record.replaced.map(|name| (name, record.id)));
                 }
             }
-            // It was renamed or removed since the folder was listed.
+            // The file was renamed or removed after the folder was listed.
             Err(_) if !path.exists() => {}
             Err(error) => living.unknown = Some(error),
         }
@@ -106,7 +106,7 @@ pub(crate) fn living(container: &Path) -> Result<LivingCommits> {
     let mut seen = BTreeSet::new();
     while let Some((name, by)) = replaced.pop() {
         let mut next = Some(name);
-        // Of commits that were replaced, records may be gone: then nothing is left of those before them.
+        // Records of replaced commits may be gone. Then the commits before them are gone, too.
         while let Some(name) = next.filter(|name| seen.insert(name.folder.clone())) {
             if !living.folders.contains(&name.folder) && container.join(&name.folder).is_dir() {
                 living.superseded.push(Superseded { folder: name.folder.clone(), by: by.clone() });
@@ -116,7 +116,7 @@ pub(crate) fn living(container: &Path) -> Result<LivingCommits> {
             next = record.and_then(|record| record.previous);
         }
     }
-    // A record, gone or not, tells of those before it.
+    // Each record leads to older ones, so reverse to get the oldest first.
     living.superseded.reverse();
     Ok(living)
 }

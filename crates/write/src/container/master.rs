@@ -1,4 +1,4 @@
-//! Master: fragments merged into one tree, and the file that says it.
+//! The contents of a master file: objects, and the parts of datasets in subfiles.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::file::region::Region;
 use crate::file::stored_box::{region_of, selection_of};
 use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
 
-/// All objects by path, with who defined them.
+/// All objects of a master by path.
 #[derive(Debug, Default)]
 pub(crate) struct Master {
     pub(crate) objects: BTreeMap<String, MasterObject>,
@@ -19,15 +19,16 @@ pub(crate) struct Master {
 
 #[derive(Debug)]
 pub(crate) struct MasterObject {
+    /// Who defined it, for messages.
     pub(crate) by: String,
     pub(crate) kind: EntryKind,
-    /// How many objects came before it.
+    /// Number of objects defined before it.
     pub(crate) created: usize,
-    /// Whether the order of its attributes and members is recorded.
+    /// Whether the creation order of its attributes and members is recorded.
     pub(crate) tracked: bool,
     pub(crate) attributes: Ordered<(String, AttributeFragment)>,
     pub(crate) dataset: Option<MasterDataset>,
-    /// What it is if it is no group and no dataset of values.
+    /// Set if it is neither a group nor a dataset of values.
     pub(crate) other: Option<OtherFragment>,
     /// Paths of the dimension scales of a dataset, by dimension.
     pub(crate) scales: BTreeMap<u32, String>,
@@ -36,19 +37,19 @@ pub(crate) struct MasterObject {
 #[derive(Debug)]
 pub(crate) struct MasterDataset {
     pub(crate) definition: DatasetDefinition,
-    /// Whether it is written by rows; `None` of one that was in the file already.
+    /// Whether tasks append rows; `None` for a dataset that was in the file before.
     pub(crate) rows: Option<bool>,
     pub(crate) parts: Vec<MappedPart>,
-    /// All of its values, where these are not in subfiles.
+    /// All of its values, if they are not in subfiles.
     pub(crate) scalar: Option<(String, StoredValue)>,
     /// Whether readers see that it can grow.
     pub(crate) growable: bool,
 }
 
-/// Who defined and wrote what earlier commits have left.
+/// Names the origin of what earlier commits wrote, in messages.
 pub(crate) const BEFORE: &str = "the file";
 
-/// A box of a dataset and where it is.
+/// A region of a dataset, and its location in a subfile.
 #[derive(Debug)]
 pub(crate) struct MappedPart {
     pub(crate) by: String,
@@ -57,7 +58,7 @@ pub(crate) struct MappedPart {
 }
 
 impl MappedPart {
-    /// Both parts in one, where they lie side by side in the dataset and alike in the same source.
+    /// Merges two parts if they are adjacent in the dataset, and in the same way in the same source.
     pub fn with(&self, other: &Self) -> Option<Self> {
         let (a, b) = (&self.mapping, &other.mapping);
         if (&a.file, &a.dataset) != (&b.file, &b.dataset) {
@@ -82,7 +83,7 @@ pub(crate) fn conflict(path: &str, message: String) -> Error {
     Error::new(ErrorKind::Conflict, message).at_object(format!("/{path}"))
 }
 
-/// `%` begins a pattern in the names of sources.
+/// Escapes `%`, which begins a pattern in the names of sources.
 pub(crate) fn escaped(name: &str) -> String {
     name.replace('%', "%%")
 }

@@ -1,4 +1,4 @@
-//! A master read from its file, and written into one.
+//! Reads a master from a file, and writes it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,11 +23,11 @@ use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
 use super::master::{BEFORE, MappedPart, Master, MasterDataset, MasterObject};
 use super::plan::WritePlan;
 
-/// Bytes of values of a dataset that is in the master itself.
+/// Maximum bytes of a dataset whose values are in the master itself.
 const MAX_VALUE_BYTES: u64 = 64 << 20;
 
 impl Master {
-    /// What a master that was committed before holds.
+    /// Reads a committed master.
     pub fn load(path: &Path) -> Result<Self> {
         let file = reading_session()?.open(path)?;
         let source = SourceFile::new(&file);
@@ -61,7 +61,7 @@ impl Master {
                     if let (true, Some(references)) = (is_whole, source.references(ObjectId(index)).map_err(located)?) {
                         (EntryKind::References, None, Some(OtherFragment::References(references)))
                     } else {
-                        // Of a dataset that grows and that nobody wrote to, no chunk is there.
+                        // A growing dataset without values has no chunks.
                         if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, ObjectId(index), found.dataspace.shape()).map_err(located)?) {
                             if found.value_bytes().is_none_or(|bytes| bytes > MAX_VALUE_BYTES) {
                                 return Err(refused("a dataset that no task wrote"));
@@ -103,7 +103,8 @@ impl Master {
         Ok(master)
     }
 
-    /// Writes the file, which names `commit` as its last one, and makes it visible; its length.
+    /// Writes the master with `commit` as its last commit, makes it visible and returns its length. See
+    /// [`FileWriter::finish_if`] for `decide`.
     pub fn write(&mut self, path: &Path, plan: &WritePlan, commit: &CommitName, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         self.grow_dimensions()?;
         let mut file = FileWriter::create(path, existing, plan.alignment, &reading_session()?)?;
@@ -154,13 +155,13 @@ impl MasterDataset {
                 let resolve = |reference| value.value.heap.object(reference);
                 file.write(path, &Region::all(self.definition.dataspace.shape()), &value.value.bytes, &resolve)
             }
-            // Nothing was written: all is the fill value.
+            // Nothing was written: all elements have the fill value.
             _ => file.create_dataset(path, self.definition.clone()),
         }
     }
 }
 
-/// Whether some chunk of a dataset was written.
+/// Whether any chunk of a dataset is stored.
 fn has_chunks(file: &File, id: ObjectId, shape: &[u64]) -> Result<bool> {
     let locations = file.array_file().locate(id, &Selection::all(shape))?;
     Ok(locations.chunks.iter().any(|location| matches!(location.source, ChunkSource::Stored { .. })))

@@ -1,4 +1,4 @@
-//! Merging fragments into a master.
+//! Merges fragments into a master. Contradicting definitions are a `Conflict`.
 
 use std::collections::btree_map::Entry;
 
@@ -13,12 +13,12 @@ use super::master::{MappedPart, Master, MasterDataset, MasterObject, conflict, e
 use super::plan::WritePlan;
 
 impl Master {
-    /// Takes in what a task did; `folder` is where its subfile is, seen from the master.
+    /// Merges the fragment of a task. `folder` is the folder of its subfile, relative to the master.
     pub fn merge(&mut self, fragment: &Fragment, folder: &str) -> Result<()> {
         self.merge_from(fragment, folder, &format!("task {}", fragment.task))
     }
 
-    /// Takes in what the plan itself defines.
+    /// Merges the definitions of the plan.
     pub fn merge_plan(&mut self, plan: &WritePlan) -> Result<()> {
         let mut fragment = plan.definitions.fragment(plan.id());
         if plan.tracked {
@@ -44,7 +44,7 @@ impl Master {
                 _ => self.resolve_links(path),
             };
             if matches!(&other, Some(OtherFragment::Link(Link::Hard(target))) if target == path) {
-                // Another name of the object has become its first.
+                // A hard link to itself: this name is now the object's first.
                 continue;
             }
             let attributes: Vec<(String, AttributeFragment)> = new.attributes.iter().map(|(name, value)| {
@@ -100,9 +100,9 @@ impl Master {
         Ok(())
     }
 
-    /// The path of an object by its first name.
+    /// Resolves hard links, so that each object is known by its first name.
     fn resolve_links(&self, path: &str) -> String {
-        /// Links that lead to links.
+        /// Maximum number of links to links.
         const MAX_LINKS: usize = 64;
         let mut resolve_links = String::new();
         for part in path.split('/').filter(|part| !part.is_empty()) {
@@ -190,7 +190,7 @@ impl MasterObject {
     }
 }
 
-/// A datatype in a word or two, for errors.
+/// Short name of a datatype for messages.
 fn datatype_name(datatype: &Datatype) -> String {
     match datatype {
         Datatype::Integer { size, signed, .. } => format!("{}int{}", if *signed { "" } else { "u" }, size.saturating_mul(8)),

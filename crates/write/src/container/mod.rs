@@ -1,4 +1,5 @@
-//! A master file and its subfiles, written by many tasks and made visible by one commit.
+//! A container: a master file and its subfiles, written by many tasks and made visible by one commit. Knows `shared`,
+//! `file` and `encoding`.
 
 pub(crate) mod claim;
 pub(crate) mod commit;

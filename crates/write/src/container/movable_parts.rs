@@ -1,4 +1,4 @@
-//! The parts of a master's datasets: checked for overlaps, joined, and moved to other subfiles.
+//! Parts of a master's datasets: checks overlaps, merges adjacent parts, and moves parts to other subfiles.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::file::region::Region;
 use crate::file::stored_box::{region_of, selection_of};
 use super::master::{BEFORE, MappedPart, Master, conflict, escaped};
 
-/// Parts of a dataset that may be moved to another subfile.
+/// A dataset with the parts that may be moved to another subfile.
 #[derive(Debug)]
 pub(crate) struct MovableDataset {
     pub path: String,
@@ -19,20 +19,20 @@ pub(crate) struct MovableDataset {
     pub parts: Vec<MovablePart>,
 }
 
-/// One of them.
+/// A part that may be moved.
 #[derive(Debug)]
 pub(crate) struct MovablePart {
-    /// Among the parts of the dataset.
+    /// Index among the parts of the dataset.
     pub index: usize,
-    /// The subfile, as seen from the master.
+    /// Path of the subfile relative to the master.
     pub file: String,
     pub region: Region,
-    /// The same elements in the dataset of the subfile.
+    /// The region in the dataset of the subfile.
     pub local: Region,
 }
 
 impl Master {
-    /// Takes a subfile under another name.
+    /// Renames a subfile in all parts.
     pub fn rename_subfile(&mut self, expected: &str, name: &str) {
         let (expected, name) = (escaped(expected), escaped(name));
         let parts = self.objects.values_mut().filter_map(|object| object.dataset.as_mut()).flat_map(|dataset| &mut dataset.parts);
@@ -41,7 +41,7 @@ impl Master {
         }
     }
 
-    /// Parts of this commit's tasks that lie in the files that `wanted` names, by dataset and in the order of their regions.
+    /// Parts in the subfiles for which `wanted` is true, by dataset and sorted by region.
     pub fn movable(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<MovableDataset>> {
         let mut all = Vec::new();
         for (path, object) in &self.objects {
@@ -52,7 +52,7 @@ impl Master {
                 if !wanted(&file) {
                     continue;
                 }
-                let local = region_of(&part.mapping.source_selection).ok_or_else(|| Error::internal("a part that is not a box"))?;
+                let local = region_of(&part.mapping.source_selection).ok_or_else(|| Error::internal("a part that is not a rectangular region"))?;
                 parts.push(MovablePart { index, file, region: part.region.clone(), local });
             }
             if !parts.is_empty() {
@@ -64,16 +64,16 @@ impl Master {
         Ok(all)
     }
 
-    /// Says where a part of [`Master::loose`] lies now: from `start` on in the dataset of the same path in `file`.
+    /// Moves a part of [`Master::movable`] to `file`: it begins at `start` in the dataset of the same path.
     pub fn move_part(&mut self, path: &str, index: usize, file: &str, start: &[u64]) -> Result<()> {
         let dataset = self.objects.get_mut(path).and_then(|object| object.dataset.as_mut());
-        let part = dataset.and_then(|dataset| dataset.parts.get_mut(index)).ok_or_else(|| Error::internal("a part that is not there"))?;
+        let part = dataset.and_then(|dataset| dataset.parts.get_mut(index)).ok_or_else(|| Error::internal("a part that does not exist"))?;
         part.mapping.file = escaped(file);
         part.mapping.source_selection = selection_of(start, &part.region.count);
         Ok(())
     }
 
-    /// How many rows of the dataset of the same path in `file` are taken by this one.
+    /// Number of rows that this master uses of the dataset of the same path in `file`.
     pub fn rows_in(&self, path: &str, file: &str) -> Result<u64> {
         let file = escaped(file);
         let parts = self.objects.get(path).and_then(|object| object.dataset.as_ref()).map_or(&[][..], |dataset| &dataset.parts);
@@ -86,19 +86,19 @@ impl Master {
         })
     }
 
-    /// How many files the datasets take their values from.
+    /// Number of subfiles that the datasets use.
     pub fn sources(&self) -> usize {
         self.files().len()
     }
 
-    /// The files that have the values of its datasets, as it names them.
+    /// The subfiles that the datasets use, named as in the master.
     pub fn files(&self) -> BTreeSet<&str> {
         let parts = self.objects.values().filter_map(|object| object.dataset.as_ref()).flat_map(|dataset| &dataset.parts);
         parts.map(|part| part.mapping.file.as_str()).collect()
     }
 
-    /// Makes one of parts that lie side by side in the dataset and in a subfile, so that readers have fewer to look
-    /// through. To be called when parts have been checked: it forgets whose they were.
+    /// Merges parts that are adjacent both in the dataset and in a subfile, so that readers have fewer mappings to search. Call
+    /// it after [`Master::check_overlaps`], because merged parts do not keep their writers.
     pub fn join_parts(&mut self) {
         for dataset in self.objects.values_mut().filter_map(|object| object.dataset.as_mut()) {
             dataset.parts.sort_by(|a, b| a.region.start.cmp(&b.region.start));
@@ -116,7 +116,7 @@ impl Master {
         }
     }
 
-    /// Refuses elements that two tasks wrote.
+    /// Returns `Conflict` if two tasks wrote the same elements.
     pub fn check_overlaps(&mut self) -> Result<()> {
         for (path, object) in &mut self.objects {
             let Some(dataset) = &mut object.dataset else { continue };

@@ -1,4 +1,4 @@
-//! The record that each commit leaves in its folder.
+//! The record that each commit writes into its folder.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::envelope::check_version;
 use super::commit_name::CommitName;
 
-/// The record of a commit, in its folder.
+/// File name of a commit's record.
 pub(crate) const RECORD: &str = "commit.json";
 
 const VERSION: u32 = 1;
@@ -16,16 +16,16 @@ const VERSION: u32 = 1;
 /// A subfile of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubfileRecord {
-    /// Name in the commit's folder.
+    /// File name in the commit's folder.
     pub name: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// The task that wrote it, or the first of several.
+    /// Index of the task that wrote it, or of the first of several.
     pub task: u64,
-    /// All tasks that wrote it together; none where it is one task's own.
+    /// Indexes of all tasks that wrote it together; empty if only one did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<u64>,
-    /// CRC-32 of each 16 MiB, where the plan asked for it.
+    /// CRC-32 of each 16 MiB, if the plan asked for checksums.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksums: Option<Vec<u32>>,
 }
@@ -37,20 +37,20 @@ impl SubfileRecord {
         Ok(Self { name, bytes, task, tasks, checksums })
     }
 
-    /// What the subfile says of itself.
+    /// Value of the subfile's own label attribute.
     pub(crate) fn label(&self, write_id: &str) -> String {
         if self.tasks.is_empty() { format!("{write_id} {}", self.task) } else { format!("{write_id} {}", self.name) }
     }
 }
 
-/// What a commit consists of.
+/// The subfiles and predecessors of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,
     pub id: String,
-    /// The commit before this one, that this one adds to.
+    /// The previous commit, if this one adds to it.
     pub previous: Option<CommitName>,
-    /// The commit before this one, whose place this one took.
+    /// The previous commit, if this one replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<CommitName>,
     pub subfiles: Vec<SubfileRecord>,
@@ -65,15 +65,15 @@ impl Record {
     }
 }
 
-/// The record in a folder of `container`.
+/// Reads the record in a folder of `container`.
 pub(crate) fn read_record(container: &Path, folder: &str) -> Result<Record> {
     let place = container.join(folder).join(RECORD);
     let shown = place.display().to_string();
     let bytes = std::fs::read(&place).map_err(|error| Error::from(error).in_file(&shown))?;
     check_version(&bytes, VERSION, "record of a commit").map_err(|error| error.in_file(&shown))?;
-    let record: Record = serde_json::from_slice(&bytes).map_err(|e| Error::corrupt(format!("no record of a commit: {e}")).in_file(&shown))?;
+    let record: Record = serde_json::from_slice(&bytes).map_err(|e| Error::corrupt(format!("not a record of a commit: {e}")).in_file(&shown))?;
     if record.id != folder {
-        return Err(Error::corrupt(format!("the record of commit {} where that of {folder} belongs", record.id)).in_file(&shown));
+        return Err(Error::corrupt(format!("the folder of commit {folder} has the record of commit {}", record.id)).in_file(&shown));
     }
     Ok(record)
 }

@@ -1,4 +1,4 @@
-//! State: what a master file is before and after a commit, and the record that each commit leaves.
+//! The state of a master file: what a plan was made for, and what a commit checks.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use super::commit_name::{CommitName, commit_of};
 
-/// What there is at a master's place.
+/// What exists at the path of a master.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     /// No file.
     Absent,
-    /// A master, by its last commit.
+    /// A master, identified by its last commit.
     Committed { commit: CommitName },
-    /// Some other file, by its length and time.
+    /// Another file, identified by its length and modification time.
     Foreign { bytes: u64, modified_nanos: u128 },
 }
 
-/// The text of an attribute of the root group, if it is text of one element.
+/// The value of an attribute of the root group, if it is a fixed-length string.
 pub(crate) fn root_text(file: &File, name: &str) -> Option<String> {
     let root = file.object(ObjectId(0)).ok()?;
     let value = root.attributes.iter().find(|attribute| attribute.name == name)?.value.as_ref().ok()?;
@@ -33,7 +33,7 @@ pub(crate) fn root_text(file: &File, name: &str) -> Option<String> {
     }
 }
 
-/// What there is at `path` now.
+/// The current state of the file at `path`.
 pub(crate) fn state_of(path: &Path) -> Result<State> {
     let shown = || path.display().to_string();
     let metadata = match std::fs::metadata(path) {
@@ -47,7 +47,7 @@ pub(crate) fn state_of(path: &Path) -> Result<State> {
     let modified = metadata.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
     let foreign = State::Foreign { bytes: metadata.len(), modified_nanos: modified.map_or(0, |at| at.as_nanos()) };
     let commit = match commit_of(path) {
-        // A file that we cannot read can be written over, but not added to.
+        // A file that is not readable can be overwritten, but not appended to.
         Err(error) if error.kind() == ErrorKind::Io => return Err(error),
         found => found.unwrap_or(None),
     };

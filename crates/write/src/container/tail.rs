@@ -1,12 +1,12 @@
-//! Tail: a subfile with room for the rows of later commits, so that little that is appended does not make a file each time.
+//! The tail: a subfile with space for the rows of later commits, so that small appends do not each create a file.
 //!
-//! Its datasets are runs of bytes for more rows than there are. A commit writes its rows behind those that the master takes,
-//! and the new master takes them too; nothing changes that an older master takes. Its file ends where the room ends, and what
-//! was not written of it takes no space.
+//! Its datasets are contiguous, with capacity for more rows than they have. A commit writes its rows after those that the
+//! master uses, and the new master uses them, too. Bytes that an older master uses never change. Unused capacity is a hole in
+//! the file and takes no disk space.
 //!
-//! Only who adds the next line to the tail's list of commits may write there, and only if the last line is the commit that
-//! the present master names. Masters that were copied, commits that were killed, and committers on file systems without locks
-//! thus never write over each other's rows: one goes on, the others begin a tail of their own.
+//! Only the commit that appends the next line to the tail's list of commits may write, and only if the last line is the
+//! commit that the current master names. So copied masters, killed commits, and committers on file systems without locks
+//! never overwrite each other's rows: one of them continues the tail, the others begin new ones.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -32,27 +32,28 @@ use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
 use super::record::SubfileRecord;
 
-/// The name of a tail in the folder of the commit that made it.
+/// File name of a tail, in the folder of the commit that created it.
 pub(crate) const TAIL: &str = "rows.h5";
-/// Commits that have added rows to the tail, beside it: a line each.
+/// File next to the tail that lists the commits that added rows, one per line.
 const COMMITS: &str = "rows.commits";
-/// A name and the end of its line.
+/// Bytes of a line: a commit id and a newline.
 const LINE_BYTES: u64 = 33;
-/// Subfiles with filters are taken in up to here: a tail has none.
+/// Maximum bytes of a subfile with filters whose rows are moved: a tail has no filters.
 const FILTERED_BYTES: u64 = 64 << 10;
-/// Room of a dataset in a tail.
+/// Minimum capacity of a dataset in a tail, in bytes.
 const MIN_ROOM_BYTES: u64 = 16 << 10;
+/// Maximum capacity of a dataset in a tail, in bytes.
 const MAX_ROOM_BYTES: u64 = 64 << 20;
-/// Datasets of the tail before that a new one has room for.
+/// Maximum number of datasets that a new tail takes over from the previous one.
 const MAX_DATASETS: usize = 64;
 
-/// Where the rows of a commit went.
+/// Where the rows of a commit were written.
 pub(crate) enum Appended {
-    /// Nowhere: they stay in the tasks' subfiles.
+    /// They stay in the tasks' subfiles.
     No,
     /// Into a new tail in the commit's folder.
     New(SubfileRecord),
-    /// Behind those of earlier commits, in the tail of this folder.
+    /// Into the existing tail in this folder.
     Existing(String),
 }
 
@@ -61,7 +62,7 @@ struct TailDataset {
     path: String,
     datatype: Datatype,
     shape: Vec<u64>,
-    /// Offset of its first byte.
+    /// File offset of its first byte.
     address: u64,
 }
 
@@ -75,7 +76,7 @@ fn row_bytes(datatype: &Datatype, shape: &[u64]) -> u64 {
     shape.iter().skip(1).fold(datatype.size(), |n, extent| n.saturating_mul(*extent)).max(1)
 }
 
-/// Puts the rows that these subfiles hold into a tail, if that is all they hold.
+/// Moves the rows of these subfiles into a tail, if the subfiles contain nothing else.
 pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &InlineContents<'_>) -> Result<Appended> {
     if plan.checksums || subfiles.is_empty() || subfiles.len() > MAX_SMALL_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > MAX_SMALL_BYTES) {
         return Ok(Appended::No);
@@ -89,7 +90,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let has_filters = |loose: &MovableDataset, part: &MovablePart| {
         let Some((_, subfile, file)) = files.iter().find(|(name, ..)| *name == part.file) else { return true };
         let found = file.find(&loose.path).and_then(|found| found.dataset().map(|dataset| dataset.filters.clone()));
-        // A checksum was asked for: it stays.
+        // Keep values with a checksum filter where they are.
         found.map_or(true, |filters| filters.iter().any(|filter| filter.id == 3) || (!filters.is_empty() && subfile.bytes > FILTERED_BYTES))
     };
     let fits = |loose: &MovableDataset| {
@@ -134,7 +135,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     }
     let place = plan.folder().join(TAIL);
     let mut out = match FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &session) {
-        // Another commit of this plan has made it, that was killed or is at work: the rows stay in the tasks' subfiles.
+        // Another commit of this plan created it and was killed or still runs: leave the rows in the tasks' subfiles.
         Err(_) if place.exists() => return Ok(Appended::No),
         out => out?,
     };
@@ -163,7 +164,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
             row = move_to_tail(master, loose, part, &seen_new, row)?;
         }
     }
-    // Other datasets that grew are not missed by the next commit.
+    // Keep capacity for other growing datasets, for the next commit.
     for room in rooms.iter().take(MAX_DATASETS).filter(|room| !all.iter().any(|loose| loose.path == room.path)) {
         let rows = capacity(room.row_bytes(), 1, master.rows_in(&room.path, &seen)?);
         define(&mut out, &room.path, &room.datatype, &room.shape, rows)?;
@@ -175,7 +176,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     Ok(Appended::New(SubfileRecord::of_tasks(TAIL.to_owned(), bytes, tasks, None)?))
 }
 
-/// Moves a part to `row` of the tail; the row after it.
+/// Moves a part in the master to `row` of the tail and returns the next free row.
 fn move_to_tail(master: &mut Master, loose: &MovableDataset, part: &MovablePart, file: &str, row: u64) -> Result<u64> {
     let mut start = vec![0; part.region.start.len()];
     start.iter_mut().take(1).for_each(|start| *start = row);
@@ -184,9 +185,9 @@ fn move_to_tail(master: &mut Master, loose: &MovableDataset, part: &MovablePart,
     row.checked_add(*rows).ok_or_else(|| Error::internal("more than 2⁶⁴ rows in a tail"))
 }
 
-/// What a part has, as it lies in files.
+/// The values of a part, encoded as in files.
 fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part: &MovablePart) -> Result<Vec<u8>> {
-    let file = files.iter().find(|(name, ..)| *name == part.file).map(|(.., file)| file).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
+    let file = files.iter().find(|(name, ..)| *name == part.file).map(|(.., file)| file).ok_or_else(|| Error::internal("a subfile of another commit"))?;
     let found = file.find(&loose.path)?;
     let source = found.file.dataset(found.object)?;
     if source.datatype != loose.definition.datatype {
@@ -197,7 +198,7 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part
     Ok(found.file.read(found.object, &selection, &Cancellation::new())?.bytes)
 }
 
-/// The datasets of a tail.
+/// Opens a tail and locates its datasets.
 fn tail_datasets(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
     let file = session.open(tail)?;
     let mut rooms = Vec::new();
@@ -212,17 +213,17 @@ fn tail_datasets(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
     Ok(rooms)
 }
 
-/// Whether a file in the folder of a commit says who has written into its tail.
+/// Whether a file in the folder of a commit is the list of commits of its tail, or a claim of its capacity.
 pub(crate) fn is_claim(name: &str) -> bool {
     name == COMMITS || name.strip_prefix('.').and_then(|name| name.strip_suffix(".next")).is_some_and(is_id)
 }
 
-/// Says that a commit has the room behind the rows of this one.
+/// Marker file: a commit has claimed the capacity after the rows of commit `id`.
 fn claim_mark(folder: &Path, id: &str) -> std::path::PathBuf {
     folder.join(format!(".{id}.next"))
 }
 
-/// Adds a commit to those of a tail; whether it follows `base`, so that the room behind the rows of `base` is its own.
+/// Appends a commit to the list of a tail. Returns whether it follows `base`, so that it may write after the rows of `base`.
 fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     let place = folder.join(COMMITS);
     let failed = |error: std::io::Error| Error::from(error).in_file(place.display().to_string());
@@ -237,8 +238,8 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
         None => base.folder.clone(),
         Some(at) => line(at)?,
     };
-    // Appending is not atomic on every file system; creating a file is. The mark of the commit before is not needed any more:
-    // its line is not the last one.
+    // Appending is not atomic on every file system, creating a file is. The marker of the previous commit is not needed any
+    // more, because its line is not the last one.
     if !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&claim_mark(folder, &base.id))? {
         return Ok(false);
     }
@@ -253,13 +254,13 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     Ok(is_next)
 }
 
-/// The commits that have added rows to the tail of a folder, up to `last`, the oldest first.
+/// The commits that added rows to a tail, up to `last`, oldest first.
 pub(crate) fn commits_in(container: &Path, last: &CommitName) -> Vec<String> {
     let list = std::fs::read_to_string(container.join(&last.folder).join(COMMITS)).unwrap_or_default();
     let mut commits: Vec<String> = list.lines().take_while(|line| is_id(line)).map(str::to_owned).collect();
     match commits.iter().position(|id| *id == last.id) {
         Some(at) => commits.truncate(at + 1),
-        // The commit that made the folder, or one whose line was lost when the machine stopped.
+        // The commit that created the folder, or one whose line was lost in a crash.
         None if last.id == last.folder => commits.clear(),
         None => commits.push(last.id.clone()),
     }

@@ -1,5 +1,5 @@
-//! Task: one writer's part of a plan. It defines objects, writes values into a subfile of its own, and gives a
-//! fragment; it waits for nobody.
+//! A task: one writer's part of a plan. It defines objects, writes values into its own subfile, and returns a fragment. Tasks
+//! never wait for each other.
 
 use std::collections::BTreeMap;
 
@@ -21,41 +21,41 @@ use super::plan::{WriteMode, WritePlan};
 use super::shared_subfile::claimed;
 use super::state::State;
 
-/// Which part of a dataset a task may write.
+/// Which part of a dataset a task writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
-    /// Any, in the dataset's own coordinates; the subfile holds the chunks that were written.
+    /// Any part, in the dataset's coordinates. The subfile has the chunks that were written.
     Any,
-    /// This box, again in the dataset's coordinates; the subfile holds an array of just that.
+    /// This region, in the dataset's coordinates. The subfile has an array of just this region.
     Region(Region),
-    /// Rows of its own along the first dimension, which follow those of the tasks before. The shape says 0
-    /// rows, and coordinates count from the task's first row.
+    /// The task's own rows along the first dimension, which follow those of the tasks before it. The shape has 0 rows, and
+    /// coordinates count from the task's first row.
     Rows,
 }
 
-/// A task under way. Dropped, it leaves nothing.
+/// A running task. Dropping it without [`Task::finish`] leaves nothing.
 pub struct Task {
     pub(crate) write_id: String,
     pub(crate) index: u64,
     pub(crate) name: String,
     pub(crate) subfile: FileWriter,
     pub(crate) datasets: BTreeMap<String, TaskDataset>,
-    /// The number of the subfile that other tasks write too.
+    /// Index of the shared subfile, if the task has a part of it.
     pub(crate) group: Option<u64>,
     pub(crate) checksums: bool,
-    /// Whether the commit adds to a container that is there, and may move the rows of small subfiles to a tail.
+    /// Whether the commit appends to an existing container, so that it may move rows of small subfiles to a tail.
     pub(crate) appends: bool,
-    /// What the plan defines.
+    /// Objects that the plan defines.
     pub(crate) definitions: Definitions,
 }
 
-/// A dataset as the whole container has it, and what of it is here.
+/// A dataset of the whole container, and the task's part of it.
 pub(crate) struct TaskDataset {
     pub(crate) global: DatasetDefinition,
     pub(crate) extent: Extent,
-    /// The value of a scalar.
+    /// Value of a scalar.
     pub(crate) scalar: Option<Elements>,
-    /// The part of the dataset that is in the subfile which other tasks write too.
+    /// The region of the dataset in the shared subfile.
     pub(crate) shared: Option<Region>,
 }
 
@@ -98,7 +98,7 @@ impl Task {
             let (path, global) = definition?;
             let region = sharing.region(path, index)?;
             match claimed.as_ref().and_then(|(_, layout)| layout.datasets.get(path)) {
-                // Another attempt has the place in the shared file: what this one writes goes into a file of its own.
+                // Another attempt has claimed the part of the shared subfile, so this one writes its own file.
                 None => task.create_dataset(path, global, Extent::Region(region))?,
                 Some((whole, local, place)) => {
                     task.subfile.create_prepared(path, DatasetWriter::in_shared(local.clone(), place)?)?;
@@ -110,47 +110,47 @@ impl Task {
         Ok(task)
     }
 
-    /// Which part of a dataset of the plan this task writes.
+    /// The region of a dataset of the plan that this task writes.
     pub fn region(&self, path: &str) -> Result<&Region> {
         match self.datasets.get(&normalized_path(path)?).map(|local| &local.extent) {
             Some(Extent::Region(region)) => Ok(region),
-            _ => Err(Error::not_found("there is no dataset of which this task writes a region").at_object(path)),
+            _ => Err(Error::not_found("this task writes no region of such a dataset").at_object(path)),
         }
     }
 
-    /// What a dataset is in the whole container.
+    /// Definition of a dataset in the whole container.
     pub fn definition(&self, path: &str) -> Result<&DatasetDefinition> {
         let local = self.datasets.get(&normalized_path(path)?);
         local.map(|local| &local.global).ok_or_else(|| Error::not_found("there is no such dataset in this task").at_object(path))
     }
 
-    /// The task's number.
+    /// Index of the task.
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// Defines a link.
+    /// Creates a link.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         self.subfile.create_link(path, link)
     }
 
-    /// Commits a datatype under this name.
+    /// Commits a datatype at this path.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
         self.subfile.create_datatype(path, datatype)
     }
 
-    /// Defines a dataset of references to objects of the whole container.
+    /// Creates a dataset of references to objects of the whole container.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.subfile.create_references(path, shape, targets)
     }
 
-    /// Sets an attribute that is references to objects of the whole container.
+    /// Sets an attribute of references to objects of the whole container.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.refuse_reserved(path, name)?;
         self.subfile.set_references(path, name, shape, targets)
     }
 
-    /// Makes a dataset of the whole container the scale of a dimension of another.
+    /// Attaches a dataset of the whole container as the scale of a dimension of another.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let ndim = self.definition(path)?.dataspace.ndim();
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
@@ -159,8 +159,8 @@ impl Task {
         self.subfile.set_external_scale(path, dimension, scale)
     }
 
-    /// Takes a dataset of the plan for writing: a region of it, else rows of the task's own if it is written by rows, else any
-    /// part of it.
+    /// Opens a dataset of the plan for writing: `region` if given, else the task's own rows if it is written by rows, else any
+    /// part.
     pub fn open_dataset(&mut self, path: &str, region: Option<Region>) -> Result<()> {
         let path = normalized_path(path)?;
         let at = |error: Error| error.at_object(format!("/{path}"));
@@ -180,30 +180,30 @@ impl Task {
         self.create_dataset(&path, definition, extent)
     }
 
-    /// Whether the plan defines a dataset at this path that the task has not opened yet.
+    /// Whether the plan has a dataset at this path that the task has not opened yet.
     pub fn is_planned(&self, path: &str) -> bool {
         normalized_path(path).is_ok_and(|path| !self.datasets.contains_key(&path) && self.definitions.dataset(&path).is_some())
     }
 
     fn refuse_reserved(&self, path: &str, name: &str) -> Result<()> {
         if normalized_path(path)?.is_empty() && name.starts_with("_hyperslab") {
-            return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
+            return Err(Error::invalid_input(format!("attribute {name} is reserved for Hyperslab")));
         }
         Ok(())
     }
 
-    /// Defines a group and those above it.
+    /// Creates a group and its parents.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         self.subfile.create_group(path)
     }
 
-    /// Whether the file records the order of an object's attributes and, if it is a group, of its members; a task that
-    /// says so is enough.
+    /// Sets whether the file records the creation order of an object's attributes and, for a group, of its members. It does if
+    /// any task asks for it.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.subfile.set_tracked(path, tracked)
     }
 
-    /// Sets an attribute, which all tasks that set it must set alike.
+    /// Sets an attribute. All tasks that set it must give the same value.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         if value.value.datatype.has_references() {
             return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path));
@@ -212,13 +212,13 @@ impl Task {
         self.subfile.set_attribute(path, name, value)
     }
 
-    /// The objects that this task has defined, and what it has written.
+    /// The task's own subfile: objects that it has defined and written.
     pub fn objects(&mut self) -> &mut FileWriter {
         &mut self.subfile
     }
 
-    /// Defines a dataset of the whole container, as every task must that writes to it, and says what of it this
-    /// one writes.
+    /// Creates a dataset of the whole container and says which part this task writes. Every task that writes to the dataset must
+    /// call it with the same definition.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Extent) -> Result<()> {
         let path = normalized_path(path)?;
         let is_chosen = definition.chunk_shape.is_none();
@@ -230,7 +230,7 @@ impl Task {
             (_, Dataspace::Scalar | Dataspace::Null) => return bad("a scalar or empty dataset has no regions and no rows".to_owned()),
             (Extent::Any, Dataspace::Simple { shape, max_shape }) => {
                 *max_shape = shape.iter().copied().map(Some).collect();
-                // Only chunks leave room for what others write.
+                // Other tasks write other chunks, so the subfile must be chunked.
                 local = local.in_chunks();
             }
             (Extent::Region(region), Dataspace::Simple { shape, max_shape }) => {
@@ -243,10 +243,10 @@ impl Task {
             (Extent::Rows, Dataspace::Simple { shape, max_shape }) => {
                 let (Some(rows), Some(max_rows)) = (shape.first_mut(), max_shape.first_mut()) else { return bad("rows of a scalar".to_owned()) };
                 if *rows != 0 || max_rows.is_some() {
-                    return bad("a dataset that is written by rows begins with 0 of them and grows without limit".to_owned());
+                    return bad("a dataset that is written by rows must have 0 rows and an unlimited first dimension".to_owned());
                 }
                 if is_chosen {
-                    // Each subfile has the chunks that fit its rows.
+                    // Each subfile chooses chunks that fit its rows.
                     local.chunk_shape = None;
                 }
             }
@@ -256,28 +256,28 @@ impl Task {
         Ok(())
     }
 
-    /// Adds `count` rows to a dataset that is written by rows.
+    /// Grows a dataset that is written by rows to this shape.
     pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         let path = normalized_path(path)?;
         match self.datasets.get(&path) {
             Some(TaskDataset { extent: Extent::Rows, .. }) => {
                 let before = self.subfile.definition(&path)?.dataspace;
                 if before.shape().iter().zip(&shape).any(|(old, new)| new < old) {
-                    return Err(Error::unsupported("making a dataset smaller in a task").at_object(format!("/{path}")));
+                    return Err(Error::unsupported("shrinking a dataset in a task").at_object(format!("/{path}")));
                 }
                 self.subfile.resize(&path, shape)
             }
-            Some(_) => Err(Error::invalid_input("only datasets that are written by rows grow in a task").at_object(format!("/{path}"))),
+            Some(_) => Err(Error::invalid_input("only datasets that are written by rows can grow in a task").at_object(format!("/{path}"))),
             None => Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}"))),
         }
     }
 
-    /// Writes the elements of `region`, as [`FileWriter::write`] does.
+    /// Writes the elements of `region`; see [`FileWriter::write`].
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
-    /// Writes these parts of the elements of `region`, as [`FileWriter::write_parts`] does.
+    /// Writes parts of the elements of `region`; see [`FileWriter::write_parts`].
     pub fn write_parts<'a>(
         &mut self,
         path: &str,
@@ -303,13 +303,13 @@ impl Task {
             Some(Region { start: start?, count: region.count.clone() }).filter(|inner| inner.fits(&origin.count))
         };
         let inner = within(own).ok_or_else(outside)?;
-        // In a shared file are those of other tasks before.
+        // The shared subfile has the regions of other tasks, too.
         let inner = local.shared.as_ref().map_or(Some(inner), within).ok_or_else(outside)?;
         self.subfile.write_parts(&path, &inner, bytes, parts, resolve)
     }
 }
 
-/// The elements with all that they point at.
+/// The elements together with the heap values that they refer to.
 fn with_heap_values<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<Elements> {
     let mut heap = HeapObjects::default();
     let mut seen = Vec::new();
@@ -328,8 +328,8 @@ fn with_heap_values<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(H
 }
 
 impl WritePlan {
-    /// Begins the task with this number, or another attempt at it: a subfile of its own. Rows that tasks
-    /// append follow each other in the order of the numbers.
+    /// Begins the task with this index, or another attempt at it. Each attempt has its own subfile. Rows that tasks append are in
+    /// the order of task indexes.
     pub fn task(&self, index: u64, session: &Session) -> Result<Task> {
         Task::begin(self, index, session)
     }

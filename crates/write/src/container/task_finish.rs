@@ -1,4 +1,4 @@
-//! The end of a task: its subfile is completed, and its fragment made.
+//! Finishes a task: completes its subfile and returns its fragment.
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
@@ -11,25 +11,26 @@ use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, SharedPart, StoredValue};
 use super::task::{Extent, Task};
 
-/// Parts that a task may write of a dataset: readers look through all of them.
+/// Maximum number of parts of a dataset per task, because readers search all of them.
 const MAX_PARTS: usize = 1 << 16;
 
-/// Subfiles of rows of up to this length go into the fragment. The limit bounds what programs send from tasks to the commit.
+/// Subfiles of appended rows of up to this many bytes are stored in the fragment. Limits the data sent from tasks to the
+/// commit.
 const MAX_CONTENT_BYTES: u64 = 64 << 10;
 
 impl Task {
-    /// Whether [`Task::finish`] has nothing to wait for: no chunk to encode, and not the disk.
+    /// Whether [`Task::finish`] is fast: no chunk to encode and no sync.
     pub fn is_quick(&self) -> bool {
         !self.checksums && (self.subfile.is_quick() || self.has_rows_to_move() && self.subfile.is_small(MAX_CONTENT_BYTES))
     }
 
-    /// Whether the subfile holds nothing but rows that a commit may move to a tail.
+    /// Whether the subfile has only appended rows, which the commit may move to a tail.
     fn has_rows_to_move(&self) -> bool {
         self.appends && !self.checksums && !self.datasets.is_empty() && self.datasets.values().all(|local| local.extent == Extent::Rows)
     }
 
-    /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet. A small
-    /// subfile of rows that are appended is not left in a file: the fragment has its bytes.
+    /// Finishes the subfile, syncs it, and returns the fragment to commit. Nothing is visible to readers yet. A small subfile of
+    /// appended rows is not written to disk: its bytes are in the fragment.
     pub fn finish(mut self) -> Result<Fragment> {
         self.subfile.flush()?;
         let mut fragment = Fragment::new(&self.write_id, self.index, &self.name);
@@ -52,7 +53,7 @@ impl Task {
         }
         for (path, writer) in self.subfile.datasets() {
             let (local, written) = (writer.definition(), writer.written());
-            let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task does not know")) };
+            let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task did not define")) };
             let origin = match (&known.shared, &known.extent) {
                 (Some(whole), _) => whole.start.clone(),
                 (None, Extent::Region(own)) => own.start.clone(),
@@ -63,7 +64,7 @@ impl Task {
                 Region { start, count: region.count.clone() }
             };
             if written.len() > MAX_PARTS {
-                let message = format!("{} separate parts of a dataset by one task: write boxes that lie side by side", written.len());
+                let message = format!("{} separate parts of a dataset by one task: write adjacent regions", written.len());
                 return Err(Error::unsupported(message).at_object(format!("/{path}")));
             }
             let mut dataset = DatasetFragment::new(
@@ -93,7 +94,7 @@ impl Task {
         if self.checksums && fragment.bytes.is_some() {
             fragment.checksums = Some(checksum::of_file(&place)?);
         }
-        // Its name comes to the disk with the commit.
+        // The commit syncs the directory entry.
         Ok(fragment)
     }
 }

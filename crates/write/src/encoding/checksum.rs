@@ -1,4 +1,4 @@
-//! Checksums of a file's bytes, piece by piece, so that damage has a place.
+//! Checksums of a file in pieces, so that damage can be located.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,12 +7,12 @@ use std::path::Path;
 use hyperslab_array::{Error, Result};
 use rayon::prelude::*;
 
-/// Bytes that have one checksum.
+/// Bytes per checksum.
 pub(crate) const PIECE_BYTES: u64 = 16 << 20;
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const READ_BYTES: usize = 1 << 20;
 
-/// CRC-32 of each piece of 16 MiB, of the last one as far as the file goes.
+/// CRC-32 of each piece of 16 MiB; the last piece may be shorter.
 pub(crate) fn of_file(path: &Path) -> Result<Vec<u32>> {
     let failed = |error: std::io::Error| Error::from(error).in_file(path.display().to_string());
     let file = File::open(path).map_err(failed)?;
@@ -34,7 +34,7 @@ pub(crate) fn of_file(path: &Path) -> Result<Vec<u32>> {
     (0..length.div_ceil(PIECE_BYTES)).into_par_iter().map(piece).collect()
 }
 
-/// The first byte of each piece that is not as it was.
+/// Offset of each piece whose checksum differs from the expected one.
 pub(crate) fn damaged(path: &Path, expected: &[u32]) -> Result<Vec<u64>> {
     let found = of_file(path)?;
     let pieces = found.len().max(expected.len());

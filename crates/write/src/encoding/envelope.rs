@@ -1,32 +1,32 @@
-//! Seal: a checksum behind the bytes of plans and fragments. They go over networks and through other programs' hands,
-//! and one changed digit would be other places, other rows, and no error.
+//! Envelope of plans and fragments: a version and a trailing checksum. They pass through networks and other programs, and
+//! a single changed digit would put values elsewhere without an error.
 
 use hyperslab_array::{Error, Result};
 use serde::Deserialize;
 
-/// A line end and eight hexadecimal digits.
+/// A newline and eight hexadecimal digits.
 const CHECKSUM_BYTES: usize = 9;
 
-/// `body` with the CRC-32 of it behind.
+/// Appends the CRC-32 of `body`.
 pub(crate) fn encode_envelope(mut body: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&body);
     body.extend_from_slice(format!("\n{checksum:08x}").as_bytes());
     body
 }
 
-/// The body of [`encode_envelope`] bytes of the version that is `known`; what was changed or cut is `InvalidInput`.
+/// Checks version and checksum of bytes from [`encode_envelope`] and returns the body. Damaged bytes are `InvalidInput`.
 pub(crate) fn decode_envelope<'a>(bytes: &'a [u8], known: u32, what: &str) -> Result<&'a [u8]> {
     let (body, checksum) = bytes.split_at(bytes.len().saturating_sub(CHECKSUM_BYTES));
     let has_checksum = checksum.len() == CHECKSUM_BYTES && checksum.starts_with(b"\n");
-    // Other releases seal otherwise: they are told from damage by their version.
+    // Other releases may use another envelope, so check the version first to tell them from damage.
     check_version(if has_checksum { body } else { bytes }, known, what)?;
     if !has_checksum || format!("\n{:08x}", crc32fast::hash(body)).as_bytes() != checksum {
-        return Err(Error::invalid_input(format!("this {what} was damaged: its checksum is not that of its bytes")));
+        return Err(Error::invalid_input(format!("this {what} was damaged: its checksum does not match its bytes")));
     }
     Ok(body)
 }
 
-/// Refuses bytes of another version or of something else.
+/// Checks the version of encoded bytes; other versions and other data are `InvalidInput`.
 pub(crate) fn check_version(bytes: &[u8], known: u32, what: &str) -> Result<()> {
     #[derive(Deserialize)]
     struct Version {

@@ -1,14 +1,14 @@
-//! The time at which fill values are written, as plans and fragments keep it.
+//! Encodes the fill time of a dataset for plans and fragments.
 
 use hyperslab_array::Result;
 use hyperslab_formats::FillTime;
 
-/// A time as fragments and plans keep it.
+/// Name of a fill time; `None` for the default.
 pub(crate) fn stored_fill_time(time: FillTime) -> Option<String> {
     (time != FillTime::default()).then(|| time.name().to_owned())
 }
 
-/// The time of [`stored_fill_time`].
+/// Decodes [`stored_fill_time`].
 pub(crate) fn fill_time(stored: Option<&str>) -> Result<FillTime> {
     stored.map_or(Ok(FillTime::default()), FillTime::of_name)
 }

@@ -1,4 +1,4 @@
-//! Plain-data forms that plans, fragments and records have in common.
+//! Encodings that plans, fragments and records share. Knows no other room.
 
 pub(crate) mod checksum;
 pub(crate) mod envelope;

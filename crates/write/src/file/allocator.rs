@@ -1,4 +1,4 @@
-//! Room: where in a file the next bytes of a writer go.
+//! Allocates space in the file that is being written.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,77 +7,77 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::hdf5::writer::{PageKind, Pages, SUPERBLOCK_BYTES};
 use hyperslab_storage::{Existing, Output, SharedFile, Storage, block_bytes_in, folder_of};
 
-/// A file under way and where its next bytes go.
+/// Output file of a writer and the position where its next bytes go.
 #[derive(Debug)]
 pub(crate) struct Allocator {
     file: Destination,
     room: Space,
     alignment: u64,
-    /// Where the last byte ends that was written.
+    /// End of the last byte written.
     top: u64,
-    /// Bytes of the file before everything else, which readers leave to users.
+    /// Bytes reserved for users at the beginning of the file (HDF5's user block).
     user_block: u64,
-    /// Bytes of unfinished chunks of all datasets that wait in memory.
+    /// Bytes of partial chunks of all datasets held in memory.
     partial_chunk_bytes: u64,
-    /// Whether whoever waits for what is being written has given up.
+    /// Cancelled when the caller gives up.
     pub cancellation: Cancellation,
 }
 
 #[derive(Debug)]
 enum Destination {
-    /// A file that is made when there is something to write into it.
+    /// A file that is created with its first write.
     Deferred(PathBuf),
-    /// A file of the writer's own.
+    /// A file that only this writer writes.
     Own(Output),
-    /// A file that others write too.
+    /// A file that several tasks write.
     Shared(SharedFile),
 }
 
 #[derive(Debug)]
 enum Space {
-    /// All from here on, and what was left free before the first block that begins on one of the file system.
+    /// Everything from `next` on. `front` is the gap left before the first aligned block.
     Unbounded { next: u64, front: Option<FreeRange> },
-    /// Pages; the first takes metadata.
+    /// Pages (HDF5's file space strategy PAGE); the first page holds metadata.
     Pages(Pages),
-    /// Segments, one after the other, between which are those of the other writers.
+    /// Segments of this writer, interleaved with those of the other writers.
     Segments(Segments),
 }
 
-/// Free bytes at the beginning of a file: from where, up to where.
+/// Free bytes near the beginning of the file: `start..stop`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FreeRange {
     pub start: u64,
     pub stop: u64,
 }
 
-/// The segments of one writer: the first begins at `first`, the others `step` bytes after each other.
+/// Segments of one writer: segment `i` begins at `first + i * step`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segments {
     pub first: u64,
     pub step: u64,
-    /// Length of a segment.
+    /// Length of a segment in bytes.
     pub bytes: u64,
-    /// How many bytes of the present segment are used, and which it is.
+    /// Bytes used in the current segment, and its index.
     pub used: u64,
     pub index: u64,
 }
 
 impl Allocator {
-    /// A file of the writer's own that is called `target` from its beginning.
+    /// A file that has the name `target` from the start.
     pub fn in_place(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let output = Output::in_place(target)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
         Ok(Self { file: Destination::Own(output), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
     }
 
-    /// A file of the writer's own that will be called `target`, in the place of an `existing` one or not.
+    /// A file that gets the name `target` when it is complete; `existing` says what happens to a file of that name.
     pub fn own(target: &Path, existing: Existing, alignment: Option<u64>) -> Result<Self> {
         let output = Output::create(target, existing)?;
         let alignment = alignment.unwrap_or_else(|| output.block_bytes());
         Ok(Self { file: Destination::Own(output), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
     }
 
-    /// The same as [`Allocator::in_place`], made with the first bytes that are written.
+    /// Like [`Allocator::in_place`], but the file is created with the first write.
     pub fn deferred(target: &Path, alignment: Option<u64>) -> Result<Self> {
         let alignment = match alignment {
             Some(alignment) => alignment,
@@ -86,42 +86,42 @@ impl Allocator {
         Ok(Self { file: Destination::Deferred(target.to_path_buf()), room: Space::Unbounded { next: SUPERBLOCK_BYTES, front: None }, alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() })
     }
 
-    /// A writer's part of a file that others write too.
+    /// One writer's segments in a file that several tasks write.
     pub fn shared(file: SharedFile, segments: Segments, alignment: u64) -> Self {
         Self { file: Destination::Shared(file), room: Space::Segments(segments), alignment, top: 0, user_block: 0, partial_chunk_bytes: 0, cancellation: Cancellation::new() }
     }
 
-    /// Leaves `bytes` free at the beginning of a file of the writer's own, of which nothing is written yet.
+    /// Reserves `bytes` at the beginning of the file for users. Call it before the first write.
     pub fn set_user_block(&mut self, bytes: u64) {
         self.user_block = bytes;
     }
 
-    /// Makes the file one of pages, of which nothing is written yet.
+    /// Divides the file into pages of `page_bytes`. Call it before the first write.
     pub fn set_pages(&mut self, page_bytes: u64) {
         self.room = Space::Pages(Pages::new(page_bytes, page_bytes));
     }
 
-    /// Bytes of a page in a file of pages.
+    /// Page size in bytes, `None` if the file is not paged.
     pub fn page_bytes(&self) -> Option<u64> {
         if let Space::Pages(pages) = &self.room { Some(pages.page_bytes()) } else { None }
     }
 
-    /// Bytes before everything else, from which addresses count.
+    /// Size of the user block in bytes. Addresses count from its end.
     pub fn user_block(&self) -> u64 {
         self.user_block
     }
 
-    /// Bytes of unfinished chunks that the file's datasets keep in memory. Chunks of a deleted dataset still count.
+    /// Bytes of partial chunks that the file's datasets hold in memory. Chunks of a deleted dataset still count.
     pub fn partial_chunk_bytes(&self) -> u64 {
         self.partial_chunk_bytes
     }
 
-    /// Counts `after` bytes of a dataset's unfinished chunks, which were `before` bytes.
+    /// Updates the count of partial chunk bytes: a dataset that held `before` bytes now holds `after`.
     pub fn replace_partial_chunk_bytes(&mut self, before: u64, after: u64) {
         self.partial_chunk_bytes = self.partial_chunk_bytes.saturating_sub(before).saturating_add(after);
     }
 
-    /// The name that the file will have, or has.
+    /// Path of the file, or the path that it gets when it is complete.
     pub fn target(&self) -> &Path {
         match &self.file {
             Destination::Deferred(target) => target,
@@ -130,37 +130,37 @@ impl Allocator {
         }
     }
 
-    /// Where the last byte ends that was written.
+    /// End of the last byte written.
     pub fn top(&self) -> u64 {
         self.top
     }
 
-    /// Whether nothing was written yet, so that there is no file.
+    /// Whether the file does not exist yet, because nothing was written.
     pub fn is_deferred(&self) -> bool {
         matches!(self.file, Destination::Deferred(_))
     }
 
-    /// The file of the writer's own, made now if it was not yet.
+    /// The output file; created now if nothing was written.
     pub fn into_output(self) -> Result<Output> {
         match self.file {
             Destination::Deferred(target) => Output::in_place(target),
             Destination::Own(output) => Ok(output),
-            Destination::Shared(_) => Err(Error::internal("a shared file has no end of its own")),
+            Destination::Shared(_) => Err(Error::internal("a shared file is not finished by one writer")),
         }
     }
 
-    /// The file that others write too.
+    /// The shared file.
     pub fn into_shared(self) -> Result<SharedFile> {
         match self.file {
             Destination::Shared(file) => Ok(file),
-            _ => Err(Error::internal("a file of its own is not shared")),
+            _ => Err(Error::internal("expected a shared file")),
         }
     }
 
-    /// Room for `length` bytes; what fills a block of the file system begins on one.
+    /// Allocates `length` bytes and returns their offset. Lengths of at least one file system block are aligned to it.
     pub fn allocate(&mut self, length: u64) -> Result<u64> {
         let alignment = if length >= self.alignment { self.alignment } else { 8 };
-        let too_large = || Error::unsupported("a file of 8 EiB or more");
+        let too_large = || Error::unsupported("files of 8 EiB or more");
         match &mut self.room {
             Space::Unbounded { next, front } => {
                 let start = next.checked_next_multiple_of(alignment);
@@ -179,7 +179,7 @@ impl Allocator {
             Space::Segments(segments) => {
                 let mut within = segments.used.checked_next_multiple_of(alignment).ok_or_else(too_large)?;
                 if length > segments.bytes {
-                    return Err(Error::unsupported(format!("{length} bytes at once in a shared subfile whose segments have {}", segments.bytes)));
+                    return Err(Error::unsupported(format!("a chunk of {length} bytes in a shared subfile with segments of {} bytes", segments.bytes)));
                 }
                 if within.saturating_add(length) > segments.bytes {
                     segments.index += 1;
@@ -192,7 +192,7 @@ impl Allocator {
         }
     }
 
-    /// What is free at the beginning, before the first block that begins on one of the file system.
+    /// Free bytes near the beginning of the file, before the first aligned block.
     pub fn front(&self) -> Option<FreeRange> {
         match &self.room {
             Space::Unbounded { front, .. } => *front,
@@ -201,7 +201,7 @@ impl Allocator {
         }
     }
 
-    /// Where everything ends for which room was taken.
+    /// End of all allocated space.
     pub fn end(&self) -> u64 {
         match &self.room {
             Space::Unbounded { next, .. } => *next,
@@ -210,7 +210,7 @@ impl Allocator {
         }
     }
 
-    /// Where metadata goes that follows everything else.
+    /// Offset for metadata that follows all values.
     pub fn metadata_end(&mut self) -> Result<u64> {
         match &self.room {
             Space::Pages(pages) => Ok(pages.end()),
@@ -218,8 +218,7 @@ impl Allocator {
         }
     }
 
-    /// Room for bytes whose number is known when they are there: where they begin, a multiple of 8. They are
-    /// taken with [`Allocator::write_open`].
+    /// Offset for bytes whose length is not known yet, a multiple of 8. [`Allocator::write_open`] allocates and writes them.
     pub fn open_end(&mut self) -> Result<u64> {
         match self.room {
             Space::Unbounded { .. } => self.allocate(0),
@@ -228,7 +227,7 @@ impl Allocator {
         }
     }
 
-    /// Writes what belongs at the address of [`Allocator::open_end`].
+    /// Writes `bytes` at `at`, the offset returned by [`Allocator::open_end`], and allocates their space.
     pub fn write_open(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
         match &mut self.room {
             Space::Unbounded { next, .. } => *next = at + bytes.len() as u64,
@@ -246,7 +245,7 @@ impl Allocator {
         match &self.file {
             Destination::Own(output) => output.write_at(offset.saturating_add(self.user_block), bytes),
             Destination::Shared(file) => file.write_at(offset, bytes),
-            Destination::Deferred(_) => Err(Error::internal("a file that was not made")),
+            Destination::Deferred(_) => Err(Error::internal("the output file was not created")),
         }
     }
 
@@ -254,24 +253,24 @@ impl Allocator {
         match &self.file {
             Destination::Own(output) => output.read_at(offset.saturating_add(self.user_block), bytes),
             Destination::Shared(file) => file.read_at(offset, bytes),
-            Destination::Deferred(_) => Err(Error::internal("reading back what was not written")),
+            Destination::Deferred(_) => Err(Error::internal("reading back a file that was not created")),
         }
     }
 
-    /// What was written so far, for readers.
+    /// Everything written so far, as a storage that can be read.
     pub fn storage(&self) -> Result<Arc<dyn Storage>> {
         match &self.file {
             Destination::Own(output) => output.storage(),
             Destination::Shared(_) => Err(Error::unsupported("reading back a file that several tasks write")),
-            Destination::Deferred(_) => Err(Error::internal("reading back what was not written")),
+            Destination::Deferred(_) => Err(Error::internal("reading back a file that was not created")),
         }
     }
 }
 
-/// The alignment, if blocks can have it.
+/// Checks that the alignment is a power of two of at least 8.
 pub(crate) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
     match alignment {
-        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("an alignment that is no power of two from 8 on")),
+        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("alignment must be a power of two of at least 8")),
         alignment => Ok(alignment),
     }
 }

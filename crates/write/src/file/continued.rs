@@ -1,4 +1,4 @@
-//! Continued: a file under way that begins with all that an existing one holds, and takes its place.
+//! Appends to an existing file: copies it into a new file that replaces it when complete.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use super::reading_session::reading_session;
 use super::replaced_file::ReplacedFile;
 
 impl FileWriter {
-    /// Begins a file that takes the place of the one called `target` and holds all of it. Chunks are copied as they are
-    /// stored. An error, or a process that ends early, leaves the old file as it was.
+    /// Begins a file with the contents of `target` that replaces it on [`FileWriter::finish`]. Chunks are copied without
+    /// decoding. If an error occurs or the process dies, the old file is unchanged.
     pub fn continued(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
         let located = |error: Error| error.in_file(target.display().to_string());
         let base = ReplacedFile::lock(target)?;

@@ -1,4 +1,4 @@
-//! Copying all objects of a file into one under way.
+//! Copies all objects of a file into a file that is being written.
 
 use hyperslab_array::{Cancellation, Result};
 use hyperslab_formats::{Content, ObjectId};
@@ -9,8 +9,8 @@ use super::file_writer::FileWriter;
 use super::reserved_attributes::COMMIT_ATTRIBUTE;
 use super::source_file::{CopiedAttribute, SourceFile};
 
-/// Defines what `file` shows in `out`, with all values. If it `grows` on there, small datasets in small chunks get their
-/// chunk shape when they have more values.
+/// Copies all objects of `file` with their values into `out`. If `grows`, more will be appended: small datasets with small
+/// chunks then get a new chunk shape once their final size is known. `progress` gets the bytes copied so far and the total.
 pub(crate) fn copy_objects(file: &File, out: &mut FileWriter, cancellation: &Cancellation, counts: &mut CopyCounts, grows: bool, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let source = SourceFile::new(file);
     let total = file.tree().objects.iter().filter_map(|object| match &object.content {

@@ -1,4 +1,4 @@
-//! The values of one dataset on their way into a file.
+//! State of a dataset that is being written: its definition, where its values are stored, which regions were written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ use super::touched_chunks::{chunk_index, touched_chunks};
 pub(crate) struct DatasetWriter {
     pub(crate) definition: DatasetDefinition,
     pub(crate) storage: DatasetStorage,
-    /// Regions that were written; those side by side are one where that is seen.
+    /// Regions written. Consecutive writes of adjacent regions are merged.
     pub(crate) written: Vec<Region>,
-    /// Whether its values go into the subfile that several tasks write.
+    /// Whether the values go into a shared subfile.
     pub(crate) shared: bool,
 }
 
@@ -27,15 +27,15 @@ pub(crate) struct DatasetWriter {
 pub(crate) enum DatasetStorage {
     Contiguous(Option<u64>),
     Virtual(Vec<VirtualMapping>),
-    /// Every chunk has its place from the beginning: row-major from `base` on, `stride` bytes apart.
+    /// Chunks at fixed offsets: row-major from `base` on, `stride` bytes apart.
     Placed { chunk_shape: Vec<u64>, base: u64, stride: u64 },
-    /// In chunks whose shape is chosen later.
+    /// In memory until the chunk shape is chosen.
     Growing(GrowingValues),
     Chunked { chunk_shape: Vec<u64>, stored: BTreeMap<Vec<u64>, StoredChunk>, partial: BTreeMap<Vec<u64>, PartialChunk> },
 }
 
 impl DatasetWriter {
-    /// `definition` has been checked.
+    /// A dataset with a checked `definition`.
     pub fn new(definition: DatasetDefinition) -> Self {
         let storage = match &definition.chunk_shape {
             None => DatasetStorage::Contiguous(None),
@@ -44,8 +44,8 @@ impl DatasetWriter {
         Self { definition, storage, written: Vec::new(), shared: false }
     }
 
-    /// The same, and the chunk shape of `definition` is only one that would do: it is chosen when it is known how large the
-    /// dataset becomes.
+    /// Like [`DatasetWriter::new`], but if the dataset can grow, the chunk shape in `definition` is provisional: the final one
+    /// is chosen once the size of the dataset is known.
     pub fn growing(definition: DatasetDefinition) -> Self {
         match &definition.dataspace {
             Dataspace::Simple { shape, max_shape } if definition.chunk_shape.is_some() && shape.iter().zip(max_shape).any(|(extent, max)| *max != Some(*extent)) => {
@@ -55,12 +55,12 @@ impl DatasetWriter {
         }
     }
 
-    /// A dataset whose values are in others.
+    /// A virtual dataset.
     pub fn new_virtual(definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Self {
         Self { definition, storage: DatasetStorage::Virtual(mappings), written: Vec::new(), shared: false }
     }
 
-    /// A dataset of a shared subfile: `definition` is what is in that file, `place` where.
+    /// A dataset of a shared subfile: `definition` describes the part in that file, `place` its location.
     pub fn in_shared(definition: DatasetDefinition, place: &Placement) -> Result<Self> {
         let chunk_shape = || definition.chunk_shape.clone().ok_or_else(|| Error::internal("chunks without a shape"));
         let storage = match place {
@@ -71,24 +71,24 @@ impl DatasetWriter {
         Ok(Self { definition, storage, written: Vec::new(), shared: true })
     }
 
-    /// Whether its values go into the subfile that several tasks write.
+    /// Whether the values go into a shared subfile.
     pub fn is_shared(&self) -> bool {
         self.shared
     }
 
-    /// The chunks that were stored wherever there was room, in no place known before.
+    /// Stored chunks, except those at fixed offsets.
     pub fn stored(&self) -> impl Iterator<Item = &StoredChunk> {
         let stored = if let DatasetStorage::Chunked { stored, .. } = &self.storage { Some(stored.values()) } else { None };
         stored.into_iter().flatten()
     }
 
-    /// Notes what others have written: regions, and chunks where they have stored them.
+    /// Adds regions and chunks that tasks have written.
     pub fn add_written(&mut self, regions: &[Region], chunks: impl Iterator<Item = StoredChunk>) -> Result<()> {
         self.written.extend_from_slice(regions);
         for chunk in chunks {
-            let DatasetStorage::Chunked { stored, .. } = &mut self.storage else { return Err(Error::invalid_input("a list of chunks whose places are known")) };
+            let DatasetStorage::Chunked { stored, .. } = &mut self.storage else { return Err(Error::invalid_input("a list of chunks for a dataset whose chunk offsets are fixed")) };
             if let Some(twice) = stored.insert(chunk.position.clone(), chunk) {
-                return Err(Error::invalid_input(format!("two tasks that have both stored the chunk at {:?}", twice.position)));
+                return Err(Error::invalid_input(format!("two tasks both stored the chunk at {:?}", twice.position)));
             }
         }
         Ok(())
@@ -102,17 +102,17 @@ impl DatasetWriter {
         &self.written
     }
 
-    /// Changes the path of the committed datatype.
+    /// Replaces the path of the committed datatype by the result of `change`.
     pub fn recommit(&mut self, change: impl FnOnce(&str) -> Option<String>) {
         if let Some(committed) = &self.definition.committed {
             self.definition.committed = change(committed.trim_start_matches('/'));
         }
     }
 
-    /// What the file's metadata has to say.
+    /// The dataset as the file's metadata describes it.
     pub fn description(&self) -> Result<NewDataset> {
         let storage = match &self.storage {
-            // What nobody wrote is the fill value, though it has its place.
+            // A shared dataset that no task wrote has no address, so that readers see the fill value.
             DatasetStorage::Contiguous(address) => NewStorage::Contiguous(address.filter(|_| !self.shared || !self.written.is_empty())),
             DatasetStorage::Virtual(mappings) => NewStorage::Virtual(mappings.clone()),
             DatasetStorage::Placed { chunk_shape, base, stride } => {

@@ -1,5 +1,5 @@
-//! Copying: parts of datasets that lie in other files, into one dataset. Chunks that are the same in both are copied as they
-//! are stored, without decoding.
+//! Copies datasets, or parts of them, from other files into one dataset. Chunks that are identical in source and target are
+//! copied without decoding.
 
 use hyperslab_array::{Axis, Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result, Selection};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
@@ -12,32 +12,33 @@ use super::memory_length::memory_length;
 use super::region::Region;
 use super::stored_box::region_of;
 
-/// Bytes of values that are read and written at a time where chunks cannot be copied.
+/// Bytes of values re-encoded at a time, if chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;
-/// Bytes of values of a dataset that gets another chunk shape when it goes on growing, and of a chunk that is too small then.
+/// A dataset that will grow gets a new chunk shape if it has at most this many bytes of values...
 const MAX_REGROWN_BYTES: u64 = 2 << 20;
+/// ...in chunks smaller than this.
 const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
-/// How the values of a copy were copied.
+/// How much was copied, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CopyCounts {
-    /// Chunks copied as they are stored.
+    /// Chunks copied without decoding.
     pub copied_chunks: u64,
-    /// Bytes of values that were decoded and encoded again.
+    /// Bytes of values that were decoded and re-encoded.
     pub reencoded_bytes: u64,
 }
 
-/// Copies into the dataset `path` of `out`.
+/// Copies values into the dataset `path` of `out`.
 pub(crate) struct DatasetCopy<'a> {
     pub out: &'a mut FileWriter,
     pub path: &'a str,
     pub cancellation: &'a Cancellation,
     pub counts: &'a mut CopyCounts,
-    /// Whether the dataset goes on growing.
+    /// Whether more will be appended to the dataset.
     pub grows: bool,
 }
 
-/// A dataset of another file, what is taken of it, and where that belongs.
+/// The `local` region of a dataset in another file, and the `region` of the target where it belongs.
 pub(crate) struct SourcePart {
     pub file: File,
     pub id: ObjectId,
@@ -46,7 +47,7 @@ pub(crate) struct SourcePart {
     pub region: Region,
 }
 
-/// How sources store their values.
+/// Chunk shape and filters of a source.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StorageFormat {
     pub chunk_shape: Option<Vec<u64>>,
@@ -60,7 +61,7 @@ impl StorageFormat {
 }
 
 impl DatasetCopy<'_> {
-    /// All of a dataset of `file`, whose datatype may be `committed`.
+    /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
         let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
         if dataset.virtual_mappings.is_empty() {
@@ -84,13 +85,13 @@ impl DatasetCopy<'_> {
         let mappings = &dataset.virtual_mappings;
         let mut first: Option<StorageFormat> = None;
         let mut alike = true;
-        // There may be more sources than files can be open: each is open while it is looked at.
+        // There may be more sources than files may be open, so each is open only while it is examined.
         for mapping in mappings.iter() {
             let stored = StorageFormat::of(&self.part(file, mapping)?.source);
             alike &= first.as_ref().is_none_or(|first| *first == stored);
             first.get_or_insert(stored);
         }
-        let first = first.ok_or_else(|| Error::internal("a virtual dataset of nothing"))?;
+        let first = first.ok_or_else(|| Error::internal("a virtual dataset without mappings"))?;
         self.create(definition, &first, alike)?;
         for mapping in mappings.iter() {
             let part = self.part(file, mapping)?;
@@ -99,10 +100,10 @@ impl DatasetCopy<'_> {
         Ok(())
     }
 
-    /// Defines the dataset for parts that are stored as `first`, all of them if they are `alike`.
+    /// Defines the dataset for sources in the storage format `first`; `alike` says whether all of them have it.
     pub fn create(&mut self, definition: DatasetDefinition, first: &StorageFormat, alike: bool) -> Result<()> {
         let definition = match &first.chunk_shape {
-            // Chunks that fitted the rows of each task: the whole gets a shape of its own.
+            // Each task's chunks fit its own rows, so the whole dataset gets a new chunk shape.
             Some(_) if !alike => DatasetDefinition { filters: first.filters.clone(), ..definition },
             Some(chunk_shape) => DatasetDefinition { chunk_shape: Some(chunk_shape.clone()), filters: first.filters.clone(), ..definition },
             None => definition,
@@ -110,7 +111,7 @@ impl DatasetCopy<'_> {
         self.out.create_dataset(self.path, definition)
     }
 
-    /// Writes a part: its chunks as they are stored if all parts are stored `alike` and the chunks fit.
+    /// Copies a part: chunk by chunk without decoding if all parts are stored `alike` and the chunk grids match, else re-encoded.
     pub fn put(&mut self, part: &SourcePart, alike: bool) -> Result<()> {
         let target = self.out.definition(self.path)?;
         let copies = alike && !target.datatype.uses_heap() && part.source.chunk_shape.is_some() && part.source.chunk_shape == target.chunk_shape;
@@ -128,7 +129,8 @@ impl DatasetCopy<'_> {
         Ok(SourcePart { file: found.file, id: found.object, source, local, region })
     }
 
-    /// Copies the chunks of a part if each of them is one of the target too, all of it; else nothing.
+    /// Copies the chunks of a part without decoding if each of them is a whole chunk of the target. Otherwise copies nothing and
+    /// returns `false`.
     fn chunks(&mut self, part: &SourcePart, shape: &[u64]) -> Result<bool> {
         let Some(chunk_shape) = &part.source.chunk_shape else { return Ok(false) };
         let clipped = |origin: &[u64], shape: &[u64]| Region {
@@ -166,11 +168,11 @@ impl DatasetCopy<'_> {
         Ok(true)
     }
 
-    /// Reads `local` of a dataset and writes it as `region`, slab by slab.
+    /// Reads the region `local` of a dataset and writes it as `region`, slab by slab.
     fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
         let size = source.datatype.size().max(1);
         let row = local.count.iter().skip(1).fold(size, |n, count| n.saturating_mul(*count)).max(1);
-        // Whole chunks, so that none is decoded twice.
+        // Slabs of whole chunks, so that no chunk is decoded twice.
         let chunk = source.chunk_shape.as_ref().and_then(|shape| shape.first().copied()).unwrap_or(1).max(1);
         let rows = (SLAB_BYTES / row).max(1).div_ceil(chunk).saturating_mul(chunk);
         let total = local.count.first().copied();
@@ -200,7 +202,7 @@ impl DatasetCopy<'_> {
     }
 }
 
-/// The filters of a dataset that was read, for one that is written.
+/// The filters of a dataset that was read, as a pipeline for writing.
 fn pipeline(dataset: &Dataset) -> Pipeline {
     const FLETCHER32: u16 = 3;
     let filter = |filter: &hyperslab_formats::FilterDescription| Filter {
@@ -212,7 +214,7 @@ fn pipeline(dataset: &Dataset) -> Pipeline {
     Pipeline { filters: dataset.filters.iter().map(filter).collect() }
 }
 
-/// Whether a dataset that can grow has few values in small chunks.
+/// Whether a growing dataset has few values in small chunks.
 fn is_regrown(dataset: &Dataset, chunk: &[u64]) -> bool {
     let grows = matches!(&dataset.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
     let chunk_bytes = chunk.iter().fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent));

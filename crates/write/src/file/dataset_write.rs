@@ -1,4 +1,4 @@
-//! Writing elements of a dataset: into one run of bytes, into chunks, or into memory until chunks are chosen.
+//! Writes elements of a dataset: contiguously, into chunks, or into memory until the chunk shape is chosen.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,21 +16,21 @@ use super::partial_chunk::{load_partial_chunk, store_chunk, store_partial_chunks
 use super::region::{Region, runs};
 use super::touched_chunks::{TouchedChunk, chunk_index, contiguous_chunk, copy_into_chunk, filled_with_fill_value, touched_chunks};
 
-/// Bytes of unfinished chunks that a dataset keeps in memory.
+/// Bytes of partial chunks that a dataset may hold in memory.
 const MAX_PARTIAL_CHUNK_BYTES: usize = 256 << 20;
 
-/// Bytes of unfinished chunks in one file below which the last chunk of a growing dataset waits for elements beyond the
-/// present extent: encoding it for every append would cost more than the append.
+/// While partial chunks in the file take fewer bytes than this, the last chunk of a growing dataset waits for elements beyond
+/// the current extent. Encoding it at every append would cost more than the append.
 const MAX_WAITING_BYTES: u64 = 64 << 20;
 
-/// Bytes of chunks that are filtered before the first of them is written.
+/// Bytes of chunks that are encoded in parallel before they are written.
 const ENCODE_WINDOW_BYTES: u64 = 64 << 20;
 
-/// Bytes that are written between two looks at whether anybody still waits for them.
+/// Bytes written between two checks for cancellation.
 const WRITE_PIECE_BYTES: usize = 64 << 20;
 
 impl DatasetWriter {
-    /// Writes the elements of `region`, row-major in the layout of the file.
+    /// Writes the elements of `region`: row-major, encoded as in the file.
     pub fn write(&mut self, region: &Region, bytes: &[u8], allocator: &mut Allocator, session: &Session) -> Result<()> {
         let before = self.partial_chunk_bytes();
         let written = self.write_region(region, bytes, allocator, session);
@@ -61,7 +61,7 @@ impl DatasetWriter {
         match &mut self.storage {
             DatasetStorage::Growing(growing) => growing.write(region, bytes, &self.definition)?,
             DatasetStorage::Contiguous(_) => self.write_run(region, bytes, &shape, allocator)?,
-            DatasetStorage::Virtual(_) => return Err(Error::unsupported("writing through a virtual dataset")),
+            DatasetStorage::Virtual(_) => return Err(Error::unsupported("writing to a virtual dataset")),
             DatasetStorage::Placed { chunk_shape, base, stride } => write_placed(region, bytes, (&shape, chunk_shape, *base, *stride), self.definition.datatype.size(), allocator)?,
             DatasetStorage::Chunked { .. } => self.write_chunks(region, bytes, &shape, allocator, session)?,
         }
@@ -72,7 +72,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Chooses the chunk shape of a growing dataset, and writes the values that have waited for it.
+    /// Chooses the chunk shape of a growing dataset and writes the values held in memory.
     fn choose_chunks(&mut self, allocator: &mut Allocator, session: &Session) -> Result<()> {
         let DatasetStorage::Growing(growing) = &mut self.storage else { return Ok(()) };
         let growing = std::mem::take(growing);
@@ -93,7 +93,7 @@ impl DatasetWriter {
     }
 
     fn write_run(&mut self, region: &Region, bytes: &[u8], shape: &[u64], allocator: &mut Allocator) -> Result<()> {
-        let DatasetStorage::Contiguous(address) = &mut self.storage else { return Err(Error::internal("chunks, not a run")) };
+        let DatasetStorage::Contiguous(address) = &mut self.storage else { return Err(Error::internal("expected contiguous storage")) };
         let size = self.definition.datatype.size();
         let at = match *address {
             Some(at) => at,
@@ -124,13 +124,13 @@ impl DatasetWriter {
     }
 
     fn write_chunks(&mut self, region: &Region, bytes: &[u8], shape: &[u64], allocator: &mut Allocator, session: &Session) -> Result<()> {
-        let DatasetStorage::Chunked { chunk_shape, stored, partial } = &mut self.storage else { return Err(Error::internal("a run, not chunks")) };
+        let DatasetStorage::Chunked { chunk_shape, stored, partial } = &mut self.storage else { return Err(Error::internal("expected chunked storage")) };
         let definition = &self.definition;
         let size = memory_length(definition.datatype.size())?;
         let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         let window = usize::try_from((ENCODE_WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
         let Dataspace::Simple { max_shape, .. } = &definition.dataspace else { return Err(Error::internal("chunks of a scalar")) };
-        // How far each dimension may still grow before a chunk counts as complete.
+        // A chunk is complete when it has all elements up to this extent.
         let limits: Vec<u64> = match allocator.partial_chunk_bytes() < MAX_WAITING_BYTES {
             true => max_shape.iter().map(|max| max.unwrap_or(u64::MAX)).collect(),
             false => shape.to_vec(),
@@ -186,7 +186,7 @@ impl DatasetWriter {
         }
     }
 
-    /// Stores a chunk that went through the filters but those of the mask.
+    /// Stores an encoded chunk; `filter_mask` has a bit for each filter that was skipped.
     pub fn put_chunk(&mut self, position: Vec<u64>, bytes: &[u8], filter_mask: u32, allocator: &mut Allocator) -> Result<()> {
         match &mut self.storage {
             DatasetStorage::Chunked { stored, partial, .. } => {
@@ -197,7 +197,7 @@ impl DatasetWriter {
         }
     }
 
-    /// Writes the chunks that still wait for elements.
+    /// Writes all partial chunks.
     pub fn flush(&mut self, allocator: &mut Allocator, session: &Session) -> Result<()> {
         let before = self.partial_chunk_bytes();
         self.choose_chunks(allocator, session)?;
@@ -209,14 +209,14 @@ impl DatasetWriter {
         flushed
     }
 
-    /// Bytes of the chunks that wait for elements.
+    /// Bytes of the partial chunks in memory.
     fn partial_chunk_bytes(&self) -> u64 {
         let DatasetStorage::Chunked { chunk_shape, partial, .. } = &self.storage else { return 0 };
         let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         chunk_bytes.saturating_mul(partial.len() as u64)
     }
 
-    /// Whether chunks wait for elements.
+    /// Whether values wait in memory: partial chunks, or values without a chunk shape.
     pub fn has_partial_chunks(&self) -> bool {
         match &self.storage {
             DatasetStorage::Chunked { partial, .. } => !partial.is_empty(),
@@ -226,12 +226,12 @@ impl DatasetWriter {
     }
 }
 
-/// Writes `length` elements of `size` bytes, those from number `from` on, to byte `at`.
+/// Writes `length` elements of `size` bytes, from element `from` of `bytes` on, at file offset `at`.
 fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, allocator: &mut Allocator) -> Result<()> {
     let start = memory_length(from * size)?;
     let part = usize::try_from(length * size).ok().and_then(|length| bytes.get(start..start.checked_add(length)?));
     let mut at = at;
-    for piece in part.ok_or_else(|| Error::internal("values that end too early"))?.chunks(WRITE_PIECE_BYTES) {
+    for piece in part.ok_or_else(|| Error::internal("fewer values than elements"))?.chunks(WRITE_PIECE_BYTES) {
         allocator.cancellation.check()?;
         allocator.write_at(at, piece)?;
         at += piece.len() as u64;
@@ -239,7 +239,7 @@ fn write_run(bytes: &[u8], (from, length): (u64, u64), size: u64, at: u64, alloc
     Ok(())
 }
 
-/// Writes each part of a chunk where it belongs, whoever writes the rest of it.
+/// Writes the parts of chunks at fixed offsets. Other tasks may write the other parts of the same chunks.
 fn write_placed(region: &Region, bytes: &[u8], (shape, chunk_shape, base, stride): (&[u64], &[u64], u64, u64), size: u64, allocator: &mut Allocator) -> Result<()> {
     for chunk in touched_chunks(region, shape, chunk_shape) {
         let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(stride));

@@ -1,4 +1,4 @@
-//! Description: the objects under way as what the file's metadata has to say.
+//! Describes the objects being written for the metadata encoder.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::links::Link;
 use super::object::{AttributeEntry, ObjectEntry};
 use super::reference_targets::ReferenceTargets;
 
-/// These objects, of whose datasets `own` chooses some.
+/// All objects except the datasets for which `own` is false.
 pub(crate) fn chosen(objects: &BTreeMap<String, ObjectEntry>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &ObjectEntry> {
     objects.iter().filter(|(_, object)| object.dataset.as_ref().is_none_or(&own)).collect()
 }
 
-/// Numbers of the objects in a file, by path. The empty path sorts first, so the root is number 0.
+/// Index of each object in the file, by path. The empty path sorts first, so the root has index 0.
 pub(crate) fn object_indexes<'a>(objects: &BTreeMap<&'a String, &ObjectEntry>) -> BTreeMap<&'a str, usize> {
     objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(index, (path, _))| (path.as_str(), index)).collect()
 }
 
-/// The file of the objects that `own` chooses.
+/// Describes a file with all objects except the datasets for which `own` is false.
 pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &ReferenceTargets, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
     let objects = chosen(objects, own);
     let object_indexes = object_indexes(&objects);
@@ -37,7 +37,7 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
             Some(Link::Hard(target)) => {
                 object_index(target).ok_or_else(|| Error::not_found(format!("the link /{path} leads to /{target}, which is no object of this file")))?
             }
-            None => object_index(path).ok_or_else(|| Error::internal("an object without a number"))?,
+            None => object_index(path).ok_or_else(|| Error::internal("an object without an index"))?,
         };
         members.entry(above).or_default().push((name.to_owned(), link));
     }

@@ -1,4 +1,4 @@
-//! Elements: values of datasets and attributes on their way into a file that is being written, and back.
+//! Writes and reads back values of datasets, and reads back attributes.
 
 use std::borrow::Cow;
 
@@ -12,28 +12,29 @@ use super::memory_length::memory_length;
 use super::object::AttributeEntry;
 use super::region::Region;
 
-/// Bytes of elements whose values may go into a collection together with others.
+/// Writes of up to this many bytes of elements may share a heap collection with other writes.
 const MAX_SMALL_BYTES: usize = 4096;
-/// Bytes of a value for which a collection has room that is kept for more.
+/// A heap collection is kept open for later writes while it has room for a value of this many bytes.
 const SMALL_VALUE_BYTES: usize = 256;
 
-/// What heap references of values lead to.
+/// Resolves heap references in values.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
 
 impl FileWriter {
-    /// Writes `bytes`, the elements of `region` row-major, in the layout of the file; what variable-length
-    /// parts point at comes from `resolve`.
+    /// Writes the elements of `region`: `bytes` are row-major and encoded as in the file; `resolve` gives the values that
+    /// variable-length elements refer to.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
-    /// As [`FileWriter::write`]. Of `parts`, offsets and lengths in bytes, only these parts of each element are written; the
-    /// others stay as they are.
+    /// Like [`FileWriter::write`], but writes only `parts` of each element, given as offsets and lengths in bytes. The other
+    /// bytes keep their values.
     pub fn write_parts<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
         self.write_some(path, region, bytes, ElementSubset { parts, elements: None }, resolve)
     }
 
-    /// As [`FileWriter::write_parts`], of the elements of `region` that have these row-major numbers there; `bytes` are theirs.
+    /// Like [`FileWriter::write_parts`], but writes only the elements with these row-major indexes in `region`; `bytes` has
+    /// just those.
     pub fn write_scattered<'a>(
         &mut self,
         path: &str,
@@ -59,7 +60,7 @@ impl FileWriter {
         };
         let datatype = dataset.definition().datatype.clone();
         let targets = &mut self.targets;
-        // Only files of the writer's own have heaps; many values need a collection of their own anyway.
+        // Shared subfiles have no heap. Large writes get their own collection anyway.
         let mut no_heap = None;
         let small_heap = if dataset.is_shared() || bytes.len() > MAX_SMALL_BYTES { &mut no_heap } else { &mut self.small_heap };
         let mut write = || {
@@ -86,7 +87,7 @@ impl FileWriter {
         written
     }
 
-    /// The elements of `region` as they are now. What was never written is the fill value.
+    /// Reads back the elements of `region`. Elements that were never written have the fill value.
     pub fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
         let path = self.resolve(path)?;
         let Some(dataset) = self.objects.get(&path).and_then(|object| object.dataset.as_ref()) else {
@@ -105,12 +106,12 @@ impl FileWriter {
         read().map_err(|error: Error| self.error_at(&path, error))
     }
 
-    /// Names of an object's attributes in the order in which they were set first.
+    /// Names of an object's attributes, in the order in which they were first set.
     pub fn attribute_names(&mut self, path: &str) -> Result<Vec<String>> {
         Ok(self.object(path)?.attributes.in_order().map(|(name, _)| name.to_owned()).collect())
     }
 
-    /// An attribute as it was set, `None` if there is none.
+    /// The value of an attribute, `None` if it does not exist.
     pub fn attribute(&mut self, path: &str, name: &str) -> Result<Option<AttributeValue>> {
         match self.object(path)?.attributes.get(name) {
             None => Ok(None),
@@ -122,7 +123,7 @@ impl FileWriter {
         }
     }
 
-    /// Gives an object the attributes of another, in the place of those of the same names.
+    /// Copies all attributes from one object to another, replacing attributes of the same name.
     pub fn copy_attributes(&mut self, from: &str, to: &str) -> Result<()> {
         let attributes = self.object(from)?.attributes.clone();
         let target = self.object(to)?;
@@ -142,8 +143,8 @@ impl FileWriter {
     }
 }
 
-/// Stores what the elements in `bytes` point at, and points them there. Few values go into the collection `small` together
-/// with those of earlier writes: a collection has 4 KiB or more.
+/// Stores the values that elements in `bytes` refer to, and updates the references. Small writes share the collection
+/// `small`, because a collection takes at least 4 KiB.
 fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, allocator: &mut Allocator) -> Result<()> {
     if let Some((at, heap)) = small {
         let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
@@ -160,18 +161,18 @@ fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, 
     store_values(datatype, bytes, resolve, &mut heap)?;
     let collection = heap.clone().finish();
     allocator.write_open(at, &collection)?;
-    // Empty values make no collection, so that there is no place to keep.
+    // If all values are empty, there is no collection to keep.
     if !collection.is_empty() && heap.is_small(SMALL_VALUE_BYTES) {
         *small = Some((at, heap));
     }
     Ok(())
 }
 
-/// What of a box of elements is written; the rest stays as it is.
+/// Which elements of a region, and which bytes of each element, are written. The rest keeps its value.
 struct ElementSubset<'a> {
-    /// Offsets and lengths in bytes of parts of each element.
+    /// Offsets and lengths in bytes within each element.
     parts: Option<&'a [(usize, usize)]>,
-    /// Row-major numbers of elements.
+    /// Row-major indexes of elements.
     elements: Option<&'a [u64]>,
 }
 
@@ -180,7 +181,7 @@ impl ElementSubset<'_> {
         self.parts.is_none() && self.elements.is_none()
     }
 
-    /// Copies what is chosen from `bytes` to `all`, elements of `size` bytes.
+    /// Copies the subset from `bytes` into `all`; elements have `size` bytes.
     fn replace(&self, all: &mut [u8], bytes: &[u8], size: u64) -> Result<()> {
         let size = memory_length(size)?.max(1);
         let count = self.elements.map_or(all.len() / size, <[u64]>::len);
@@ -195,7 +196,7 @@ impl ElementSubset<'_> {
             };
             let start = index.and_then(|index| index.checked_mul(size));
             let element = start.and_then(|start| all.get_mut(start..start.checked_add(size)?));
-            let element = element.ok_or_else(|| Error::invalid_input("an element outside of its box"))?;
+            let element = element.ok_or_else(|| Error::invalid_input("an element outside of its region"))?;
             for (offset, length) in self.parts.unwrap_or(&whole) {
                 let range = *offset..offset.saturating_add(*length);
                 match element.get_mut(range.clone()).zip(new.get(range)) {

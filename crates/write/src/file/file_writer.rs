@@ -1,5 +1,5 @@
-//! Subfile: one complete HDF5 file under way. Values go out as they come, each block aligned; metadata follows
-//! in one piece, into the room before the first block where it fits; the superblock comes last.
+//! [`FileWriter`] writes one complete HDF5 file. Values are written as they arrive, in aligned blocks. Metadata is written
+//! at the end in one piece, before the first aligned block if it fits there. The superblock is written last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,46 +22,46 @@ use super::replaced_file::ReplacedFile;
 /// One HDF5 file that is being written.
 pub struct FileWriter {
     pub(crate) allocator: Allocator,
-    /// The part of a file that others write too.
+    /// This task's part of a shared subfile.
     pub(crate) shared: Option<Allocator>,
     pub(crate) session: Session,
-    /// By absolute path without the first `/`; the root is the empty path.
+    /// Objects by absolute path without the leading `/`; the root is the empty path.
     pub(crate) objects: BTreeMap<String, ObjectEntry>,
-    /// Why the file cannot become whole any more: a write that failed half-way.
+    /// The error of a write that failed halfway. The file cannot be finished any more.
     pub(crate) broken: Option<Error>,
-    /// Whether the end waits for the disk.
+    /// Whether [`FileWriter::finish`] syncs to disk.
     pub(crate) durable: bool,
-    /// Whether objects that are defined from now on track the order of creation.
+    /// Whether new objects track creation order.
     tracked: bool,
-    /// Objects that were defined, links too.
+    /// Number of objects and links defined so far.
     pub(crate) created: u64,
-    /// A collection of variable-length values with room for more, and where it is.
+    /// A heap collection with free space, and its address.
     pub(crate) small_heap: Option<(u64, HeapWriter)>,
-    /// What references of the file point at.
+    /// The targets of all references in the file.
     pub(crate) targets: ReferenceTargets,
-    /// The file whose place it takes, if it began with that.
+    /// The existing file that this one was copied from and replaces.
     pub(crate) base: Option<ReplacedFile>,
 }
 
 impl FileWriter {
-    /// Begins a file that will be called `target`. Blocks of `alignment` bytes or more begin at multiples of
-    /// it, a power of two; `None` asks the file system for its block or stripe. `existing` says at once whether there may be
-    /// such a file; [`FileWriter::finish`] decides.
+    /// Begins a file that gets the name `target` when it is finished. Blocks of at least `alignment` bytes, a power of two,
+    /// begin at multiples of it; `None` uses the block or stripe size of the file system. If `existing` does not allow a file
+    /// of this name, this fails early; [`FileWriter::finish`] checks again.
     pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
         Ok(Self::new(Allocator::own(target, existing, checked_alignment(alignment)?)?, session))
     }
 
-    /// Begins a file that is called `target` from its beginning, where nobody looks.
+    /// Begins a file that has the name `target` from the start, in a folder that readers do not look into.
     pub(crate) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
         Ok(Self::new(Allocator::in_place(target, alignment)?, session))
     }
 
-    /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
+    /// Begins a task's own file, created with its first write if any, next to the task's part of a shared subfile.
     pub(crate) fn with_shared(target: &Path, alignment: Option<u64>, shared: Allocator, session: &Session) -> Result<Self> {
         Ok(Self { shared: Some(shared), ..Self::new(Allocator::deferred(target, alignment)?, session) })
     }
 
-    /// Begins a file that will be called `target` as soon as something belongs into it.
+    /// Begins a file that is created with its first write.
     pub(crate) fn deferred(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
         Ok(Self::new(Allocator::deferred(target, alignment)?, session))
     }
@@ -71,12 +71,12 @@ impl FileWriter {
         Self { allocator, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: ReferenceTargets::default(), base: None }
     }
 
-    /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
+    /// Whether finishing is fast: no chunk to encode and no sync.
     pub(crate) fn is_quick(&self) -> bool {
         !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::has_partial_chunks))
     }
 
-    /// Whether all values and the chunks that hold them are of up to `max_bytes` for each dataset.
+    /// Whether the values of each dataset, and each chunk, have at most `max_bytes`.
     pub(crate) fn is_small(&self, max_bytes: u64) -> bool {
         self.datasets().all(|(_, dataset)| {
             let definition = dataset.definition();
@@ -86,17 +86,18 @@ impl FileWriter {
         })
     }
 
-    /// Leaves `bytes` free at the beginning of the file, before anything is written: a power of two from 512 on.
+    /// Reserves a user block at the beginning of the file: 0 bytes, or a power of two of at least 512. Call it before the first
+    /// write.
     pub fn set_user_block(&mut self, bytes: u64) -> Result<()> {
         if bytes != 0 && (bytes < 512 || !bytes.is_power_of_two()) {
-            return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0, 512, or 512 doubled any number of times")));
+            return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0 or a power of two of at least 512")));
         }
         self.allocator.set_user_block(bytes);
         Ok(())
     }
 
-    /// Makes the file one of pages of `page_bytes`, before anything is written (HDF5's file space strategy PAGE): metadata and
-    /// values lie in pages of their own. A multiple of 8 from 512 bytes to 1 GiB; a user block must be whole pages.
+    /// Divides the file into pages of `page_bytes` (HDF5's file space strategy PAGE): metadata and values are in separate pages.
+    /// Page sizes are multiples of 8 from 512 bytes to 1 GiB; a user block must be whole pages. Call it before the first write.
     pub fn set_pages(&mut self, page_bytes: u64) -> Result<()> {
         if !(512..=1 << 30).contains(&page_bytes) || !page_bytes.is_multiple_of(8) {
             return Err(Error::invalid_input(format!("pages of {page_bytes} bytes: give a multiple of 8 from 512 to 1073741824")));
@@ -108,20 +109,19 @@ impl FileWriter {
         Ok(())
     }
 
-    /// From now on, writing ends with `Cancelled` when this is cancelled, and the file cannot become whole any more.
+    /// Lets the caller cancel: writes then fail with `Cancelled`, and the file cannot be finished any more.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
         for allocator in [Some(&mut self.allocator), self.shared.as_mut()].into_iter().flatten() {
             allocator.cancellation = cancellation.clone();
         }
     }
 
-    /// Leaves it to the operating system when the bytes get to the disk.
+    /// Finishes without waiting until the bytes are on disk.
     pub fn without_sync(&mut self) {
         self.durable = false;
     }
 
-    /// Records the order in which attributes and the members of groups were created: of the root, and of all objects that
-    /// are defined from now on.
+    /// Records the creation order of attributes and group members: for the root, and for all objects defined later.
     pub fn track_order(&mut self) {
         self.tracked = true;
         if let Some(root) = self.objects.get_mut("") {
@@ -129,19 +129,19 @@ impl FileWriter {
         }
     }
 
-    /// Whether the file records the order of an object's attributes and, if it is a group, of its members.
+    /// Sets whether the file records the creation order of an object's attributes and, for a group, of its members.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.object(path)?.tracked = tracked;
         Ok(())
     }
 
-    /// The next object to define.
+    /// A new object with the next id.
     pub(crate) fn new_object(&mut self) -> ObjectEntry {
         self.created += 1;
         ObjectEntry { created: self.created, id: self.created, tracked: self.tracked, ..ObjectEntry::default() }
     }
 
-    /// The name that the file will have.
+    /// The path that the file gets.
     pub fn target(&self) -> &Path {
         self.allocator.target()
     }
@@ -150,7 +150,7 @@ impl FileWriter {
         error.at_object(format!("/{path}")).in_file(self.target().display().to_string())
     }
 
-    /// Defines a group and those above it; one that is there already stays as it is.
+    /// Creates a group and its parents; existing groups are unchanged.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         let path = self.resolve_parent(path)?;
         let mut above = String::new();
@@ -184,7 +184,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Defines a dataset, and the groups above it.
+    /// Creates a dataset and its parent groups.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
         let definition = definition.checked_own().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
@@ -192,35 +192,35 @@ impl FileWriter {
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
-    /// Defines a dataset whose values are in others.
+    /// Creates a virtual dataset.
     pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
         let definition = definition.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new_virtual(definition, mappings)), ..ObjectEntry::default() })
     }
 
-    /// Defines a dataset whose values go into the file that others write too.
+    /// Adds a dataset that was prepared by the caller.
     pub(crate) fn create_prepared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
-    /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
+    /// Creates a dataset of references to the objects at these paths. The objects must exist when the file is finished.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.create_object_references(path, references)
     }
 
-    /// As [`FileWriter::create_references`].
+    /// See [`FileWriter::create_references`].
     pub(crate) fn create_object_references(&mut self, path: &str, references: ObjectReferences) -> Result<()> {
         self.define(path, ObjectEntry { references: Some(references), ..ObjectEntry::default() })
     }
 
-    /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
+    /// Sets an attribute of references to the objects at these paths. The objects must exist when the file is finished.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.set_object_references(path, name, references)
     }
 
-    /// As [`FileWriter::set_references`].
+    /// See [`FileWriter::set_references`].
     pub(crate) fn set_object_references(&mut self, path: &str, name: &str, references: ObjectReferences) -> Result<()> {
         let object = self.object(path)?;
         if object.link.is_some() {
@@ -230,7 +230,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Commits a datatype under this name, for datasets whose definition names it.
+    /// Commits a datatype at this path. Dataset definitions can refer to it.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
         encode_datatype(&datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.define(path, ObjectEntry { datatype: Some(datatype), ..ObjectEntry::default() })
@@ -238,10 +238,10 @@ impl FileWriter {
 
     pub(crate) fn object(&mut self, path: &str) -> Result<&mut ObjectEntry> {
         let path = self.resolve(path)?;
-        self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that went away"))
+        self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that was removed"))
     }
 
-    /// Sets an attribute, in place of one of the same name.
+    /// Sets an attribute, replacing one of the same name.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         let checked = check_attribute(name, &value);
         checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
@@ -254,7 +254,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Makes a dataset the scale of a dimension (HDF5's dimension scales, as netCDF-4 has them).
+    /// Attaches a dataset as the scale of a dimension (HDF5 dimension scales, as used by netCDF-4).
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let scale = self.resolve(scale)?;
         self.dataset(&scale)?;
@@ -266,15 +266,15 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Notes a scale of a dimension that is not in this file, but in the whole of which it is a part.
+    /// Attaches a scale that is not in this file, but elsewhere in the container.
     pub(crate) fn set_external_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let scale = normalized_path(scale)?;
         self.object(path)?.scales.insert(dimension, scale);
         Ok(())
     }
 
-    /// Takes out what leads to objects that may be in other files of the same whole: links, references, dimension scales and
-    /// committed datatypes.
+    /// Removes everything that may refer to other files of the container: links, references, dimension scales and committed
+    /// datatypes.
     pub(crate) fn remove_shared_objects(&mut self) {
         self.objects.retain(|_, object| object.link.is_none() && object.references.is_none() && object.datatype.is_none());
         for object in self.objects.values_mut() {
@@ -283,7 +283,7 @@ impl FileWriter {
         }
     }
 
-    /// The definition of a dataset as it is now; `NotFound` or `InvalidInput` where there is none.
+    /// The current definition of a dataset. Returns `NotFound` if the path does not exist, `InvalidInput` if it is not a dataset.
     pub fn definition(&mut self, path: &str) -> Result<DatasetDefinition> {
         Ok(self.dataset(path)?.definition().clone())
     }
@@ -294,7 +294,7 @@ impl FileWriter {
         object.dataset.as_mut().ok_or_else(|| Error::invalid_input("this is no dataset").at_object(shown))
     }
 
-    /// Sets the extent of a dataset. What falls outside is gone: if the dataset grows again, the fill value is there.
+    /// Resizes a dataset. Elements outside of the new shape are lost: if it grows again, they have the fill value.
     pub fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
         let path = self.resolve(path)?;
         let shown = format!("/{path}");
@@ -304,19 +304,19 @@ impl FileWriter {
         dataset.resize(shape, &mut self.allocator).map_err(|error| error.at_object(shown))
     }
 
-    /// Stores a chunk as it is: it went through the dataset's filters but those of the mask.
+    /// Stores an encoded chunk; `filter_mask` has a bit for each filter that was skipped.
     pub(crate) fn put_chunk(&mut self, path: &str, position: Vec<u64>, bytes: &[u8], filter_mask: u32) -> Result<()> {
         let path = normalized_path(path)?;
         let dataset = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut());
-        dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.allocator)
+        dataset.ok_or_else(|| Error::internal("a chunk of an unknown dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.allocator)
     }
 
-    /// Where the last byte ends that went into the file that others write too.
+    /// End of the last byte written to the shared subfile.
     pub(crate) fn shared_top(&self) -> Result<u64> {
         self.shared.as_ref().map(Allocator::top).ok_or_else(|| Error::internal("a task without a shared subfile"))
     }
 
-    /// Paths of the datasets.
+    /// All datasets by path.
     pub(crate) fn datasets(&self) -> impl Iterator<Item = (&str, &DatasetWriter)> {
         self.objects.iter().filter_map(|(path, object)| Some((path.as_str(), object.dataset.as_ref()?)))
     }
@@ -327,7 +327,7 @@ impl FileWriter {
     }
 }
 
-/// No values in a heap.
+/// A `resolve` function for values without variable-length parts.
 pub fn no_heap<'a>(_: HeapReference) -> Result<&'a [u8]> {
     Err(Error::invalid_input("a variable-length value that is not there"))
 }

@@ -1,4 +1,4 @@
-//! The fill value where no task wrote, in a file that several tasks wrote.
+//! Writes the fill value where no task wrote, in a shared subfile.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use super::region::{Region, runs};
 use super::touched_chunks::{chunk_index, touched_chunks};
 use super::unwritten_regions::unwritten_regions;
 
-/// Bytes of fill values that are written at a time.
+/// Bytes of fill values written at a time.
 pub(crate) const FILL_PIECE_BYTES: usize = 1 << 20;
 
 impl DatasetWriter {
-    /// Writes the fill value where nobody wrote, in a file whose bytes are otherwise zero there. What has no place in the
-    /// file, or is a chunk that nobody touched, is the fill value anyway.
+    /// Writes the fill value to regions that no task wrote, where the file has zeros. Chunks that no task touched are omitted
+    /// from the metadata, so readers see the fill value there without this.
     pub fn fill_unwritten(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
         let Some(fill) = &self.definition.fill_value else { return Ok(()) };
         let (shape, size) = (self.definition.dataspace.shape(), self.definition.datatype.size());

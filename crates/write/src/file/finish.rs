@@ -1,4 +1,4 @@
-//! Finish: the end of a subfile. Chunks that waited go out, then all that describes the file, the superblock last.
+//! Finishes a file: writes partial chunks, then the metadata, then the superblock.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use super::description::{chosen, describe, object_indexes};
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
 
-/// A file of as many objects has more metadata than goes before its values: it is not tried.
+/// With more objects than this, metadata is assumed not to fit before the values.
 const MAX_OBJECTS_IN_FRONT: usize = 1 << 10;
 
 impl FileWriter {
-    /// Writes the chunks that still wait for elements.
+    /// Writes all partial chunks.
     pub(crate) fn flush(&mut self) -> Result<()> {
         let session = self.session.clone();
         for object in self.objects.values_mut() {
@@ -28,14 +28,14 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Writes what is left and makes the file visible; its length in bytes. An error leaves no file, and so does
-    /// one that a write met before, whoever caught it.
+    /// Writes everything that is left, makes the file visible and returns its length in bytes. If this or an earlier write
+    /// failed, no file is left.
     pub fn finish(self, existing: Existing) -> Result<u64> {
         self.finish_if(existing, |_| Ok(()))
     }
 
-    /// As [`FileWriter::finish`]; `decide` is called with the name of the complete file before it gets its own, and an error of
-    /// it leaves no file.
+    /// Like [`FileWriter::finish`], but calls `decide` with the temporary path of the complete file before it is renamed. If
+    /// `decide` fails, no file is left.
     pub(crate) fn finish_if(mut self, existing: Existing, decide: impl FnOnce(&Path) -> Result<()>) -> Result<u64> {
         let end = self.complete(|_| true)?;
         let user_block = self.allocator.user_block();
@@ -51,7 +51,7 @@ impl FileWriter {
         Ok(length)
     }
 
-    /// Writes what is left and everything that describes it; where the file ends.
+    /// Writes partial chunks and metadata, and returns the end of the file. Datasets for which `own` is false are omitted.
     fn complete(&mut self, own: impl Fn(&DatasetWriter) -> bool) -> Result<u64> {
         if let Some(error) = self.broken.take() {
             return Err(error);
@@ -65,7 +65,7 @@ impl FileWriter {
         let name = self.target().display().to_string();
         let page_bytes = self.allocator.page_bytes();
         let encode = |at: u64| encode_metadata(&file, at, page_bytes).map_err(|error| error.in_file(&name));
-        // Beside the superblock, where there is room before the values: readers get both at once.
+        // If there is space before the values, metadata follows the superblock: readers get both with one read.
         let in_front = match self.allocator.front().filter(|front| front.start == SUPERBLOCK_BYTES) {
             Some(front) if self.objects.len() < MAX_OBJECTS_IN_FRONT => Some(encode(front.start)?).filter(|metadata| metadata.bytes.len() as u64 <= front.stop - front.start),
             _ => None,
@@ -97,8 +97,7 @@ impl FileWriter {
         Ok(end)
     }
 
-    /// Ends a task's part: what is in a file of its own becomes visible there, and nothing where there is none.
-    /// Gives that file's length.
+    /// Finishes the files of a task. Returns the length of its own file, `None` if it wrote to the shared subfile only.
     pub(crate) fn finish_task(mut self) -> Result<Option<u64>> {
         let shared = match self.shared.take() {
             None => return self.finish(Existing::Keep).map(Some),
@@ -123,8 +122,8 @@ impl FileWriter {
         Ok(Some(end))
     }
 
-    /// Ends a task's file of its own. The content of one of up to `max_bytes` is returned, and no file is left; a larger one
-    /// stays, as after [`FileWriter::finish_task`]. Gives its length in either case.
+    /// Finishes a task's own file and returns its length. If it has at most `max_bytes`, its content is returned instead of
+    /// leaving a file; a larger file stays, as after [`FileWriter::finish_task`].
     pub(crate) fn finish_small(mut self, max_bytes: u64) -> Result<(u64, Option<Vec<u8>>)> {
         let end = self.complete(|_| true)?;
         if end <= max_bytes {
@@ -140,7 +139,7 @@ impl FileWriter {
         Ok((end, None))
     }
 
-    /// Makes a file that several tasks have filled an HDF5 file: all metadata from byte `at` on; its length.
+    /// Completes a shared subfile: writes all metadata from offset `at` on and returns the length of the file.
     pub(crate) fn finish_shared(&self, file: &SharedFile, at: u64) -> Result<u64> {
         let metadata = encode_metadata(&describe(&self.objects, &self.targets, |_| true)?, at, None).map_err(|error| error.in_file(file.path().display().to_string()))?;
         let end = at + metadata.bytes.len() as u64;

@@ -1,4 +1,4 @@
-//! One HDF5 file under way: objects, values, metadata.
+//! Writes one HDF5 file: objects, values, metadata. Knows no other room of the crate.
 
 pub(crate) mod allocator;
 pub(crate) mod continued;

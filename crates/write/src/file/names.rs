@@ -1,4 +1,4 @@
-//! Names: finding, moving and removing what a file under way has.
+//! Looks up, links, moves and removes objects of the file that is being written.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::links::Link;
 use super::object::{AttributeEntry, ObjectEntry};
 use super::object_path::normalized_path;
 
-/// Soft links that are followed on the way to one object.
+/// Maximum number of links followed to resolve a path.
 const MAX_LINKS: u32 = 64;
 
-/// What a name of a group leads to.
+/// Kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A group.
@@ -23,19 +23,19 @@ pub enum ObjectKind {
     Datatype,
 }
 
-/// An object of a file under way.
+/// An object of the file that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectInfo {
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// A number that no other object of the file has, ever.
+    /// Unique in the file; not reused after the object is removed.
     pub id: u64,
-    /// Its absolute path without the first `/`, links followed.
+    /// Absolute path without the leading `/`, with links resolved.
     pub path: String,
 }
 
 impl FileWriter {
-    /// The object at a path; `NotFound` if there is none.
+    /// The object at a path; `NotFound` if it does not exist.
     pub fn look_up(&self, path: &str) -> Result<ObjectInfo> {
         let path = self.resolve(path)?;
         let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that went away"))?;
@@ -47,12 +47,12 @@ impl FileWriter {
         Ok(ObjectInfo { kind, id: object.id, path })
     }
 
-    /// The path of the object with this number; `None` if it was removed.
+    /// The path of the object with this id; `None` if it was removed.
     pub fn path_of(&self, id: u64) -> Option<String> {
         self.objects.iter().find(|(_, object)| object.id == id && object.link.is_none()).map(|(path, _)| format!("/{path}"))
     }
 
-    /// Names of the members of a group, in the order in which they were made, and where those lead that are links.
+    /// Names of the members of a group in creation order, with their targets if they are links.
     pub fn members(&self, path: &str) -> Result<Vec<(String, Option<Link>)>> {
         let path = self.resolve(path)?;
         if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
@@ -70,8 +70,8 @@ impl FileWriter {
         Ok(members.into_iter().map(|(_, name, object)| (name.to_owned(), object.link.clone())).collect())
     }
 
-    /// Checks that a name at `path` for the object at `target` is not inside of that: such files have no order in which
-    /// objects can be written, each after those that it leads to.
+    /// Checks that a hard link at `path` to `target` does not create a cycle. Objects are written after the objects that they
+    /// link to, so cycles cannot be written.
     fn check_acyclic(&self, path: &str, target: &str) -> Result<()> {
         let above = path.rsplit_once('/').map_or("", |(above, _)| above);
         let (mut pending, mut seen) = (vec![target.to_owned()], BTreeSet::new());
@@ -92,7 +92,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Defines a link.
+    /// Creates a link.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         let link = link.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         if let Link::Hard(target) = &link {
@@ -101,7 +101,7 @@ impl FileWriter {
         self.define(path, ObjectEntry { link: Some(link), ..ObjectEntry::default() })
     }
 
-    /// The path of the object that `path` leads to, without links.
+    /// Resolves all links in a path; `NotFound` if there is no such object.
     pub(crate) fn resolve(&self, path: &str) -> Result<String> {
         let path = normalized_path(path)?;
         if self.objects.get(&path).is_some_and(|object| object.link.is_none()) {
@@ -110,14 +110,14 @@ impl FileWriter {
         self.follow(&path, MAX_LINKS)?.ok_or_else(|| self.error_at(&path, Error::not_found("there is no such object in the file that is written")))
     }
 
-    /// The path of a name: links on the way to it are followed, but not one that it is itself.
+    /// Resolves links in the parent of a path, but not the last name.
     pub(crate) fn resolve_parent(&self, path: &str) -> Result<String> {
         let path = normalized_path(path)?;
         let Some((above, name)) = path.rsplit_once('/') else { return Ok(path) };
         if self.objects.contains_key(above) && self.objects.get(above).is_some_and(|object| object.link.is_none()) {
             return Ok(path);
         }
-        // Groups that are not there yet have no links.
+        // Groups that do not exist yet contain no links.
         let mut known = above;
         loop {
             if let Some(found) = self.follow(known, MAX_LINKS)? {
@@ -135,7 +135,7 @@ impl FileWriter {
         }
     }
 
-    /// As [`FileWriter::resolve`]; `None` if there is no such object.
+    /// Resolves all links in a path; `None` if there is no such object.
     fn follow(&self, path: &str, links_left: u32) -> Result<Option<String>> {
         let mut found = String::new();
         let mut parts = path.split('/').filter(|part| !part.is_empty());
@@ -162,7 +162,7 @@ impl FileWriter {
         Ok(Some(found))
     }
 
-    /// Paths of an object and of all that are in it.
+    /// Paths of an object and of everything in it.
     fn subtree(&self, path: &str) -> Vec<String> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let own = self.objects.get_key_value(path).map(|(path, _)| path.clone());
@@ -170,16 +170,16 @@ impl FileWriter {
         own.into_iter().chain(inside.cloned()).collect()
     }
 
-    /// Removes a name, and the object if it has no other. What members of a removed group have other names keeps those.
-    /// References and dimension scales that led to a removed object lead nowhere. Values that are in the file already stay
-    /// there, in space that nothing uses.
+    /// Removes a name, and the object if it has no other name. Members of a removed group that have other names are kept under
+    /// those. References and dimension scales to a removed object become null. The space of its values in the file is not
+    /// reused.
     pub fn remove(&mut self, path: &str) -> Result<()> {
         let path = self.existing_path(path)?;
         self.remove_name(&path);
         Ok(())
     }
 
-    /// The path of a name that is there, other than the root's.
+    /// Resolves the parent of an existing path other than the root.
     fn existing_path(&self, path: &str) -> Result<String> {
         let path = self.resolve_parent(path)?;
         if path.is_empty() {
@@ -197,7 +197,7 @@ impl FileWriter {
             let leads_here = |(name, object): &(&String, &ObjectEntry)| matches!(&object.link, Some(Link::Hard(target)) if target == path) && !name.starts_with(&inside);
             let other = self.objects.iter().find(leads_here).map(|(name, object)| (name.clone(), object.created));
             if let Some((other, created)) = other {
-                // The object takes another of its names.
+                // The object is kept under another of its names.
                 self.objects.remove(&other);
                 self.move_subtree(path, &other);
                 if let Some(object) = self.objects.get_mut(&other) {
@@ -209,13 +209,13 @@ impl FileWriter {
             for member in members {
                 self.remove_name(&member);
             }
-            // Hard links inside of the object to itself went with its members.
+            // Hard links to the object from inside of it were removed with its members.
             self.clear_references_to(path);
         }
         self.objects.remove(path);
     }
 
-    /// References and scales lead to this object no more.
+    /// Sets references and dimension scales to this object to null.
     fn clear_references_to(&mut self, path: &str) {
         for object in self.objects.values_mut() {
             object.scales.retain(|_, scale| scale != path);
@@ -226,7 +226,7 @@ impl FileWriter {
         self.for_each_reference(|target| *target = target.take().filter(|target| target != path));
     }
 
-    /// Calls `each` with the path of each object that a reference leads to, which it may change.
+    /// Calls `each` with the target path of each reference; `each` may change it.
     fn for_each_reference(&mut self, mut each: impl FnMut(&mut Option<String>)) {
         self.targets.for_each_path(&mut each);
         for object in self.objects.values_mut() {
@@ -239,7 +239,7 @@ impl FileWriter {
         }
     }
 
-    /// Gives an object another path, and makes the groups above that.
+    /// Moves an object to another path and creates the parent groups of that path.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (self.existing_path(from)?, self.resolve_parent(to)?);
         if self.objects.contains_key(&to) {
@@ -263,7 +263,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Moves an object and all that is in it to a path that is free, with what leads there.
+    /// Moves an object and everything in it to a free path, and updates all links and references to them.
     fn move_subtree(&mut self, from: &str, to: &str) {
         let prefix = format!("{from}/");
         let moved = |path: &str| match path.strip_prefix(&prefix) {

@@ -1,4 +1,4 @@
-//! An object under way: what is known of it before the file ends.
+//! State of an object before the file is finished.
 
 use std::collections::BTreeMap;
 
@@ -20,26 +20,26 @@ pub(crate) enum AttributeEntry {
 
 #[derive(Debug, Default)]
 pub(crate) struct ObjectEntry {
-    /// How many objects and names were defined before its name.
+    /// Number of objects and names defined before its name.
     pub(crate) created: u64,
-    /// Identifies the object, whatever its name.
+    /// Identifies the object independently of its name.
     pub(crate) id: u64,
-    /// Whether the file records the order of its attributes and, of a group, of its members.
+    /// Whether the file records the creation order of its attributes and, for a group, of its members.
     pub(crate) tracked: bool,
     pub(crate) attributes: Ordered<AttributeEntry>,
     pub(crate) dataset: Option<DatasetWriter>,
-    /// References to objects instead of values.
+    /// Set if the object is a dataset of references to objects.
     pub(crate) references: Option<ObjectReferences>,
-    /// A link instead of an object.
+    /// Set if this is a link, not an object.
     pub(crate) link: Option<Link>,
-    /// A committed datatype instead of a group.
+    /// Set if the object is a committed datatype.
     pub(crate) datatype: Option<Datatype>,
-    /// Paths of the dimension scales of a dataset, by dimension.
+    /// Paths of a dataset's dimension scales, by dimension.
     pub(crate) scales: BTreeMap<u32, String>,
 }
 
 impl ObjectEntry {
-    /// Whether it is a group.
+    /// Whether this is a group: nothing else is set.
     pub(crate) fn is_group(&self) -> bool {
         self.dataset.is_none() && self.link.is_none() && self.references.is_none() && self.datatype.is_none()
     }

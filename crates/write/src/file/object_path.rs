@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-/// A path without the slashes around it.
+/// Removes empty components and leading and trailing slashes; refuses `.`, `..` and NUL.
 pub(crate) fn normalized_path(path: &str) -> Result<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     if parts.iter().any(|part| *part == "." || *part == ".." || part.contains('\0')) {

@@ -1,4 +1,4 @@
-//! Pointers: references to objects, by path until the file ends and everything has its address.
+//! References to objects. Targets are paths until the file is finished and every object has an address.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 
 use super::object_path::normalized_path;
 
-/// Bytes of a reference to an object.
+/// Bytes of an object reference.
 pub(crate) const REFERENCE_BYTES: u64 = 8;
 
-/// A reference to the object with this number, as [`NewAttribute`] has it.
+/// A reference to the object with this index, in the encoding of [`NewAttribute`]: index plus 1.
 pub(crate) fn reference(index: usize) -> [u8; 8] {
     (index as u64 + 1).to_le_bytes()
 }
 
-/// References of an extent, row-major; `None` points at nothing.
+/// An array of object references, row-major; `None` is a null reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ObjectReferences {
     shape: Vec<u64>,
     targets: Vec<Option<String>>,
-    /// Where they are in the file, once they have a place.
+    /// Address in the file, once it is allocated.
     #[serde(skip)]
     pub address: Option<u64>,
 }
@@ -37,17 +37,17 @@ impl ObjectReferences {
         Ok(Self { shape, targets, address: None })
     }
 
-    /// Calls `each` with the path of each target, which it may change.
+    /// Calls `each` with the path of each target; `each` may change it.
     pub fn for_each_path(&mut self, each: impl FnMut(&mut Option<String>)) {
         self.targets.iter_mut().for_each(each);
     }
 
-    /// The extent, and the paths that are pointed at.
+    /// Shape and target paths.
     pub fn parts(&self) -> (&[u64], &[Option<String>]) {
         (&self.shape, &self.targets)
     }
 
-    /// Bytes that they take.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         self.targets.len() as u64 * REFERENCE_BYTES
     }
@@ -62,7 +62,7 @@ impl ObjectReferences {
         })
     }
 
-    /// The attribute of these.
+    /// The references as an attribute.
     pub fn attribute(&self, name: &str, object_indexes: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
         let mut bytes = Vec::new();
         for index in self.object_indexes(object_indexes) {
@@ -72,13 +72,13 @@ impl ObjectReferences {
         Ok(NewAttribute { name: name.to_owned(), dataspace: Dataspace::fixed(self.shape.clone()), value })
     }
 
-    /// The dataset of these.
+    /// The references as a dataset.
     pub fn description(&self) -> NewDataset {
         let storage = NewStorage::Contiguous(self.address);
         NewDataset { datatype: datatype(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), fill_value: None, fill_time: FillTime::default(), filters: Pipeline::default(), storage }
     }
 
-    /// The dataset's values, where the object with number `n` is at `addresses[n]`.
+    /// The values of the dataset; the object with index `i` is at `addresses[i]`.
     pub fn values(&self, object_indexes: &BTreeMap<&str, usize>, addresses: &[u64]) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         for index in self.object_indexes(object_indexes) {

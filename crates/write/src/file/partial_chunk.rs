@@ -1,4 +1,4 @@
-//! Chunks of which some elements are missing: taken up again and stored.
+//! Partial chunks: loaded again for further writes, and stored.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use super::definition::DatasetDefinition;
 use super::memory_length::memory_length;
 use super::touched_chunks::filled_with_fill_value;
 
-/// A chunk of which some elements are missing.
+/// A decoded chunk that still misses elements.
 #[derive(Debug)]
 pub(crate) struct PartialChunk {
     pub(crate) bytes: Vec<u8>,
-    /// Elements written, as if none was written twice.
+    /// Number of elements written; elements written twice count twice.
     pub(crate) written: u64,
 }
 
-/// A chunk to be written to further: as it was stored, or empty.
+/// Loads a chunk for further writes: the stored one, or a new one with fill values.
 pub(crate) fn load_partial_chunk(
     position: &[u64],
     stored: &BTreeMap<Vec<u64>, StoredChunk>,
@@ -36,7 +36,7 @@ pub(crate) fn load_partial_chunk(
     Ok(PartialChunk { bytes, written: 0 })
 }
 
-/// Writes a chunk, in its old place where it fits there.
+/// Writes a chunk; reuses the space of its previous version if it fits.
 pub(crate) fn store_chunk(position: Vec<u64>, bytes: &[u8], filter_mask: u32, stored: &mut BTreeMap<Vec<u64>, StoredChunk>, allocator: &mut Allocator) -> Result<()> {
     let length = bytes.len() as u64;
     let address = match stored.get(&position) {
@@ -48,7 +48,7 @@ pub(crate) fn store_chunk(position: Vec<u64>, bytes: &[u8], filter_mask: u32, st
     Ok(())
 }
 
-/// Writes unfinished chunks and forgets them.
+/// Encodes and writes all partial chunks and removes them from memory.
 pub(crate) fn store_partial_chunks(
     partial: &mut BTreeMap<Vec<u64>, PartialChunk>,
     stored: &mut BTreeMap<Vec<u64>, StoredChunk>,
@@ -59,7 +59,7 @@ pub(crate) fn store_partial_chunks(
     let chunks: Vec<(Vec<u64>, PartialChunk)> = std::mem::take(partial).into_iter().collect();
     let encode = |(position, chunk): (Vec<u64>, PartialChunk)| (position, definition.filters.encode(chunk.bytes));
     let encoded: Vec<_> = match chunks.len() {
-        // Other threads are not started for one chunk.
+        // A single chunk is not worth starting threads.
         0 | 1 => chunks.into_iter().map(encode).collect(),
         _ => session.compute(|| Ok(chunks.into_par_iter().map(encode).collect()))?,
     };

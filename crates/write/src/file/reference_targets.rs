@@ -1,5 +1,5 @@
-//! Targets: what elements of datasets and attributes refer to, objects and parts of datasets, by path until the file ends
-//! and everything has its address.
+//! Targets of references in elements: objects, and regions of datasets. Targets are paths until the file is finished and
+//! every object has an address.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,17 +10,17 @@ use super::definition::{AttributeValue, check_references};
 use super::object_path::normalized_path;
 use super::object_references::{ObjectReferences, datatype};
 
-/// What a reference points at.
+/// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target {
     /// Path of the object; `None` if it was removed.
     pub path: Option<String>,
-    /// Start, stride, count and block of each dimension of the elements of a dataset; `None` is the object.
+    /// Start, stride, count and block per dimension for a region of a dataset; `None` for the whole object.
     pub region: Option<Vec<[u64; 4]>>,
 }
 
 impl Target {
-    /// The target in a value: the path, and for a region a NUL and four numbers of 8 bytes for each dimension.
+    /// Parses a target: the path, and for a region a NUL and four little-endian 64-bit values per dimension.
     fn parse(value: &[u8]) -> Result<Self> {
         let bad = || Error::invalid_input("a reference that cannot be read");
         let (path, region) = match value.iter().position(|byte| *byte == 0) {
@@ -52,8 +52,7 @@ impl Target {
     }
 }
 
-/// What all references of a file point at. A reference in an element is the number of its target, from 1 on; 0 points at
-/// nothing.
+/// Targets of all references in a file. Elements hold the id of the target, from 1 on; 0 is a null reference.
 #[derive(Debug, Default)]
 pub(crate) struct ReferenceTargets {
     targets: Vec<Target>,
@@ -74,26 +73,26 @@ impl ReferenceTargets {
         self.targets.get(usize::try_from(id.checked_sub(1)?).ok()?)
     }
 
-    /// Calls `each` with the path of each target, which it may change.
+    /// Calls `each` with the path of each target; `each` may change it.
     pub fn for_each_path(&mut self, mut each: impl FnMut(&mut Option<String>)) {
         self.targets.iter_mut().for_each(|target| each(&mut target.path));
-        // What comes under an old path from now on is another object.
+        // From now on an old path may name another object.
         self.ids.clear();
     }
 
-    /// Numbers the references in elements, which hold the number of a value that `resolve` knows.
+    /// Registers the targets of references in elements: replaces heap indexes, which `resolve` resolves, with target ids.
     pub fn register_references<'a>(&mut self, datatype: &Datatype, bytes: &mut [u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
         each_reference(datatype, bytes, &mut |_, element| {
             let id = match u32::try_from(target_id_in(element)) {
                 Ok(0) => 0,
                 Ok(index) => self.id_of(Target::parse(resolve(HeapReference { address: 1, index })?)?),
-                Err(_) => return Err(Error::invalid_input("a reference that is not there")),
+                Err(_) => return Err(Error::invalid_input("a reference without a value")),
             };
             put_target_id(element, id)
         })
     }
 
-    /// References to objects as elements with numbers.
+    /// Object references as elements with target ids.
     pub fn value_of(&mut self, references: &ObjectReferences) -> AttributeValue {
         let (shape, paths) = references.parts();
         let id = |path: &Option<String>| path.clone().map_or(0, |path| self.id_of(Target { path: Some(path), region: None }));
@@ -101,7 +100,7 @@ impl ReferenceTargets {
         AttributeValue { dataspace: Dataspace::fixed(shape.to_vec()), value: Elements { datatype: datatype(), bytes, heap: HeapObjects::default() } }
     }
 
-    /// As [`ReferenceTargets::register_references`], of an attribute.
+    /// Like [`ReferenceTargets::register_references`], for an attribute.
     pub fn register_attribute(&mut self, mut value: AttributeValue) -> Result<AttributeValue> {
         let elements = &mut value.value;
         check_references(&elements.datatype)?;
@@ -111,7 +110,7 @@ impl ReferenceTargets {
         Ok(value)
     }
 
-    /// Object and selection of each target, for [`NewFile`].
+    /// Object index and encoded selection of each target, for [`NewFile`].
     pub fn regions(&self, object_indexes: &BTreeMap<&str, usize>) -> Result<Vec<(Option<usize>, Vec<u8>)>> {
         let region = |target: &Target| {
             let object = target.path.as_ref().and_then(|path| object_indexes.get(path.as_str())).copied();
@@ -121,7 +120,7 @@ impl ReferenceTargets {
         self.targets.iter().map(region).collect()
     }
 
-    /// Translates elements to the numbers of [`NewFile`]: objects first, then regions.
+    /// Replaces target ids in elements with the indexes of [`NewFile`]: objects first, then regions.
     pub fn translate(&self, datatype: &Datatype, bytes: &mut [u8], regions: &[(Option<usize>, Vec<u8>)], objects: usize) -> Result<()> {
         each_reference(datatype, bytes, &mut |kind, element| {
             let id = target_id_in(element);
@@ -138,7 +137,7 @@ impl ReferenceTargets {
         })
     }
 
-    /// An attribute of references.
+    /// Encodes an attribute of references.
     pub fn attribute(&self, name: &str, value: &AttributeValue, object_indexes: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
         let mut value = value.clone();
         self.translate(&value.value.datatype, &mut value.value.bytes, &self.regions(object_indexes)?, object_indexes.len())?;

@@ -1,4 +1,4 @@
-//! The file whose place one under way takes: locked meanwhile, and checked for changes in the end.
+//! The existing file that a writer replaces: locked meanwhile, and checked for changes at the end.
 
 use std::fs::{File as Handle, Metadata, TryLockError};
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{modified, open_regular};
 
-/// The file whose place is to be taken, which stays as it is until then.
+/// An existing file that is about to be replaced. It is unchanged until then.
 #[derive(Debug)]
 pub(crate) struct ReplacedFile {
     path: PathBuf,
-    /// Keeps the lock.
+    /// Holds the lock.
     _locked: Handle,
     bytes: u64,
     modified: Option<u64>,
@@ -21,13 +21,13 @@ fn changed(path: &Path) -> Error {
 }
 
 impl ReplacedFile {
-    /// Locks the file as the HDF5 library locks a file that it writes to.
+    /// Locks the file the way the HDF5 library locks files that it writes.
     pub fn lock(path: &Path) -> Result<Self> {
         let shown = || path.display().to_string();
         let failed = |error: std::io::Error| Error::from(error).in_file(shown());
         let locked = open_regular(path).map_err(failed)?;
         match locked.try_lock() {
-            // A file system without locks: that the file did not change is checked in the end all the same.
+            // On a file system without locks, `check` still finds changes at the end.
             Ok(()) | Err(TryLockError::Error(_)) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::new(ErrorKind::Conflict, "another program has the file open and locked: append when it is closed").in_file(shown()));
@@ -39,7 +39,7 @@ impl ReplacedFile {
         Ok(base)
     }
 
-    /// `Conflict` if the file is another one by now.
+    /// Returns `Conflict` if the file has changed since it was locked.
     pub fn check(&self) -> Result<()> {
         let same = |metadata: Metadata| metadata.len() == self.bytes && modified(&metadata) == self.modified;
         if std::fs::metadata(&self.path).is_ok_and(same) { Ok(()) } else { Err(changed(&self.path)) }

@@ -1,4 +1,4 @@
-//! Reread: values of a dataset that were written before, from memory and from the file under way.
+//! Reads back values of a dataset from memory and from the file that is being written.
 
 use hyperslab_array::{Error, Result};
 
@@ -11,7 +11,7 @@ use super::touched_chunks::{chunk_index, filled_with_fill_value, touched_chunks}
 use super::unwritten_regions::unwritten_regions;
 
 impl DatasetWriter {
-    /// The elements of `region` as they are now, as they lie in the file: what was never written is the fill value.
+    /// The elements of `region`, encoded as in the file. Elements that were never written have the fill value.
     pub fn read(&self, region: &Region, allocator: &Allocator) -> Result<Vec<u8>> {
         let shape = self.definition.dataspace.shape().to_vec();
         if !region.fits(&shape) {
@@ -52,7 +52,7 @@ impl DatasetWriter {
                 }
             }
         }
-        // Of a file that several tasks write, what nobody wrote gets the fill value last.
+        // In a shared subfile, fill values are written at the end: apply them here.
         if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| self.shared) {
             for missing in unwritten_regions(region.clone(), &self.written) {
                 let elements = missing.elements().ok_or_else(|| Error::internal("an unwritten region beyond 64 bits"))?;
@@ -66,7 +66,7 @@ impl DatasetWriter {
         Ok(out)
     }
 
-    /// Addresses and lengths in bytes of all stored elements, without filters.
+    /// Address and length in bytes of each stored range of unfiltered elements.
     pub fn stored_ranges(&self) -> Result<Vec<(u64, u64)>> {
         Ok(match &self.storage {
             DatasetStorage::Contiguous(Some(address)) => {
@@ -79,13 +79,13 @@ impl DatasetWriter {
     }
 }
 
-/// Positions counted from `origin`.
+/// `start` relative to `origin`.
 fn relative_to(start: &[u64], origin: &[u64]) -> Vec<u64> {
     start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect()
 }
 
-/// Reads the elements of a box from an array in the file, at `address`, into an array in memory; of both arrays, the
-/// position of the box and the shape.
+/// Reads a region of an array in the file, at `address`, into an array in memory. `memory` and `file` are the start of the
+/// region and the shape in each array.
 fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), allocator: &Allocator) -> Result<()> {
     let mut outcome = Ok(());
     runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {

@@ -1,7 +1,7 @@
-//! Attributes of the root group that Hyperslab sets itself.
+//! Attributes of the root group that are reserved for Hyperslab.
 
-/// The attribute of a master's root group that names its last commit.
+/// Attribute of a master's root group with the name of its last commit.
 pub const COMMIT_ATTRIBUTE: &str = "_hyperslab_commit";
 
-/// The attribute of a subfile's root group that names its write and task.
+/// Attribute of a subfile's root group with the ids of its write and task.
 pub(crate) const SUBFILE_ATTRIBUTE: &str = "_hyperslab_task";

@@ -1,4 +1,4 @@
-//! Resize: another extent for a dataset under way.
+//! Changes the shape of a dataset.
 
 use hyperslab_array::{Dataspace, Error, Result};
 
@@ -10,10 +10,10 @@ use super::region::{Region, copy};
 use super::touched_chunks::filled_with_fill_value;
 
 impl DatasetWriter {
-    /// Sets a new extent. Elements outside of it are gone: if the dataset grows again, the fill value is in their place.
+    /// Sets a new shape. Elements outside of it are lost: if the dataset grows again, they have the fill value.
     pub fn resize(&mut self, to: Vec<u64>, allocator: &mut Allocator) -> Result<()> {
         let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
-            return Err(Error::invalid_input("a scalar or empty dataset has one size"));
+            return Err(Error::invalid_input("a scalar or empty dataset cannot be resized"));
         };
         if to.len() != shape.len() {
             return Err(Error::invalid_input(format!("shape {shape:?} cannot become {to:?}, which has {} dimensions", to.len())));
@@ -28,7 +28,7 @@ impl DatasetWriter {
         if shrinks { self.cut(allocator) } else { Ok(()) }
     }
 
-    /// Forgets what is outside of the extent.
+    /// Drops elements outside of the current shape.
     fn cut(&mut self, allocator: &mut Allocator) -> Result<()> {
         let shape = self.definition.dataspace.shape().to_vec();
         let inside = Region::all(&shape);
@@ -52,7 +52,7 @@ impl DatasetWriter {
                         Some(entry) => entry,
                         None => load_partial_chunk(&position, stored, definition, chunk_bytes, allocator)?,
                     };
-                    // Only what is inside stays, over a chunk of fill values.
+                    // Keep elements inside the shape; the rest of the chunk becomes the fill value.
                     let start = origin(&position);
                     let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
                     let mut bytes = filled_with_fill_value(chunk_bytes, definition)?;
@@ -65,7 +65,7 @@ impl DatasetWriter {
                 }
                 Ok(())
             }
-            _ => Err(Error::unsupported("making a dataset smaller that has no chunks")),
+            _ => Err(Error::unsupported("shrinking a dataset without chunks")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Carried: objects of a file that is read, as they are written into another.
+//! Reads objects of an existing file in the form in which they are written into another.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,17 +10,17 @@ use super::definition::AttributeValue;
 use super::links::Link;
 use super::object_references::ObjectReferences;
 
-/// An attribute of an object that is written.
+/// An attribute, as it is written into the other file.
 pub(crate) enum CopiedAttribute {
     Value(AttributeValue),
     References(ObjectReferences),
-    /// The dimension scales of a dataset.
+    /// A `DIMENSION_LIST`: paths of the dimension scales, by dimension.
     Scales(BTreeMap<u32, String>),
-    /// What follows from other attributes.
+    /// A `REFERENCE_LIST`, which is derived from other attributes.
     Nothing,
 }
 
-/// A file that is read, with its objects by address.
+/// An existing file, with its objects by address.
 pub(crate) struct SourceFile<'a> {
     file: &'a File,
     by_address: HashMap<u64, &'a str>,
@@ -32,7 +32,7 @@ impl<'a> SourceFile<'a> {
         Self { file, by_address }
     }
 
-    /// The path of the object that a reference points at; `None` of a reference to nothing.
+    /// Path of the object that a reference points to; `None` for a null reference.
     fn target(&self, reference: &[u8]) -> Result<Option<String>> {
         let address = reference.iter().rev().try_fold(0u64, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)));
         match address {
@@ -49,7 +49,7 @@ impl<'a> SourceFile<'a> {
         ObjectReferences::new(shape.to_vec(), &targets)
     }
 
-    /// The references of a dataset; `None` of other datasets.
+    /// The values of a dataset of object references; `None` for other datasets.
     pub fn references(&self, id: ObjectId) -> Result<Option<ObjectReferences>> {
         let dataset = self.file.dataset(id)?;
         if !is_reference(&dataset.datatype) || matches!(dataset.dataspace, Dataspace::Null) {
@@ -60,7 +60,7 @@ impl<'a> SourceFile<'a> {
         self.object_references(shape, &values.bytes).map(Some)
     }
 
-    /// An attribute, whose references become paths.
+    /// Converts an attribute; references become paths.
     pub fn attribute(&self, attribute: &Attribute) -> Result<CopiedAttribute> {
         let value = attribute.value.clone()?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
@@ -93,7 +93,7 @@ impl<'a> SourceFile<'a> {
         Ok(scales)
     }
 
-    /// The links of a group that are not an object's first name, by path.
+    /// Paths and targets of the links of a group, without the first name of each object.
     pub fn links(&self, path: &str, group: &Group) -> Result<Vec<(String, Link)>> {
         let mut links = Vec::new();
         for link in &group.links {
@@ -115,7 +115,7 @@ impl<'a> SourceFile<'a> {
         Ok(links)
     }
 
-    /// The path of a committed datatype that is the same as this one.
+    /// Path of a committed datatype equal to this one.
     pub fn committed(&self, datatype: &Datatype) -> Option<String> {
         let same = |content: &Content| matches!(content, Content::Datatype(committed) if committed == datatype);
         self.file.tree().objects.iter().find(|object| same(&object.content)).map(|object| object.path.clone())

@@ -1,11 +1,11 @@
-//! Steps: values for every other element as boxes without gaps.
+//! Splits strided regions into contiguous ones.
 
 use hyperslab_array::{Error, Result};
 
 use super::region::{Region, copy};
 
-/// Calls `each` with boxes and their values that together are `region`, whose elements along each dimension are
-/// `step` apart. `bytes` are the elements, row-major.
+/// Splits a strided region, whose elements are `step` apart along each dimension, into regions without gaps. Calls `each`
+/// with each of them and its values. `bytes` are the elements of the strided region, row-major.
 pub fn without_steps(region: &Region, step: &[u64], bytes: &[u8], mut each: impl FnMut(&Region, &[u8]) -> Result<()>) -> Result<()> {
     if step.len() != region.count.len() || step.contains(&0) || region.start.len() != region.count.len() {
         return Err(Error::invalid_input(format!("steps {step:?} for {} dimensions", region.count.len())));

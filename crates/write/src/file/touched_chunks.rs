@@ -1,4 +1,4 @@
-//! Touched: the chunks that a write reaches, and what it has of each.
+//! The chunks that a region touches, and which part of each.
 
 use hyperslab_array::{Error, Result};
 
@@ -6,22 +6,22 @@ use super::definition::DatasetDefinition;
 use super::memory_length::memory_length;
 use super::region::{Region, copy};
 
-/// A chunk and what is written of it: its origin and the box in the dataset.
+/// A chunk that a region touches; `origin` and `part` are in coordinates of the dataset.
 pub(crate) struct TouchedChunk {
     pub position: Vec<u64>,
     pub origin: Vec<u64>,
     pub part: Region,
-    /// Whether the part is all of the chunk that lies in the dataset.
+    /// Whether `part` covers the whole chunk, as far as it is in the dataset.
     pub whole: bool,
 }
 
-/// Which chunk, row-major, of an array of `shape`.
+/// Row-major index of a chunk in an array of `shape`.
 pub(crate) fn chunk_index(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
     let axes = position.iter().zip(shape.iter().zip(chunk_shape));
     axes.fold(0, |number: u64, (position, (extent, chunk))| number.saturating_mul(extent.div_ceil(*chunk)).saturating_add(*position))
 }
 
-/// The chunks that `region` touches, row-major, in a dataset of `shape` or one that may grow to it.
+/// The chunks that `region` touches, in row-major order. `shape` is the current or maximum shape of the dataset.
 pub(crate) fn touched_chunks<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = TouchedChunk> + 'a {
     let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
     let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
@@ -47,7 +47,7 @@ pub(crate) fn touched_chunks<'a>(region: &'a Region, shape: &'a [u64], chunk_sha
     })
 }
 
-/// The bytes of a whole chunk, where they lie side by side in `bytes`.
+/// The bytes of a whole chunk, if they are contiguous in `bytes`.
 pub(crate) fn contiguous_chunk<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
     if chunk.part.count != chunk_shape || chunk.part.count.get(1..) != region.count.get(1..) {
         return None;
@@ -59,7 +59,7 @@ pub(crate) fn contiguous_chunk<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], re
     bytes.get(start..start.checked_add(length)?)
 }
 
-/// A chunk of fill values.
+/// `chunk_bytes` bytes of fill values.
 pub(crate) fn filled_with_fill_value(chunk_bytes: u64, definition: &DatasetDefinition) -> Result<Vec<u8>> {
     let length = memory_length(chunk_bytes)?;
     Ok(match &definition.fill_value {
@@ -68,7 +68,7 @@ pub(crate) fn filled_with_fill_value(chunk_bytes: u64, definition: &DatasetDefin
     })
 }
 
-/// Copies what `bytes`, the elements of `region`, have of a chunk into it.
+/// Copies the elements of a chunk from `bytes`, the elements of `region`, into `target`.
 pub(crate) fn copy_into_chunk(target: &mut [u8], chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
     let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
     let (from, to) = (within(&region.start), within(&chunk.origin));

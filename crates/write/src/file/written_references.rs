@@ -1,4 +1,4 @@
-//! References of datasets: written when the file ends and everything has its address.
+//! Writes the references in datasets once every object has an address.
 
 use hyperslab_array::Result;
 use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, place_references};
@@ -7,16 +7,16 @@ use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
 use super::reference_targets::Target;
 
-/// An offset in the file and the bytes that belong there.
+/// File offset and bytes.
 type Placed = (u64, Vec<u8>);
 
 impl FileWriter {
-    /// What a reference points at, by its number.
+    /// The target with this id.
     pub fn target_of(&self, id: u64) -> Option<&Target> {
         self.targets.get(id)
     }
 
-    /// Takes room for the regions that datasets point at; where it is.
+    /// Allocates space for region references and returns its address.
     pub(crate) fn place_regions(&mut self, file: &NewFile) -> Result<u64> {
         let nowhere = vec![0; file.objects.len()];
         let at = self.allocator.open_end()?;
@@ -28,7 +28,7 @@ impl FileWriter {
         Ok(at)
     }
 
-    /// Writes the references of all datasets, now that objects have addresses.
+    /// Writes the references of all datasets, with the final addresses of objects.
     pub(crate) fn place_references(&mut self, file: &NewFile, regions: u64, addresses: &[u64]) -> Result<()> {
         let (placed, heap) = self.placed(file, regions, addresses)?;
         for (address, bytes) in placed {
@@ -41,8 +41,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// The elements of all datasets that have references, with the addresses where they lie, and what references to regions
-    /// point at, to lie at `at`.
+    /// The elements of all datasets with references and their addresses, and the heap of region references at `at`.
     fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
         let pointed = Pointed { objects: addresses, regions: &file.regions };
         let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.allocator.page_bytes()));

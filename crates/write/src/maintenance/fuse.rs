@@ -1,4 +1,4 @@
-//! Fuse: one ordinary file out of a master and its subfiles.
+//! Fuses a master and its subfiles into one ordinary file.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use crate::file::dataset_copy::CopyCounts;
 use crate::file::file_writer::FileWriter;
 use crate::file::reading_session::reading_session;
 
-/// What fusing did.
+/// Result of [`fuse`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fused {
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// Chunks that were copied as they were stored.
+    /// Chunks copied without decoding.
     pub copied_chunks: u64,
-    /// Bytes of values that were decoded and encoded again.
+    /// Bytes of values that were decoded and re-encoded.
     pub reencoded_bytes: u64,
 }
 
-/// Writes what the container at `master` shows into one file called `target`. `progress` hears how many bytes of
-/// values are done, of how many.
+/// Copies everything in the container at `master` into one file `target`. `progress` is called with the bytes of values
+/// copied so far and the total.
 pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
     let session = reading_session()?;
     let file = session.open(master)?;

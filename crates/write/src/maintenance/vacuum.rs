@@ -1,4 +1,4 @@
-//! Tidy: what plans have left that were never committed, and what commits have replaced.
+//! Removes leftovers: writes that were never committed, and commits that were replaced.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -13,35 +13,36 @@ use crate::container::lineage::{container_of, home_of, living};
 use crate::container::record::RECORD;
 use crate::container::state::{State, state_of};
 
-/// What was removed, and what was left.
+/// Result of [`vacuum`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VacuumResult {
-    /// Writes whose subfiles are gone.
+    /// Ids of writes whose subfiles were removed.
     pub removed: Vec<String>,
-    /// Writes that were touched not long ago: somebody may be at them, or still read them.
+    /// Ids of writes that are too young to remove: they may be in progress or still be read.
     pub young: Vec<String>,
-    /// Writes that were committed, as far as can be told, and that no master in the folder is made of.
+    /// Ids of writes that seem committed, but that no master in the folder uses.
     pub orphans: Vec<String>,
-    /// Files that are gone, next to the master and in its container: of writers that were killed before theirs got its name.
+    /// Temporary files of killed writers that were removed, next to the master and in its container.
     pub files: Vec<String>,
 }
 
-/// What to remove.
+/// What [`vacuum`] removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VacuumOptions {
-    /// What was touched later than so long ago stays.
+    /// Leftovers changed more recently than this are kept.
     pub age: Duration,
-    /// Whether to remove commits that no master in the folder is made of.
+    /// Whether to remove commits that no master in the folder uses.
     pub orphans: bool,
-    /// Whether to remove nothing, and say what would be removed.
+    /// Whether to remove nothing and only return what would be removed.
     pub is_dry: bool,
 }
 
-/// Removes the subfiles of plans for `master` that were not committed, or were overwritten, and that nobody has touched
-/// for `age`. What a master in the same folder is made of stays, whatever that master is called. What was committed and
-/// belongs to no master stays unless `orphans` are to go. Fails if a file next to the container cannot be read and may be
-/// a master that uses what is to be removed. What killed writers of a file called `master` have left next to it goes, too,
-/// also if that is not a master.
+/// Removes the subfiles of writes to `master` that were not committed, or were replaced, and that have not changed for `age`.
+/// Commits that any master in the same folder uses are kept, whatever the name of that master. Commits that no master uses
+/// are kept unless `orphans` is set. Temporary files that killed writers of `master` left next to it are removed as well,
+/// even if it is not a master.
+///
+/// Fails if a file next to the container cannot be read, because it may be a master that uses what would be removed.
 pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
     let VacuumOptions { age, orphans, is_dry } = options;
     let master = &real_path(master)?;
@@ -77,7 +78,7 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
         let rank = living.superseded.iter().position(|other| other.folder == name);
         writes.push((rank, name, place));
     }
-    // What was replaced goes from the oldest commit on, because each tells of those before it.
+    // Remove replaced commits oldest first, because each record leads to older ones.
     writes.sort();
     for (rank, name, place) in writes {
         let is_aborted_folder = is_aborted_folder(&place);
@@ -108,14 +109,14 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
     for names in [&mut result.removed, &mut result.young, &mut result.orphans, &mut result.files] {
         names.sort();
     }
-    // The folder of all commits goes with its last one.
+    // Remove the container folder if it is empty now.
     if !is_dry {
         let _ = std::fs::remove_dir(&container);
     }
     Ok(result)
 }
 
-/// When the folder or a file in it was changed last.
+/// Last modification time of the folder and the files in it.
 fn newest(folder: &Path) -> std::io::Result<SystemTime> {
     let mut newest = std::fs::metadata(folder)?.modified()?;
     for entry in std::fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Verify: whether a container's files are all there, whole, and belong together.
+//! Verifies that all files of a container exist, are complete, and belong together.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,24 +20,25 @@ use crate::encoding::checksum;
 use crate::file::reading_session::reading_session;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
-/// What there is to say of a container.
+/// Result of [`verify`].
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
-    /// Each with the file it is about; none where all is well.
+    /// Problems, each with its file; empty if the container is valid.
     pub problems: Vec<String>,
-    /// What does not make values wrong, each with the file it is about.
+    /// Remarks that do not affect values, each with its file.
     pub remarks: Vec<String>,
-    /// Commits that the master is made of.
+    /// Number of commits that the master uses.
     pub commits: u64,
-    /// Subfiles of all commits.
+    /// Number of subfiles of all commits.
     pub subfiles: u64,
     /// Bytes of all subfiles.
     pub subfile_bytes: u64,
 }
 
-/// Checks the master at `path`, every subfile that its commits name, and every source of its virtual datasets; with
-/// `values` also all bytes of the subfiles that have checksums, and all chunks of the others.
-/// Fails where `path` is no container; what is wrong inside of one is a problem.
+/// Checks the master at `path`, every subfile of its commits, and every source of its virtual datasets. With `values`, also
+/// checks all bytes of subfiles that have checksums and decodes all chunks of the others.
+///
+/// Fails if `path` is not a container. Damage inside of a container is reported in [`Verification::problems`].
 pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let session = reading_session()?;
     let master = session.open(path)?;
@@ -46,7 +47,7 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let last = commit_named_in(&root.attributes)
         .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
     let mut found = Verification::default();
-    // Each subfile is open while it is looked at: there may be more than files can be open.
+    // Open one subfile at a time: there may be more than files may be open.
     let mut takes = takes(&master);
     found.remarks.extend(too_many_subfiles_remark(path, takes.len()));
     let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
@@ -54,7 +55,7 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let container = home_of(path, &last).unwrap_or_else(|| container_of(path));
     let folder_name = container.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     match records(&container, &last) {
-        Err(error) => problem(&shown, &format!("its commits cannot be told: {error}")),
+        Err(error) => problem(&shown, &format!("its commits cannot be determined: {error}")),
         Ok(records) => {
             let names = std::iter::once(&last).chain(records.iter().filter_map(|record| record.previous.as_ref()));
             found.commits = (records.len() + names.map(|name| commits_in(&container, name).len()).sum::<usize>()) as u64;
@@ -65,7 +66,7 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
                 let place = container.join(&record.id).join(&subfile.name);
                 match std::fs::metadata(&place) {
                     Err(error) => {
-                        problem(&name, &format!("is not there: {error}"));
+                        problem(&name, &format!("does not exist: {error}"));
                         continue;
                     }
                     Ok(metadata) if metadata.len() != subfile.bytes => {
@@ -99,17 +100,17 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     }
     unreadable(&master, &shown, &mut problem);
     for (name, takes) in takes {
-        problem(&shown, &format!("takes {} parts from {name}, which is no readable subfile of its commits", takes.len()));
+        problem(&shown, &format!("uses {} parts of {name}, which is not a readable subfile of its commits", takes.len()));
     }
     let leftovers = remove_leftovers(path, Duration::from_secs(24 * 3600), true).into_iter().map(|left| {
-        format!("{}: a writer that was killed has left it; tidy removes it", left.display())
+        format!("{}: left by a writer that was killed; vacuum removes it", left.display())
     });
     found.remarks.extend(leftovers);
     found.remarks.extend(orphans(&container, &folder_name)?);
     Ok(found)
 }
 
-/// Commits in the container that no master next to it is made of.
+/// Remarks on commits in the container that no master next to it uses.
 fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
     if !container.exists() {
         return Ok(Vec::new());
@@ -119,7 +120,7 @@ fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
         let (name, place) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
         let is_known = living.folders.contains(&name) || living.superseded.iter().any(|old| old.folder == name);
         if write_id_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
-            orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; tidy removes it if it is told to remove orphans"));
+            orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; vacuum removes it with `orphans`"));
         }
     }
     orphans.sort();
@@ -137,7 +138,7 @@ fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Reads all values, a slab at a time.
+/// Reads all values slab by slab and reports those that cannot be decoded.
 fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     const SLAB_BYTES: u64 = 64 << 20;
     for (index, object) in file.tree().objects.iter().enumerate() {
@@ -164,7 +165,7 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// A part of a dataset of the master, and what it takes of a subfile.
+/// A part of a dataset of the master, and its source in a subfile.
 struct MappedSource<'a> {
     object: &'a str,
     datatype: &'a Datatype,
@@ -172,7 +173,7 @@ struct MappedSource<'a> {
     selection: &'a StoredSelection,
 }
 
-/// What the master's datasets take, by the name of the subfile.
+/// The sources of the master's datasets, by subfile.
 fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource<'_>>> {
     let mut takes: BTreeMap<String, Vec<MappedSource<'_>>> = BTreeMap::new();
     for object in &master.tree().objects {
@@ -185,7 +186,7 @@ fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource<'_>>> {
     takes
 }
 
-/// Whether every source that the master names is a dataset of this subfile that holds what is taken of it.
+/// Checks that every source in this subfile is a dataset with the right datatype and a sufficient shape.
 fn sources(file: &File, name: &str, takes: &[MappedSource<'_>], problem: &mut impl FnMut(&str, &str)) {
     for take in takes {
         let (path, object) = (&take.dataset, take.object);

@@ -1,4 +1,4 @@
-//! Where in a shared subfile each dataset and each task's segments lie.
+//! Layout of a shared subfile: where each dataset and each task's segments are.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,29 @@ use crate::file::placement::Placement;
 use crate::file::region::Region;
 use super::shared_datasets::SharedDatasets;
 
-/// A segment has room for this many of the largest chunks, so that little is left over at its end.
+/// A segment holds at least this many of the largest chunks, so that little space is wasted at its end.
 const CHUNKS_OF_A_SEGMENT: u64 = 4;
 
-/// Bytes of a segment where chunks are small.
+/// Maximum bytes of a segment, if chunks are small.
 const SEGMENT_BYTES: u64 = 4 << 20;
 
-/// What one shared subfile holds.
+/// Layout of one shared subfile.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// By path: the part of the dataset that is here, its definition, and its place.
+    /// By path: the region of the dataset in this subfile, the definition of that part, and its location.
     pub datasets: BTreeMap<String, (Region, DatasetDefinition, Placement)>,
-    /// Where the places end that are known before, and segments begin.
+    /// End of the data at fixed offsets; segments begin here.
     pub fixed_end: u64,
     segment_bytes: u64,
     slots: u64,
 }
 
 impl SharedDatasets {
-    /// What the subfile with this number holds. Bytes of a plan may come from anywhere: what does not fit
-    /// together is `InvalidInput`.
+    /// The layout of a shared subfile. Plans may come from anywhere: an inconsistent one is `InvalidInput`.
     pub fn layout(&self, group: u64) -> Result<Layout> {
         let too_large = || Error::unsupported("a shared subfile of 8 EiB or more");
         if !self.alignment.is_power_of_two() {
-            return Err(Error::invalid_input("a plan whose alignment is no power of two"));
+            return Err(Error::invalid_input("a plan whose alignment is not a power of two"));
         }
         let mut datasets = BTreeMap::new();
         let mut end = SUPERBLOCK_BYTES;
@@ -57,7 +56,7 @@ impl SharedDatasets {
                 };
                 empty &= !here;
             }
-            let Some(whole) = whole else { return Err(Error::invalid_input(format!("shared subfile {group}, which no task writes"))) };
+            let Some(whole) = whole else { return Err(Error::invalid_input(format!("no task writes shared subfile {group}"))) };
             definition.dataspace = Dataspace::fixed(whole.count.clone());
             let size = definition.datatype.size();
             let bytes = whole.elements().and_then(|elements| elements.checked_mul(size)).ok_or_else(too_large)?;
@@ -92,7 +91,7 @@ impl SharedDatasets {
         Ok(Layout { datasets, fixed_end, segment_bytes, slots })
     }
 
-    /// The segments of a task in its subfile.
+    /// The segments of a task in its shared subfile.
     pub fn segments(&self, layout: &Layout, task: u64) -> Result<Segments> {
         let too_large = || Error::unsupported("a shared subfile of 8 EiB or more");
         let slot = task % self.factor.max(1);
@@ -102,7 +101,7 @@ impl SharedDatasets {
     }
 }
 
-/// The name of a shared subfile.
+/// File name of a shared subfile.
 pub(crate) fn name_of(group: u64) -> String {
     format!("shared-{group:04}.h5")
 }

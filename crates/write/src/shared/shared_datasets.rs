@@ -1,5 +1,5 @@
-//! Sharing: which tasks write one subfile together, and where in it each dataset and each task's bytes lie. All
-//! of it follows from the plan, so that writers need neither a lock nor a message.
+//! Datasets that tasks write together into shared subfiles. Everything follows from the plan, so writers need no locks and
+//! no messages.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +14,30 @@ use crate::file::definition::DatasetDefinition;
 use crate::file::region::Region;
 use super::task_regions::{TaskRegions, check_regions};
 
-/// Tasks that a plan may have.
+/// Maximum number of tasks of a plan.
 const MAX_WRITERS: u64 = 1 << 24;
 
-/// Subfiles that several tasks write.
+/// The datasets of shared subfiles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SharedDatasets {
-    /// Tasks in all; their numbers are below.
+    /// Number of tasks; task indexes are below it.
     pub writers: u64,
-    /// Tasks of a subfile.
+    /// Number of tasks that share one subfile.
     pub factor: u64,
-    /// Where blocks begin, in bytes.
+    /// Alignment of blocks in bytes.
     pub alignment: u64,
     pub(crate) datasets: BTreeMap<String, SharedDataset>,
 }
 
-/// A dataset of the whole container, and who writes what of it.
+/// A dataset of the whole container, and which part each task writes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SharedDataset {
-    /// How many datasets of the plan were defined before it.
+    /// Number of datasets of the plan defined before it.
     pub(crate) created: u64,
     pub(crate) datatype: Hex,
     pub(crate) dataspace: Hex,
     pub(crate) fill_value: Option<Hex>,
-    /// Name of the time at which the fill value is written, if it is not the default.
+    /// Name of the fill time, if it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fill_time: Option<String>,
     pub(crate) chunk_shape: Option<Vec<u64>>,
@@ -67,7 +67,7 @@ impl SharedDataset {
 }
 
 impl SharedDatasets {
-    /// No datasets yet. `factor` is how many tasks write one subfile.
+    /// Without datasets. `factor` tasks share one subfile.
     pub fn new(writers: u64, factor: u64, alignment: u64) -> Result<Self> {
         if writers == 0 || factor == 0 || writers > MAX_WRITERS {
             return Err(Error::invalid_input(format!("{writers} tasks, {factor} to a subfile: give 1 to {MAX_WRITERS}")));
@@ -75,8 +75,8 @@ impl SharedDatasets {
         Ok(Self { writers, factor: factor.min(writers), alignment, datasets: BTreeMap::new() })
     }
 
-    /// Adds a dataset of fixed extent that the tasks write together: the task with number `n` writes
-    /// `regions[n]`, or its share of the rows where there are none.
+    /// Adds a dataset of fixed shape that the tasks write together: task `i` writes `regions[i]`, or an equal share of the
+    /// rows if `regions` is `None`.
     pub fn add(&mut self, path: &str, definition: DatasetDefinition, regions: Option<Vec<Region>>) -> Result<()> {
         let mut definition = definition.checked()?;
         let size = definition.datatype.size();
@@ -105,14 +105,14 @@ impl SharedDatasets {
                 let blocks = self.alignment / gcd(self.alignment, row_bytes);
                 let unit = match &definition.chunk_shape {
                     Some(chunk) => chunk.first().copied().unwrap_or(1),
-                    // As many rows for each, to the row.
+                    // Rows divide evenly among the tasks.
                     None if rows > 0 && rows % self.writers == 0 => {
                         let each = rows / self.writers;
                         let regions: Vec<Region> = (0..self.writers.min(2)).map(|n| Region::rows(&shape, n * each, each)).collect();
                         definition.chunk_shape = self.aligned_chunk(&regions, &shape, row_bytes);
                         each
                     }
-                    // Rows that fill whole blocks, unless somebody got none then.
+                    // Shares that fill whole blocks, unless a task would get no rows.
                     None if blocks.saturating_mul(self.writers) <= rows => blocks,
                     None => 1,
                 };
@@ -141,7 +141,7 @@ impl SharedDatasets {
         checked
     }
 
-    /// Chunks that give each task blocks of its own, where a run of bytes would not.
+    /// A chunk shape that gives each task its own aligned blocks, if contiguous storage would not.
     fn aligned_chunk(&self, regions: &[Region], shape: &[u64], row_bytes: u64) -> Option<Vec<u64>> {
         let rows = regions.first()?.count.first().copied()?;
         if self.factor == 1 {
@@ -156,7 +156,7 @@ impl SharedDatasets {
         (unaligned && alike && starts && regions.iter().all(whole) && bytes <= u64::from(u32::MAX)).then(chunk)
     }
 
-    /// Whether every subfile can be laid out, and no chunk that is filtered belongs to two tasks.
+    /// Checks that every subfile has a valid layout, and that no filtered chunk belongs to two tasks.
     fn check(&self, path: &str, filtered: bool) -> Result<()> {
         for group in 0..self.groups() {
             let layout = self.layout(group)?;
@@ -172,7 +172,7 @@ impl SharedDatasets {
                 });
                 if cuts && !region.count.contains(&0) {
                     return Err(Error::invalid_input(format!(
-                        "chunks of shape {chunk:?} that are compressed belong to one task each, and the region of task {writer} cuts some: {region}"
+                        "compressed chunks of shape {chunk:?} must belong to one task each; the region of task {writer} cuts some: {region}"
                     )));
                 }
             }
@@ -180,12 +180,12 @@ impl SharedDatasets {
         Ok(())
     }
 
-    /// How many shared subfiles there are.
+    /// Number of shared subfiles.
     pub fn groups(&self) -> u64 {
         self.writers.div_ceil(self.factor.max(1))
     }
 
-    /// The subfile of a task.
+    /// Index of the shared subfile of a task.
     pub fn group_of(&self, task: u64) -> Result<u64> {
         if task >= self.writers {
             return Err(Error::invalid_input(format!("task {task} of a plan for {} tasks", self.writers)));
@@ -193,7 +193,7 @@ impl SharedDatasets {
         Ok(task / self.factor.max(1))
     }
 
-    /// The tasks of a subfile.
+    /// Tasks of a shared subfile.
     pub fn tasks(&self, group: u64) -> std::ops::Range<u64> {
         let first = group.saturating_mul(self.factor);
         first..first.saturating_add(self.factor).min(self.writers)
@@ -203,14 +203,14 @@ impl SharedDatasets {
         self.datasets.get(path).ok_or_else(|| Error::not_found("there is no such dataset in the plan").at_object(format!("/{path}")))
     }
 
-    /// The datasets with their definitions for the whole container, in the order in which they were added.
+    /// Paths and definitions in the whole container, in the order in which datasets were added.
     pub fn definitions(&self) -> impl Iterator<Item = Result<(&str, DatasetDefinition)>> {
         let mut datasets: Vec<(&String, &SharedDataset)> = self.datasets.iter().collect();
         datasets.sort_by_key(|(_, dataset)| dataset.created);
         datasets.into_iter().map(|(path, dataset)| Ok((path.as_str(), dataset.definition()?)))
     }
 
-    /// What a task writes of a dataset.
+    /// The region of a dataset that a task writes.
     pub fn region(&self, path: &str, task: u64) -> Result<Region> {
         let dataset = self.dataset(path)?;
         let region = dataset.task_regions.region(parse_dataspace(&dataset.dataspace.0)?.shape(), task, self.writers)?;
@@ -250,11 +250,11 @@ mod tests {
         let mut sharing = SharedDatasets::new(2, 2, 4096)?;
         let halves = |at: u64| Some(vec![Region { start: vec![0], count: vec![at] }, Region { start: vec![5], count: vec![5] }]);
         let refused = |outcome: Result<()>| outcome.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(refused(sharing.add("x", definition(&[10], None), halves(6))).contains("both to write"));
+        assert!(refused(sharing.add("x", definition(&[10], None), halves(6))).contains("both write"));
         assert!(refused(sharing.add("x", definition(&[9], None), halves(5))).contains("task 1"));
         let mut packed = definition(&[10], Some(&[4]));
         packed.filters.filters.push(Filter { id: 1, name: None, optional: true, parameters: vec![4] });
-        assert!(refused(sharing.add("x", packed.clone(), halves(5))).contains("belong to one task"));
+        assert!(refused(sharing.add("x", packed.clone(), halves(5))).contains("must belong to one task"));
         packed.chunk_shape = Some(vec![5]);
         sharing.add("x", packed.clone(), halves(5))?;
         assert!(refused(sharing.add("x", packed, halves(5))).contains("already"));

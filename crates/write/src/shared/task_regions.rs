@@ -1,16 +1,16 @@
-//! Which part of a dataset each task writes.
+//! Which region of a dataset each task writes.
 
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::file::region::Region;
 
-/// What each task writes.
+/// The region of each task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TaskRegions {
-    /// Rows, as many for each as for the others, cut at multiples of `unit`.
+    /// Equal shares of the rows; shares begin at multiples of `unit` rows.
     Even { unit: u64 },
-    /// These.
+    /// Explicit regions, by task.
     Regions(Vec<Region>),
 }
 
@@ -35,7 +35,7 @@ impl TaskRegions {
     }
 }
 
-/// One region a task, within the dataset, none of which shares an element with another.
+/// Checks that there is one region per task, inside the dataset, and that regions do not overlap.
 pub(crate) fn check_regions(regions: &[Region], writers: u64, shape: &[u64]) -> Result<()> {
     if regions.len() as u64 != writers {
         return Err(Error::invalid_input(format!("{} regions for {writers} tasks", regions.len())));
@@ -50,7 +50,7 @@ pub(crate) fn check_regions(regions: &[Region], writers: u64, shape: &[u64]) -> 
         let end = first(region).saturating_add(region.count.first().copied().unwrap_or(1));
         let after = sorted.iter().skip(index + 1).take_while(|(_, other)| first(other) < end);
         if let Some((other, shared)) = after.into_iter().find_map(|(other, found)| Some((other, found.shared(region)?))) {
-            return Err(Error::invalid_input(format!("tasks {task} and {other} are both to write the {:?} elements from {:?} on", shared.count, shared.start)));
+            return Err(Error::invalid_input(format!("the regions of tasks {task} and {other} overlap: both write the {:?} elements from {:?} on", shared.count, shared.start)));
         }
     }
     Ok(())
