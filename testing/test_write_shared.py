@@ -263,8 +263,8 @@ def test_a_fragment_of_another_layout_is_refused(tmp_path: pathlib.Path) -> None
     packed = lambda f: f["objects"]["packed"]["dataset"]  # noqa: E731
     for change, words in (
         (lambda f: f["shared"].update(group=1), "gives to others"),
-        (lambda f: f.update(shared=None), "does not say which"),
-        (lambda f: f["shared"].update(end=1 << 60), "has written it up to"),
+        (lambda f: f.update(shared=None), "does not say in which"),
+        (lambda f: f["shared"].update(end=1 << 60), "wrote it up to byte"),
         (lambda f: packed(f).update(shape=[1]), "outside of|its layout is not"),
         (lambda f: packed(f)["chunks"][0].update(address=1 << 62), "not in its subfile"),
         (lambda f: packed(f)["chunks"][0].update(address=2**64 - 1, length=2**64 - 1), "not in its subfile"),

@@ -88,7 +88,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
     for fragment in fragments {
         let min_bytes = fragment.shared.as_ref().map_or(0, |shared| shared.end);
         if length < min_bytes {
-            return Err(Error::corrupt(format!("the subfile has {length} bytes, task {} has written it up to {min_bytes}", fragment.task)).in_file(shown));
+            return Err(Error::corrupt(format!("the subfile has {length} bytes, task {} wrote it up to byte {min_bytes}", fragment.task)).in_file(shown));
         }
     }
     let bytes = subfile.finish_shared(&file, end.next_multiple_of(8))?;
@@ -101,7 +101,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
 pub(crate) fn check(sharing: Option<&SharedDatasets>, fragment: &Fragment) -> Result<()> {
     let Some(shared) = &fragment.shared else {
         let stray = fragment.objects.values().any(|object| object.dataset.as_ref().is_some_and(|dataset| dataset.shared));
-        return if stray { Err(Error::invalid_input(format!("the fragment of task {} shares a subfile and does not say which", fragment.task))) } else { Ok(()) };
+        return if stray { Err(Error::invalid_input(format!("the fragment of task {} has values in a shared subfile but does not say in which", fragment.task))) } else { Ok(()) };
     };
     let group = sharing.filter(|sharing| sharing.factor > 1).map(|sharing| sharing.group_of(fragment.task)).transpose()?;
     if group != Some(shared.group) {

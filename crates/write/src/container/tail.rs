@@ -39,11 +39,11 @@ const COMMITS: &str = "rows.commits";
 /// Bytes of a line: a commit id and a newline.
 const LINE_BYTES: u64 = 33;
 /// Maximum bytes of a subfile with filters whose rows are moved: a tail has no filters.
-const FILTERED_BYTES: u64 = 64 << 10;
+const MAX_FILTERED_BYTES: u64 = 64 << 10;
 /// Minimum capacity of a dataset in a tail, in bytes.
-const MIN_ROOM_BYTES: u64 = 16 << 10;
+const MIN_CAPACITY_BYTES: u64 = 16 << 10;
 /// Maximum capacity of a dataset in a tail, in bytes.
-const MAX_ROOM_BYTES: u64 = 64 << 20;
+const MAX_CAPACITY_BYTES: u64 = 64 << 20;
 /// Maximum number of datasets that a new tail takes over from the previous one.
 const MAX_DATASETS: usize = 64;
 
@@ -91,7 +91,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         let Some((_, subfile, file)) = files.iter().find(|(name, ..)| *name == part.file) else { return true };
         let found = file.find(&loose.path).and_then(|found| found.dataset().map(|dataset| dataset.filters.clone()));
         // Keep values with a checksum filter where they are.
-        found.map_or(true, |filters| filters.iter().any(|filter| filter.id == 3) || (!filters.is_empty() && subfile.bytes > FILTERED_BYTES))
+        found.map_or(true, |filters| filters.iter().any(|filter| filter.id == 3) || (!filters.is_empty() && subfile.bytes > MAX_FILTERED_BYTES))
     };
     let fits = |loose: &MovableDataset| {
         let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
@@ -105,26 +105,26 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let container_name = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let old = container.join(&base.folder).join(TAIL);
     let seen = format!("{container_name}/{}/{TAIL}", base.folder);
-    let rooms = if old.is_file() { tail_datasets(&session, &old)? } else { Vec::new() };
+    let old_datasets = if old.is_file() { tail_datasets(&session, &old)? } else { Vec::new() };
     let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
     let has_room = |loose: &MovableDataset| -> Result<bool> {
-        let room = rooms.iter().find(|room| room.path == loose.path && room.datatype == loose.definition.datatype);
-        let room = room.filter(|room| room.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
-        let Some(capacity) = room.and_then(|room| room.shape.first()) else { return Ok(false) };
+        let tail_dataset = old_datasets.iter().find(|tail_dataset| tail_dataset.path == loose.path && tail_dataset.datatype == loose.definition.datatype);
+        let tail_dataset = tail_dataset.filter(|tail_dataset| tail_dataset.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
+        let Some(capacity) = tail_dataset.and_then(|tail_dataset| tail_dataset.shape.first()) else { return Ok(false) };
         Ok(master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= *capacity))
     };
-    let mut fits_tail = !rooms.is_empty();
+    let mut fits_tail = !old_datasets.is_empty();
     for loose in &all {
         fits_tail = fits_tail && has_room(loose)?;
     }
     if fits_tail && claim(&container.join(&base.folder), base, plan.id())? {
         let tail = SharedFile::open(&old)?;
         for loose in &all {
-            let room = rooms.iter().find(|room| room.path == loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
+            let tail_dataset = old_datasets.iter().find(|tail_dataset| tail_dataset.path == loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
             let mut row = master.rows_in(&loose.path, &seen)?;
             for part in &loose.parts {
                 let values = values(&files, loose, part)?;
-                tail.write_at(room.address + row * room.row_bytes(), &values)?;
+                tail.write_at(tail_dataset.address + row * tail_dataset.row_bytes(), &values)?;
                 row = move_to_tail(master, loose, part, &seen, row)?;
             }
         }
@@ -145,7 +145,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {TAIL}", plan.id())))?;
     let seen_new = format!("{folder}/{TAIL}");
     let capacity = |row_bytes: u64, now: u64, before: u64| {
-        let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_ROOM_BYTES, MAX_ROOM_BYTES);
+        let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_CAPACITY_BYTES, MAX_CAPACITY_BYTES);
         (aim / row_bytes).max(now)
     };
     let define = |out: &mut FileWriter, path: &str, datatype: &Datatype, rest: &[u64], rows: u64| {
@@ -165,11 +165,11 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         }
     }
     // Keep capacity for other growing datasets, for the next commit.
-    for room in rooms.iter().take(MAX_DATASETS).filter(|room| !all.iter().any(|loose| loose.path == room.path)) {
-        let rows = capacity(room.row_bytes(), 1, master.rows_in(&room.path, &seen)?);
-        define(&mut out, &room.path, &room.datatype, &room.shape, rows)?;
-        let nothing = vec![0; memory_length(room.row_bytes())?];
-        out.write(&room.path, &Region::rows(&std::iter::once(rows).chain(room.shape.iter().skip(1).copied()).collect::<Vec<_>>(), 0, 1), &nothing, &crate::file::file_writer::no_heap)?;
+    for tail_dataset in old_datasets.iter().take(MAX_DATASETS).filter(|tail_dataset| !all.iter().any(|loose| loose.path == tail_dataset.path)) {
+        let rows = capacity(tail_dataset.row_bytes(), 1, master.rows_in(&tail_dataset.path, &seen)?);
+        define(&mut out, &tail_dataset.path, &tail_dataset.datatype, &tail_dataset.shape, rows)?;
+        let nothing = vec![0; memory_length(tail_dataset.row_bytes())?];
+        out.write(&tail_dataset.path, &Region::rows(&std::iter::once(rows).chain(tail_dataset.shape.iter().skip(1).copied()).collect::<Vec<_>>(), 0, 1), &nothing, &crate::file::file_writer::no_heap)?;
     }
     let bytes = out.finish(Existing::Keep)?;
     let tasks: Vec<u64> = subfiles.iter().map(|subfile| subfile.task).collect();
@@ -201,16 +201,16 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part
 /// Opens a tail and locates its datasets.
 fn tail_datasets(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
     let file = session.open(tail)?;
-    let mut rooms = Vec::new();
+    let mut datasets = Vec::new();
     for (index, object) in file.tree().objects.iter().enumerate() {
         let hyperslab_formats::Content::Dataset(dataset) = &object.content else { continue };
         let shape = dataset.dataspace.shape().to_vec();
         let first = Selection::new(shape.iter().map(|_| Axis::Range { start: 0, count: 1, step: 1 }).collect(), &shape)?;
         let located = file.array_file().locate(ObjectId(index), &first)?;
         let Some(ChunkSource::Stored { offset, .. }) = located.chunks.first().map(|chunk| &chunk.source) else { continue };
-        rooms.push(TailDataset { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
+        datasets.push(TailDataset { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
     }
-    Ok(rooms)
+    Ok(datasets)
 }
 
 /// Whether a file in the folder of a commit is the list of commits of its tail, or a claim of its capacity.

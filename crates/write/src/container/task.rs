@@ -206,7 +206,7 @@ impl Task {
     /// Sets an attribute. All tasks that set it must give the same value.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         if value.value.datatype.has_references() {
-            return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path));
+            return Err(Error::unsupported("references in a parallel write: object addresses differ between subfiles").at_object(path));
         }
         self.refuse_reserved(path, name)?;
         self.subfile.set_attribute(path, name, value)

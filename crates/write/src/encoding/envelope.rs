@@ -33,7 +33,7 @@ pub(crate) fn check_version(bytes: &[u8], known: u32, what: &str) -> Result<()> 
         version: u32,
     }
     let Version { version } =
-        serde_json::from_slice(bytes).map_err(|e| Error::invalid_input(format!("these bytes are no {what}: {e}")))?;
+        serde_json::from_slice(bytes).map_err(|e| Error::invalid_input(format!("these bytes are not a {what}: {e}")))?;
     if version == known {
         return Ok(());
     }

@@ -14,9 +14,9 @@ use super::stored_box::region_of;
 
 /// Bytes of values re-encoded at a time, if chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;
-/// A dataset that will grow gets a new chunk shape if it has at most this many bytes of values...
+/// Maximum bytes of values of a growing dataset that gets a new chunk shape.
 const MAX_REGROWN_BYTES: u64 = 2 << 20;
-/// ...in chunks smaller than this.
+/// Chunks of at least this many bytes keep their shape in a growing dataset.
 const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
 /// How much was copied, and how.

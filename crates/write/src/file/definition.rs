@@ -77,7 +77,7 @@ impl DatasetDefinition {
     /// differ between subfiles.
     pub(crate) fn checked(self) -> Result<Self> {
         if self.datatype.has_references() {
-            return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own"));
+            return Err(Error::unsupported("references in a parallel write: object addresses differ between subfiles"));
         }
         self.checked_own()
     }
@@ -93,7 +93,7 @@ impl DatasetDefinition {
                 return Err(Error::unsupported("references in chunks with filters: leave the filters out"));
             }
             if self.fill_value.is_some() {
-                return Err(Error::unsupported("a fill value for references: what is never written points at nothing"));
+                return Err(Error::unsupported("a fill value for references: elements that are never written are null references"));
             }
         }
         // Refuse what the format cannot represent now, not when the file is finished.
@@ -103,7 +103,7 @@ impl DatasetDefinition {
             return Err(refusal);
         }
         if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
-            return Err(Error::invalid_input("nbit after another filter, which would take its bits for elements: leave shuffle and scaleoffset out"));
+            return Err(Error::invalid_input("nbit after another filter, whose output it would treat as elements: leave shuffle and scaleoffset out"));
         }
         if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }) && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32) {
             return Err(Error::unsupported("fletcher32 of values of variable length: HDF5 allows no such dataset; leave fletcher32 out"));

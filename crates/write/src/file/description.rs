@@ -35,7 +35,7 @@ pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &Refere
             Some(Link::Soft(path)) => NewLink::Soft(path.clone()),
             Some(Link::External { file, path }) => NewLink::External { file: file.clone(), path: path.clone() },
             Some(Link::Hard(target)) => {
-                object_index(target).ok_or_else(|| Error::not_found(format!("the link /{path} leads to /{target}, which is no object of this file")))?
+                object_index(target).ok_or_else(|| Error::not_found(format!("the link /{path} leads to /{target}, which is not an object of this file")))?
             }
             None => object_index(path).ok_or_else(|| Error::internal("an object without an index"))?,
         };

@@ -91,7 +91,7 @@ impl FileWriter {
     pub fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
         let path = self.resolve(path)?;
         let Some(dataset) = self.objects.get(&path).and_then(|object| object.dataset.as_ref()) else {
-            return Err(self.error_at(&path, Error::invalid_input("this is no dataset")));
+            return Err(self.error_at(&path, Error::invalid_input("this is not a dataset")));
         };
         let read = || {
             let allocator = match &self.shared {

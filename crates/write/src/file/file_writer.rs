@@ -166,7 +166,7 @@ impl FileWriter {
             if let Some(object) = self.objects.get(&above)
                 && !object.is_group()
             {
-                return Err(self.error_at(&path, Error::invalid_input(format!("/{above} is no group"))));
+                return Err(self.error_at(&path, Error::invalid_input(format!("/{above} is not a group"))));
             }
         }
         Ok(())
@@ -291,7 +291,7 @@ impl FileWriter {
     pub(crate) fn dataset(&mut self, path: &str) -> Result<&mut DatasetWriter> {
         let shown = path.to_owned();
         let object = self.object(path)?;
-        object.dataset.as_mut().ok_or_else(|| Error::invalid_input("this is no dataset").at_object(shown))
+        object.dataset.as_mut().ok_or_else(|| Error::invalid_input("this is not a dataset").at_object(shown))
     }
 
     /// Resizes a dataset. Elements outside of the new shape are lost: if it grows again, they have the fill value.
@@ -299,7 +299,7 @@ impl FileWriter {
         let path = self.resolve(path)?;
         let shown = format!("/{path}");
         let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
-            return Err(Error::invalid_input("this is no dataset").at_object(shown));
+            return Err(Error::invalid_input("this is not a dataset").at_object(shown));
         };
         dataset.resize(shape, &mut self.allocator).map_err(|error| error.at_object(shown))
     }
@@ -329,5 +329,5 @@ impl FileWriter {
 
 /// A `resolve` function for values without variable-length parts.
 pub fn no_heap<'a>(_: HeapReference) -> Result<&'a [u8]> {
-    Err(Error::invalid_input("a variable-length value that is not there"))
+    Err(Error::invalid_input("a variable-length value is missing"))
 }

@@ -38,7 +38,7 @@ impl FileWriter {
     /// The object at a path; `NotFound` if it does not exist.
     pub fn look_up(&self, path: &str) -> Result<ObjectInfo> {
         let path = self.resolve(path)?;
-        let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that went away"))?;
+        let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that was removed"))?;
         let kind = match (object.dataset.is_some() || object.references.is_some(), &object.datatype) {
             (true, _) => ObjectKind::Dataset,
             (false, Some(_)) => ObjectKind::Datatype,
@@ -56,7 +56,7 @@ impl FileWriter {
     pub fn members(&self, path: &str) -> Result<Vec<(String, Option<Link>)>> {
         let path = self.resolve(path)?;
         if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
-            return Err(self.error_at(&path, Error::invalid_input("this is no group")));
+            return Err(self.error_at(&path, Error::invalid_input("this is not a group")));
         }
         let prefix = if path.is_empty() { path } else { format!("{path}/") };
         let mut members: Vec<(u64, &str, &ObjectEntry)> = Vec::new();
@@ -125,7 +125,7 @@ impl FileWriter {
                 return normalized_path(&format!("{found}/{rest}"));
             }
             if self.objects.contains_key(known) {
-                return Err(self.error_at(&path, Error::not_found(format!("/{known} is a link that leads nowhere"))));
+                return Err(self.error_at(&path, Error::not_found(format!("/{known} is a dangling link"))));
             }
             known = match known.rsplit_once('/') {
                 Some((above, _)) => above,

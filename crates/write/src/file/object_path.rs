@@ -6,7 +6,7 @@ use hyperslab_array::{Error, Result};
 pub(crate) fn normalized_path(path: &str) -> Result<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     if parts.iter().any(|part| *part == "." || *part == ".." || part.contains('\0')) {
-        return Err(Error::invalid_input(format!("{path:?} is no path in an HDF5 file")));
+        return Err(Error::invalid_input(format!("{path:?} is not a path in an HDF5 file")));
     }
     Ok(parts.join("/"))
 }

@@ -57,7 +57,7 @@ impl ObjectReferences {
             None => Ok(None),
             Some(path) => match object_indexes.get(path.as_str()) {
                 Some(index) => Ok(Some(*index)),
-                None => Err(Error::not_found(format!("a reference to /{path}, which is no group and no dataset of this file"))),
+                None => Err(Error::not_found(format!("a reference to /{path}, which is neither a group nor a dataset of this file"))),
             },
         })
     }

@@ -129,7 +129,7 @@ impl ReferenceTargets {
             let path = usize::try_from(index).ok().and_then(|index| self.targets.get(index)?.path.as_ref());
             let reference = match (object, kind) {
                 (None, _) if path.is_none() => 0,
-                (None, _) => return Err(Error::not_found(format!("a reference to /{}, which is no group and no dataset of this file", path.map_or("", String::as_str)))),
+                (None, _) => return Err(Error::not_found(format!("a reference to /{}, which is neither a group nor a dataset of this file", path.map_or("", String::as_str)))),
                 (Some(object), ReferenceKind::Object) => *object as u64 + 1,
                 (Some(_), _) => objects as u64 + id,
             };
