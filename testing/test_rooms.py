@@ -1,14 +1,14 @@
-"""The arrows between the crates are those of docs/architecture.md, and no crate brings libhdf5."""
+"""The arrows between the crates are those of docs/architecture.md, and no crate brings libhdf5. Python modules import one way."""
 
 from __future__ import annotations
 
-import json
+import ast
+import graphlib
 import pathlib
-import subprocess
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import rooms
+from rooms import ROOT
 
 ARROWS = {
     "hyperslab-array": set(),
@@ -33,25 +33,17 @@ ARROWS = {
 }
 
 
-@pytest.fixture(scope="module")
-def packages() -> dict[str, dict]:
-    run = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return {package["name"]: package for package in json.loads(run.stdout)["packages"]}
+def test_each_crate_knows_only_those_that_it_may() -> None:
+    assert rooms.ours() == ARROWS
 
 
-def test_each_crate_knows_only_those_that_it_may(packages: dict[str, dict]) -> None:
-    def is_ours(package: dict) -> bool:
-        path = pathlib.Path(package["manifest_path"])
-        return path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "benches")
-
-    ours = {name for name, package in packages.items() if is_ours(package)}
-    assert ours == set(ARROWS)
-    for name in ours:
-        known = {d["name"] for d in packages[name]["dependencies"] if d["kind"] is None and d["name"] in ours}
-        assert known == ARROWS[name], name
+def test_the_drawing_is_of_these_crates() -> None:
+    drawn = rooms.PAGE.read_text().split(rooms.BEGIN)[1].split(rooms.END)[0]
+    assert drawn == rooms.drawing(), "python testing/rooms.py writes it"
 
 
-def test_formats_knows_no_arrow_and_nothing_brings_libhdf5_or_an_engine(packages: dict[str, dict]) -> None:
+def test_formats_knows_no_arrow_and_nothing_brings_libhdf5_or_an_engine() -> None:
+    packages = rooms.packages()
     direct = {d["name"] for d in packages["hyperslab-formats"]["dependencies"] if d["kind"] is None}
     assert not [name for name in direct if name.startswith(("arrow", "parquet"))]
     reached, pending = set(), [(name, None) for name in ARROWS]
@@ -66,3 +58,48 @@ def test_formats_knows_no_arrow_and_nothing_brings_libhdf5_or_an_engine(packages
 def test_no_crate_has_unsafe() -> None:
     for crate in sorted(path.name for path in (ROOT / "crates").iterdir()):
         assert "#![forbid(unsafe_code)]" in (ROOT / "crates" / crate / "src" / "lib.rs").read_text(), crate
+
+
+PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
+
+
+def modules_named(statement: ast.Import | ast.ImportFrom, modules: set[str]) -> set[str]:
+    """The modules of the package that an import statement names: `__init__` for the package itself."""
+    if isinstance(statement, ast.Import):
+        names = [alias.name.removeprefix("hyperslab").removeprefix(".") for alias in statement.names if alias.name.partition(".")[0] == "hyperslab"]
+    elif statement.level == 1 or (statement.module or "").partition(".")[0] == "hyperslab":
+        module = (statement.module or "").removeprefix("hyperslab").removeprefix(".")
+        names = [module] if module else [alias.name for alias in statement.names]
+    else:
+        names = []
+    return {name if name in modules else "__init__" for name in names}
+
+
+def python_imports(package: pathlib.Path) -> tuple[dict[str, set[str]], list[str]]:
+    """The modules that each module of a package imports, and the places where one is imported inside a function or a condition."""
+    modules = {path.stem for path in package.glob("*.py")} | {"_native"}
+    known: dict[str, set[str]] = {}
+    late: list[str] = []
+    for path in sorted(package.glob("*.py")):
+        tree = ast.parse(path.read_text())
+        known[path.stem] = set()
+        for statement in ast.walk(tree):
+            if isinstance(statement, (ast.Import, ast.ImportFrom)) and (named := modules_named(statement, modules)):
+                known[path.stem] |= named - {"_native"}
+                if statement not in tree.body:  # in a function, or under a condition such as TYPE_CHECKING
+                    late.append(f"{path.name}:{statement.lineno} imports {', '.join(sorted(named))}")
+    return known, late
+
+
+def test_python_modules_import_one_way_and_at_the_top(tmp_path: pathlib.Path) -> None:
+    known, late = python_imports(PACKAGE)
+    assert len(known) > 50 and "file" in known["query"] | known["sources"]
+    assert late == []
+    tuple(graphlib.TopologicalSorter(known).static_order())  # a CycleError names the modules of a circle
+    # The test sees what it looks for.
+    (tmp_path / "a.py").write_text("from . import b\n")
+    (tmp_path / "b.py").write_text("import os\ndef f():\n    from .a import x\n")
+    known, late = python_imports(tmp_path)
+    assert known == {"a": {"b"}, "b": {"a"}} and late == ["b.py:3 imports a"]
+    with pytest.raises(graphlib.CycleError):
+        tuple(graphlib.TopologicalSorter(known).static_order())

@@ -107,7 +107,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let seen = format!("{container_name}/{}/{TAIL}", base.folder);
     let old_datasets = if old.is_file() { tail_datasets(&session, &old)? } else { Vec::new() };
     let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
-    let has_room = |loose: &MovableDataset| -> Result<bool> {
+    let has_capacity = |loose: &MovableDataset| -> Result<bool> {
         let tail_dataset = old_datasets.iter().find(|tail_dataset| tail_dataset.path == loose.path && tail_dataset.datatype == loose.definition.datatype);
         let tail_dataset = tail_dataset.filter(|tail_dataset| tail_dataset.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
         let Some(capacity) = tail_dataset.and_then(|tail_dataset| tail_dataset.shape.first()) else { return Ok(false) };
@@ -115,7 +115,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     };
     let mut fits_tail = !old_datasets.is_empty();
     for loose in &all {
-        fits_tail = fits_tail && has_room(loose)?;
+        fits_tail = fits_tail && has_capacity(loose)?;
     }
     if fits_tail && claim(&container.join(&base.folder), base, plan.id())? {
         let tail = SharedFile::open(&old)?;
