@@ -212,7 +212,7 @@ def test_without_locks_a_killed_commit_is_waited_for_and_may_be_repeated(tmp_pat
         return plan.commit(fragments).repeated
 
     faults.killed(kill)
-    with pytest.raises(AssertionError, match="another commit is under way"):
+    with pytest.raises(AssertionError, match="another commit is in progress"):
         faults.in_child(lambda: again(other, others))
     [claim] = (tmp_path / "out.h5.d").glob(".*.claim")
     os.utime(claim, (0, 0))

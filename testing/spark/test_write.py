@@ -273,7 +273,7 @@ def test_an_abort_while_tasks_write_leaves_nothing_and_tasks_that_begin_later_fa
         writer.finish()
     for writer in early:
         writer.close()
-    with pytest.raises(Exception, match="Cancelled: .*given up"):
+    with pytest.raises(Exception, match="Cancelled: .*aborted"):
         jvm.io.hyperslab.TaskWriter(write.plan(), 3, request)
     write.abort()
     assert list(tmp_path.iterdir()) == []

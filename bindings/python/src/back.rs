@@ -1,6 +1,6 @@
 //! Back: what has been written so far of a file that is not complete, for Python.
 
-use hyperslab::write::{AttributeValue, DatasetDefinition, Kind, Link, Subfile};
+use hyperslab::write::{AttributeValue, DatasetDefinition, FileWriter, Link, ObjectKind};
 use hyperslab::{Dataspace, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -21,15 +21,15 @@ pub(crate) type PyMapping = (String, String, Option<PyAxes>, Option<PyAxes>);
 pub(crate) type PyAttribute<'py> = (Option<Vec<u64>>, Bound<'py, PyDict>, Bound<'py, PyBytes>, Heap);
 
 /// Kind, number and path of an object, `None` if there is none.
-pub(crate) fn look_up(objects: &Subfile, path: &str) -> Result<Option<(&'static str, u64, String)>> {
+pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<(&'static str, u64, String)>> {
     match objects.look_up(path) {
         Ok(known) => {
             let kind = match known.kind {
-                Kind::Group => "group",
-                Kind::Dataset => "dataset",
-                Kind::Datatype => "datatype",
+                ObjectKind::Group => "group",
+                ObjectKind::Dataset => "dataset",
+                ObjectKind::Datatype => "datatype",
             };
-            Ok(Some((kind, known.number, format!("/{}", known.path))))
+            Ok(Some((kind, known.id, format!("/{}", known.path))))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -37,7 +37,7 @@ pub(crate) fn look_up(objects: &Subfile, path: &str) -> Result<Option<(&'static 
 }
 
 /// The members of a group.
-pub(crate) fn members(objects: &Subfile, path: &str) -> Result<Vec<PyMember>> {
+pub(crate) fn members(objects: &FileWriter, path: &str) -> Result<Vec<PyMember>> {
     let link = |link| match link {
         Link::Hard(path) => ("hard", format!("/{path}"), None),
         Link::Soft(path) => ("soft", path, None),
@@ -76,7 +76,7 @@ pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyRes
 }
 
 /// What a reference points at.
-pub(crate) fn target(objects: &Subfile, number: u64) -> Option<PyTarget> {
+pub(crate) fn target(objects: &FileWriter, number: u64) -> Option<PyTarget> {
     let target = objects.target_of(number)?;
     Some((format!("/{}", target.path.as_ref()?), target.region.clone()))
 }

@@ -279,15 +279,15 @@ pub(crate) fn verify(py: Python<'_>, path: PathBuf, values: bool) -> PyResult<Py
 }
 
 /// Writes that were removed, younger ones, commits of no master, and files that were removed.
-type PyTidied = (Vec<String>, Vec<String>, Vec<String>, Vec<String>);
+type PyVacuumResult = (Vec<String>, Vec<String>, Vec<String>, Vec<String>);
 
 /// Removes uncommitted and overwritten data of plans that has not changed for the given number of seconds;
 /// names of these writes, of younger ones, and of commits without a master, which go only with `orphans`.
 #[pyfunction]
-pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyTidied> {
+pub(crate) fn tidy(py: Python<'_>, path: PathBuf, seconds: f64, orphans: bool, dry_run: bool) -> PyResult<PyVacuumResult> {
     let age = Duration::try_from_secs_f64(seconds).map_err(|_| raise(py, &Error::invalid_input(format!("an age of {seconds} seconds"))))?;
-    let tidied = run(py, move || hyperslab::write::tidy(&path, hyperslab::write::TidyOptions { age, orphans, is_dry: dry_run }))?;
-    Ok((tidied.removed, tidied.young, tidied.orphans, tidied.files))
+    let result = run(py, move || hyperslab::write::vacuum(&path, hyperslab::write::VacuumOptions { age, orphans, is_dry: dry_run }))?;
+    Ok((result.removed, result.young, result.orphans, result.files))
 }
 
 /// Writes a container into one file; gives its length, chunks copied, and bytes of values encoded anew.
@@ -307,5 +307,5 @@ pub(crate) fn fuse(py: Python<'_>, master: PathBuf, target: PathBuf, replace: bo
         };
         hyperslab::write::fuse(&master, &target, existing, &shared, &mut heard)
     })?;
-    Ok((fused.bytes, fused.copied_chunks, fused.recoded_bytes))
+    Ok((fused.bytes, fused.copied_chunks, fused.reencoded_bytes))
 }

@@ -1,6 +1,6 @@
 //! Target: what values are written into, a file of its own or a task of a parallel write.
 
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, Task};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, FileWriter, Link, Region, Task};
 use hyperslab::{Datatype, Elements, Error, HeapReference, Result, VirtualMapping};
 
 /// What the end of a target gives.
@@ -59,7 +59,7 @@ pub(crate) trait Target: Send {
         Err(Error::unsupported("moving objects in a parallel write").at_object(from))
     }
     /// What has been defined so far.
-    fn objects(&mut self) -> &mut Subfile;
+    fn objects(&mut self) -> &mut FileWriter;
     /// What a dataset is, and the part of it that may be written where that is not all.
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)>;
     /// Whether its end has nothing to wait for.
@@ -69,84 +69,84 @@ pub(crate) trait Target: Send {
     fn finish(self: Box<Self>, existing: Existing) -> Result<Ended>;
 }
 
-impl Target for Subfile {
+impl Target for FileWriter {
     fn create_group(&mut self, path: &str) -> Result<()> {
-        Subfile::create_group(self, path)
+        FileWriter::create_group(self, path)
     }
 
     fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Option<Extent>) -> Result<Option<Vec<u64>>> {
         if extent.is_some() {
             return Err(Error::invalid_input("regions and rows of tasks, in a file of its own"));
         }
-        Subfile::create_dataset(self, path, definition)?;
-        Ok(Subfile::definition(self, path)?.chunk_shape)
+        FileWriter::create_dataset(self, path, definition)?;
+        Ok(FileWriter::definition(self, path)?.chunk_shape)
     }
 
     fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
-        Subfile::create_link(self, path, link)
+        FileWriter::create_link(self, path, link)
     }
 
     fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
-        Subfile::create_virtual(self, path, definition, mappings)
+        FileWriter::create_virtual(self, path, definition, mappings)
     }
 
     fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
-        Subfile::create_datatype(self, path, datatype)
+        FileWriter::create_datatype(self, path, datatype)
     }
 
     fn write_scattered<'a>(&mut self, path: &str, region: &Region, elements: &[u64], bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
-        Subfile::write_scattered(self, path, region, elements, bytes, parts, resolve)
+        FileWriter::write_scattered(self, path, region, elements, bytes, parts, resolve)
     }
 
     fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
-        Subfile::read(self, path, region)
+        FileWriter::read(self, path, region)
     }
 
     fn remove(&mut self, path: &str) -> Result<()> {
-        Subfile::remove(self, path)
+        FileWriter::remove(self, path)
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        Subfile::rename(self, from, to)
+        FileWriter::rename(self, from, to)
     }
 
-    fn objects(&mut self) -> &mut Subfile {
+    fn objects(&mut self) -> &mut FileWriter {
         self
     }
 
     fn set_references(&mut self, path: &str, name: Option<&str>, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         match name {
-            None => Subfile::create_references(self, path, shape, targets),
-            Some(name) => Subfile::set_references(self, path, name, shape, targets),
+            None => FileWriter::create_references(self, path, shape, targets),
+            Some(name) => FileWriter::set_references(self, path, name, shape, targets),
         }
     }
 
     fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
-        Subfile::set_attribute(self, path, name, value)
+        FileWriter::set_attribute(self, path, name, value)
     }
 
     fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        Subfile::attach_scale(self, path, dimension, scale)
+        FileWriter::attach_scale(self, path, dimension, scale)
     }
 
     fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
-        Subfile::set_tracked(self, path, tracked)
+        FileWriter::set_tracked(self, path, tracked)
     }
 
     fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
-        Subfile::resize(self, path, shape)
+        FileWriter::resize(self, path, shape)
     }
 
     fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
-        Subfile::write_parts(self, path, region, bytes, parts, resolve)
+        FileWriter::write_parts(self, path, region, bytes, parts, resolve)
     }
 
     fn definition(&mut self, path: &str) -> Result<(DatasetDefinition, Option<Region>)> {
-        Ok((Subfile::definition(self, path)?, None))
+        Ok((FileWriter::definition(self, path)?, None))
     }
 
     fn finish(self: Box<Self>, existing: Existing) -> Result<Ended> {
-        Subfile::finish(*self, existing).map(Ended::Length)
+        FileWriter::finish(*self, existing).map(Ended::Length)
     }
 }
 
@@ -161,7 +161,7 @@ impl Target for Task {
         Ok(chunk_shape)
     }
 
-    fn objects(&mut self) -> &mut Subfile {
+    fn objects(&mut self) -> &mut FileWriter {
         Task::objects(self)
     }
 

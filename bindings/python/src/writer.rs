@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::filter::{Filter, Pipeline};
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, Link, Region, Subfile, without_steps};
+use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, FileWriter, Link, Region, without_steps};
 use hyperslab::{Cancellation, Dataspace, Elements, Error, FillTime, HeapObjects, HeapReference, Result, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -127,7 +127,7 @@ impl Writer {
         let work = move || {
             let session = new_session(SessionOptions { threads, ..SessionOptions::default() })?;
             let existing = if replace { Existing::Replace } else { Existing::Keep };
-            let mut file = if continued { Subfile::continued(&path, alignment, &session)? } else { Subfile::create(&path, existing, alignment, &session)? };
+            let mut file = if continued { FileWriter::continued(&path, alignment, &session)? } else { FileWriter::create(&path, existing, alignment, &session)? };
             file.set_user_block(user_block)?;
             if let Some(page_bytes) = page_bytes {
                 file.set_pages(page_bytes)?;

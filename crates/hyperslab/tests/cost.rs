@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::scan::{Plan, ScanRequest};
-use hyperslab::write::{DatasetDefinition, Existing, Region, Subfile, no_heap};
+use hyperslab::write::{DatasetDefinition, Existing, FileWriter, Region, no_heap};
 use hyperslab::{Axis, ByteOrder, Cancellation, Dataspace, Datatype, Result, Selection, Session, SessionOptions, new_session};
 
 /// The value of element number `n`.
@@ -16,7 +16,7 @@ fn value(n: usize) -> [u8; 2] {
 /// Writes dataset `x` of 16-bit numbers.
 fn write(path: &Path, shape: &[u64], chunk: &[u64], filtered: bool) -> Result<Vec<u8>> {
     let session = new_session(SessionOptions::default())?;
-    let mut file = Subfile::create(path, Existing::Replace, None, &session)?;
+    let mut file = FileWriter::create(path, Existing::Replace, None, &session)?;
     let mut definition = DatasetDefinition::new(Datatype::integer(2, false, ByteOrder::Little), Dataspace::fixed(shape.to_vec()));
     definition.chunk_shape = Some(chunk.to_vec());
     if filtered {

@@ -1,14 +1,18 @@
-//! Write files that every HDF5 tool opens.
+//! Writes HDF5 files: alone, or by many tasks into one container.
 //!
-//! - `file`: [`Subfile`] writes one complete HDF5 file: groups, datasets, attributes. The file appears when it is finished.
+//! - `file`: [`FileWriter`] writes one complete HDF5 file: groups, datasets, attributes. The file appears when it is finished.
 //! - `container`: many writers follow a [`WritePlan`]. Each [`Task`] writes a subfile of its own and returns a [`Fragment`];
 //!   [`WritePlan::commit`] makes a master file of virtual datasets over all subfiles. Plans and fragments are plain bytes.
-//!   Writers never wait for each other, and readers see the old state or the new one.
+//!   Writers never wait for each other, and readers see either the old state or the new one.
 //! - `shared`: subfiles that several tasks write together.
+//! - `encoding`: checksums and the envelope of plans and fragments.
 //! - `maintenance`: verify a container, remove leftover files, fuse it into one file.
+//!
+//! Rooms depend one way: maintenance, container, shared, file; each knows those after it. `encoding` knows none of them.
 #![forbid(unsafe_code)]
 
 mod container;
+mod encoding;
 mod file;
 mod maintenance;
 mod shared;
@@ -17,16 +21,17 @@ pub use container::commit::{Commit, Committed};
 pub use container::definitions::Definitions;
 pub use container::fragment::Fragment;
 pub use container::plan::{WriteMode, WritePlan};
-pub use container::state::{COMMIT_ATTRIBUTE, SubfileRecord};
+pub use container::record::SubfileRecord;
 pub use container::task::{Extent, Task};
 pub use file::definition::{AttributeValue, DatasetDefinition};
-pub use file::file_writer::{Subfile, no_heap};
+pub use file::file_writer::{FileWriter, no_heap};
+pub use file::reserved_attributes::COMMIT_ATTRIBUTE;
 pub use file::links::Link;
-pub use file::names::{Kind, Known};
+pub use file::names::{ObjectInfo, ObjectKind};
 pub use file::reference_targets::Target;
 pub use file::region::Region;
 pub use file::strided_regions::without_steps;
 pub use hyperslab_storage::Existing;
 pub use maintenance::fuse::{Fused, fuse};
-pub use maintenance::vacuum::{Tidied, TidyOptions, tidy};
+pub use maintenance::vacuum::{VacuumOptions, VacuumResult, vacuum};
 pub use maintenance::verify::{Verification, verify};

@@ -1,10 +1,12 @@
-//! Claim: which commit follows a state of the master, also where locks do not tell or reach one machine only.
+//! Claims decide which commit follows a state of the master, even if file locks are missing or work on one machine only.
 //!
-//! A committer that has written its master aside claims the state that it follows: it creates a file whose name is that of
-//! the state, which only one can do. The file names the master aside. If the state is still the same then, the committer
-//! renames. A committer that was killed in between blocks none: the next one removes its master aside, which then can
-//! not be renamed any more, and claims the state once more. Claims are removed when the state has changed, the last one
-//! first, so that one that comes late sees another state.
+//! A committer writes its new master to a temporary file, then claims the state that it wants to replace: it creates a file
+//! named after that state, which only one process can do. The claim contains the name of the temporary file. If the state
+//! is still the same, the committer renames the temporary file to the master.
+//!
+//! A committer that was killed in between blocks no other: the next one removes the temporary file, which then cannot be
+//! renamed any more, and creates the next claim of the same state. Claims are removed after the state has changed, the last
+//! one first, so that a late committer sees another state.
 
 use std::fs::File;
 use std::io::ErrorKind::NotFound;
@@ -16,14 +18,14 @@ use hyperslab_storage::{create_whole, folder_of, is_aside, is_left, locks_reach_
 
 use super::state::State;
 
-/// What a claim's name ends with.
+/// Suffix of claim names.
 const ENDING: &str = ".claim";
-/// Claims of one state, at most: each but the last is of a committer that was killed or stopped.
+/// Maximum number of claims of one state. All but the last are of committers that were killed or suspended.
 const MAX_CLAIMS: u32 = 10_000;
-/// How long a committer may take from its claim to the rename, where no lock tells whether it still runs.
+/// Time that a committer may take from its claim to the rename, if no lock shows whether it still runs.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What claims of this state are called, up to their number.
+/// Name of claims of this state, without index and suffix.
 fn key(state: &State) -> String {
     match state {
         State::Absent => "none".to_owned(),
@@ -32,33 +34,33 @@ fn key(state: &State) -> String {
     }
 }
 
-fn place(container: &Path, state: &State, number: u32) -> PathBuf {
-    container.join(format!(".{}.{number}{ENDING}", key(state)))
+fn claim_path(container: &Path, state: &State, index: u32) -> PathBuf {
+    container.join(format!(".{}.{index}{ENDING}", key(state)))
 }
 
-/// Claims `state` of `master` for the file `aside`, which is to be renamed next; `Conflict` while another committer is
-/// between its claim and its rename.
+/// Claims `state` of `master` for the temporary file `aside`, which is to be renamed next. Returns `Conflict` while another
+/// committer is between its claim and its rename.
 pub(crate) fn claim(container: &Path, state: &State, master: &Path, aside: &Path) -> Result<()> {
-    let name = aside.file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::internal("a file aside without a name"))?;
-    for number in 0..MAX_CLAIMS {
-        let place = place(container, state, number);
+    let name = aside.file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::internal("a temporary file without a name"))?;
+    for index in 0..MAX_CLAIMS {
+        let place = claim_path(container, state, index);
         if place.exists() {
-            end(&place, master)?;
+            end_claim(&place, master)?;
         } else if create_whole(&place, name.as_bytes())? {
             return Ok(());
         } else {
             return Err(busy(master));
         }
     }
-    Err(Error::limit_exceeded("too many commits that were stopped: hyperslab tidy removes what they have left"))
+    Err(Error::limit_exceeded("too many commits were interrupted: `hyperslab vacuum` removes what they left"))
 }
 
 fn busy(master: &Path) -> Error {
-    Error::new(ErrorKind::Conflict, "another commit is under way: try again").in_file(master.display().to_string())
+    Error::new(ErrorKind::Conflict, "another commit is in progress: try again").in_file(master.display().to_string())
 }
 
-/// Sees that the commit of another's claim will not happen any more; `Conflict` if it still may.
-fn end(claim: &Path, master: &Path) -> Result<()> {
+/// Makes sure that the commit of an existing claim cannot happen any more. Returns `Conflict` if it still may.
+fn end_claim(claim: &Path, master: &Path) -> Result<()> {
     let failed = |error: std::io::Error| Error::from(error).in_file(claim.display().to_string());
     let name = match std::fs::read_to_string(claim) {
         Err(error) if error.kind() == NotFound => return Err(busy(master)),
@@ -66,8 +68,8 @@ fn end(claim: &Path, master: &Path) -> Result<()> {
     };
     let is_old = || claim.metadata().and_then(|found| found.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= PATIENCE));
     if !is_aside(master, &name) {
-        // It is not complete yet, which a killed committer may leave on file systems that have neither links nor renaming
-        // without replacing.
+        // The claim is incomplete. A killed committer can leave one on file systems without hard links and without
+        // rename that does not replace.
         return if is_old() { Ok(()) } else { Err(busy(master)) };
     }
     let aside = folder_of(master).join(name);
@@ -78,7 +80,7 @@ fn end(claim: &Path, master: &Path) -> Result<()> {
     let has_ended = match is_left(&file) {
         Some(false) => false,
         Some(true) if locks_reach_all(&file) => true,
-        // A free lock says nothing of other machines.
+        // A free lock does not show whether a process on another machine still runs.
         _ => is_old(),
     };
     if !has_ended {
@@ -90,16 +92,16 @@ fn end(claim: &Path, master: &Path) -> Result<()> {
     }
 }
 
-/// Removes the claims of a state that the master does not have any more; best effort, because tidying removes them, too.
+/// Removes the claims of a state that the master no longer has. Best effort: vacuum removes them, too.
 pub(crate) fn release(container: &Path, state: &State) {
-    let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|number| place(container, state, number)).take_while(|place| place.exists()).collect();
+    let claims: Vec<PathBuf> = (0..MAX_CLAIMS).map(|index| claim_path(container, state, index)).take_while(|place| place.exists()).collect();
     for claim in claims.iter().rev() {
         let _ = std::fs::remove_file(claim);
     }
 }
 
-/// Whether a file in a container is called as claims are, complete or not.
-pub(crate) fn is_of_claims(name: &str) -> bool {
+/// Whether a file name in a container is that of a claim, complete or not.
+pub(crate) fn is_claim_file(name: &str) -> bool {
     name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part"))
 }
 
@@ -111,9 +113,9 @@ mod tests {
 
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 
-    /// A master aside, and whether a process still writes it.
-    fn aside(folder: &Path, number: u8) -> std::io::Result<(PathBuf, File)> {
-        let path = folder.join(format!(".out.h5.{number:032x}.part"));
+    /// A temporary master, and the lock of the process that writes it.
+    fn aside(folder: &Path, index: u8) -> std::io::Result<(PathBuf, File)> {
+        let path = folder.join(format!(".out.h5.{index:032x}.part"));
         let file = File::create_new(&path)?;
         file.lock()?;
         Ok((path, file))
@@ -131,10 +133,10 @@ mod tests {
         assert!(busy(claim(&container, &State::Absent, &master, &second)) && first.exists());
         drop(alive);
         claim(&container, &State::Absent, &master, &second)?;
-        assert!(!first.exists(), "the killed one cannot be renamed any more");
+        assert!(!first.exists(), "the temporary file of the killed commit is removed");
         let (third, _third) = aside(folder.path(), 3)?;
         assert!(busy(claim(&container, &State::Absent, &master, &third)) && second.exists());
-        // The master has another state: others claim that.
+        // Another state of the master can be claimed.
         claim(&container, &State::Foreign { bytes: 1, modified_nanos: 2 }, &master, &third)?;
         release(&container, &State::Absent);
         assert_eq!(std::fs::read_dir(&container)?.count(), 1);
@@ -148,8 +150,8 @@ mod tests {
         std::fs::create_dir(&container)?;
         std::fs::write(folder.path().join("precious"), b"")?;
         let (mine, _mine) = aside(folder.path(), 1)?;
-        for (number, content) in ["", "precious", "../precious"].into_iter().enumerate() {
-            let place = place(&container, &State::Absent, u32::try_from(number)?);
+        for (index, content) in ["", "precious", "../precious"].into_iter().enumerate() {
+            let place = claim_path(&container, &State::Absent, u32::try_from(index)?);
             std::fs::write(&place, content)?;
             assert!(claim(&container, &State::Absent, &master, &mine).is_err_and(|error| error.kind() == ErrorKind::Conflict));
             File::options().write(true).open(&place)?.set_modified(SystemTime::now() - 2 * PATIENCE)?;

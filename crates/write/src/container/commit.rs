@@ -1,4 +1,4 @@
-//! Commit: the one step that readers see.
+//! Commits a write: the only step that readers see.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,69 +7,73 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_storage::{Existing, FolderLock, Output, folder_of, sync_folder, sync_place};
 use rayon::prelude::*;
 
-use crate::shared::completion::{CLOSED, check, complete};
-use crate::shared::task_regions::name_of;
+use crate::file::reading_session::reading_session;
+use crate::shared::layout::name_of;
 use super::claim::{claim, release};
+use super::commit_name::CommitName;
 use super::fragment::Fragment;
-use super::gather::{Contents, gather};
-use super::lineage::{CommitName, living, records};
+use super::gather::{InlineContents, gather};
+use super::lineage::{living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
-use super::state::{RECORD, Record, State, SubfileRecord, read_record, reading_session, state_of};
-use super::tail::{self, Appended, TAIL, commits_in};
+use super::record::{RECORD, Record, SubfileRecord, read_record};
+use super::shared_subfile::{CLOSED, check, complete};
+use super::state::{State, state_of};
+use super::tail::{Appended, TAIL, commits_in};
+use super::tail;
 
-/// How a commit ended.
+/// Outcome of a commit.
 #[derive(Debug, Clone)]
 pub enum Commit {
-    /// The file is what the plan wanted, on the disk, and visible.
+    /// The file is complete, on disk, and visible.
     Committed(Committed),
-    /// Tasks contradict each other, or the file has changed since the plan was made. Nothing has changed.
+    /// Tasks contradict each other, or the file has changed since the plan was made. The commit changed nothing.
     Conflicted(Error),
-    /// Somebody else is committing; nothing has changed. Try again.
+    /// Another process is committing; this commit changed nothing. Try again.
     Retryable(Error),
 }
 
-/// What a commit did.
+/// Result of a commit.
 #[derive(Debug, Clone)]
 pub struct Committed {
     /// The subfiles of this commit.
     pub subfiles: Vec<SubfileRecord>,
-    /// Whether an earlier call had done it already.
+    /// Whether an earlier call had already committed this write.
     pub repeated: bool,
-    /// What could not be tidied up; the file is whole all the same.
+    /// Leftover files that could not be removed. The file is complete anyway.
     pub left: Vec<String>,
-    /// What makes the file hard to read for others.
+    /// Why other programs may have problems reading the file.
     pub remarks: Vec<String>,
 }
 
-/// Files that programs can usually have open at a time.
+/// Number of files that a process may usually have open.
 const USUAL_OPEN_FILES: usize = 1024;
 
-/// Says so if a master has more subfiles than programs that use the HDF5 library can be expected to open.
-pub(crate) fn crowded(master: &Path, subfiles: usize) -> Option<String> {
+/// A remark if a master has more subfiles than programs based on the HDF5 library can usually open.
+pub(crate) fn too_many_subfiles_remark(master: &Path, subfiles: usize) -> Option<String> {
     (subfiles > USUAL_OPEN_FILES / 4 * 3).then(|| {
         format!(
-            "{}: {subfiles} subfiles; programs that use the HDF5 library keep all of them open, and where the limit is reached (usually {USUAL_OPEN_FILES} files, `ulimit -n`) \
+            "{}: {subfiles} subfiles; programs that use the HDF5 library keep all of them open, and when the limit is reached (usually {USUAL_OPEN_FILES} files, `ulimit -n`) \
              they show fill values without an error: make one file with fuse, or let tasks share subfiles",
             master.display()
         )
     })
 }
 
-/// The subfiles of a commit whose tail took in more rows.
-fn tail_of(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
+/// The tail of a commit that later commits added rows to.
+fn tail_subfiles(container: &Path, folder: &str) -> Result<Vec<SubfileRecord>> {
     let subfiles = read_record(container, folder)?.subfiles;
     Ok(subfiles.into_iter().filter(|subfile| subfile.name == TAIL).collect())
 }
 
-/// Why something could not be removed, if so.
-fn failure_of(removed: Result<()>) -> Vec<String> {
+/// The error message of a failed removal.
+fn failure_text(removed: Result<()>) -> Vec<String> {
     removed.err().iter().map(Error::to_string).collect()
 }
 
 impl WritePlan {
-    /// Makes what the fragments say visible at once: readers see all of it or nothing. Fragments of several
-    /// attempts at one task count once. Calling it again, also after it was killed, ends the same.
+    /// Makes everything in the fragments visible at once: readers see all of it or nothing. If there are fragments of several
+    /// attempts at a task, the first counts. Idempotent: calling it again, even after it was killed, has the same result.
     pub fn commit(&self, fragments: &[Fragment]) -> Result<Commit> {
         match self.try_commit(fragments) {
             Ok(committed) => Ok(Commit::Committed(committed)),
@@ -84,7 +88,7 @@ impl WritePlan {
     fn try_commit(&self, fragments: &[Fragment]) -> Result<Committed, Failure> {
         let container = self.container();
         if self.begun && !self.folder().is_dir()
-            && let Some(done) = self.done_before(&state_of(self.path())?)?
+            && let Some(done) = self.find_earlier_commit(&state_of(self.path())?)?
         {
             return Ok(done);
         }
@@ -94,9 +98,9 @@ impl WritePlan {
             _ => Failure::Other(error),
         })?;
         match self.commit_locked(fragments) {
-            // Where locks do not reach, another process may have committed the same plan meanwhile.
+            // Without locks, another process may have committed the same plan meanwhile.
             Err(Failure::Other(error)) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound) => {
-                self.done_before(&state_of(self.path())?)?.ok_or(Failure::Other(error))
+                self.find_earlier_commit(&state_of(self.path())?)?.ok_or(Failure::Other(error))
             }
             done => done,
         }
@@ -114,7 +118,7 @@ impl WritePlan {
         let (container, folder) = (self.container(), self.folder());
         let now = state_of(self.path())?;
         if now != self.base
-            && let Some(done) = self.done_before(&now)?
+            && let Some(done) = self.find_earlier_commit(&now)?
         {
             return Ok(done);
         }
@@ -124,7 +128,7 @@ impl WritePlan {
             _ => Master::default(),
         };
         let seen_from_master = relative(&folder, self.path())?;
-        let (mut subfiles, mut contents) = (Vec::new(), Contents::default());
+        let (mut subfiles, mut contents) = (Vec::new(), InlineContents::default());
         for (task, fragment) in &by_task {
             let Some(bytes) = fragment.bytes else { continue };
             if let Some(content) = &fragment.content {
@@ -140,7 +144,7 @@ impl WritePlan {
             let checksums = fragment.checksums.clone();
             subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
         }
-        // What contradicts is found before anything is touched.
+        // Find contradictions before anything is changed.
         master.merge_plan(self)?;
         for fragment in by_task.values() {
             master.merge(fragment, &seen_from_master)?;
@@ -148,7 +152,7 @@ impl WritePlan {
         master.check_overlaps()?;
         let shared = self.complete_shared(&by_task)?;
         for (group, record) in &shared {
-            master.place_shared(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
+            master.rename_subfile(&format!("{seen_from_master}/{}", name_of(*group)), &format!("{seen_from_master}/{}", record.name));
         }
         let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
         let appended = match (&now, self.mode) {
@@ -158,8 +162,8 @@ impl WritePlan {
         match appended {
             Appended::No => subfiles = gather(self, &mut master, &seen_from_master, subfiles, &contents)?,
             Appended::New(tail) => subfiles = vec![tail],
-            Appended::Behind(folder) => {
-                subfiles = tail_of(&container, &folder)?;
+            Appended::Existing(folder) => {
+                subfiles = tail_subfiles(&container, &folder)?;
                 name.folder = folder;
             }
         }
@@ -175,7 +179,7 @@ impl WritePlan {
         let written = master.write(self.path(), self, &name, existing, |aside| {
             claim(&container, &now, self.path(), aside)?;
             is_claimed = true;
-            // Others that have claimed this state before have ended, or it is another one now.
+            // Earlier claims of this state have ended, or the state has changed.
             self.check_base(&state_of(self.path())?)?;
             if name.folder == self.id {
                 is_recorded = true;
@@ -188,19 +192,19 @@ impl WritePlan {
             release(&container, &now);
         }
         if let Err(error) = written {
-            // What was not committed leaves no record, unless the error came after the rename or another process has
-            // committed the same plan.
+            // A failed commit leaves no record, unless the error came after the rename or another process has committed
+            // the same plan.
             if is_recorded && is_same && error.kind() != ErrorKind::Conflict {
                 let _ = std::fs::remove_file(folder.join(RECORD));
             }
             return Err(error.into());
         }
-        let left = if name.folder == self.id { self.tidy(&subfiles, &master) } else { failure_of(remove_folder(&folder)) };
-        Ok(Committed { subfiles, repeated: false, left, remarks: crowded(self.path(), master.sources()).into_iter().collect() })
+        let left = if name.folder == self.id { self.remove_unused(&subfiles, &master) } else { failure_text(remove_folder(&folder)) };
+        Ok(Committed { subfiles, repeated: false, left, remarks: too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect() })
     }
 
-    /// Writes a subfile that came in a fragment; its name comes to the disk with the record of the commit. An earlier call that
-    /// was killed may have written it: the content is the same.
+    /// Writes a subfile whose content is in a fragment. Its directory entry is synced with the record of the commit. If an
+    /// earlier call was killed after writing it, the content is the same.
     fn write_subfile(&self, name: &str, content: &[u8]) -> Result<()> {
         let mut output = Output::create_own(self.folder().join(name))?;
         if !self.durable {
@@ -210,12 +214,12 @@ impl WritePlan {
         output.publish(content.len() as u64, Existing::Replace)
     }
 
-    /// What an earlier call did, on the disk, if one has committed this write.
-    fn done_before(&self, now: &State) -> Result<Option<Committed>> {
+    /// The result of an earlier call that committed this write, if any; synced to disk.
+    fn find_earlier_commit(&self, now: &State) -> Result<Option<Committed>> {
         let State::Committed { commit } = now else { return Ok(None) };
         let container = self.container();
         let chain = match records(&container, commit) {
-            // A master that lost its records can still be taken the place of.
+            // A master without records can still be overwritten.
             Err(_) if self.mode == WriteMode::Overwrite => return Ok(None),
             found => found?,
         };
@@ -224,7 +228,7 @@ impl WritePlan {
         let Some(record) = chain.iter().find(|record| record.id == name.folder) else { return Ok(None) };
         let subfiles = record.subfiles.clone();
         if self.durable {
-            // That call may have been killed before it had waited for the disk.
+            // The earlier call may have been killed before it synced.
             let folder = container.join(&name.folder);
             for synced in [&folder.join(RECORD), &folder, &container, self.path()] {
                 sync_folder(synced)?;
@@ -233,15 +237,15 @@ impl WritePlan {
         }
         release(&container, &self.base);
         let left = match (name.folder == self.id).then(|| Master::load(self.path())) {
-            Some(Ok(master)) => self.tidy(&subfiles, &master),
-            // What the master uses cannot be told, so nothing is removed.
+            Some(Ok(master)) => self.remove_unused(&subfiles, &master),
+            // It is unknown what the master uses, so remove nothing.
             Some(Err(error)) => vec![error.to_string()],
-            None => failure_of(remove_folder(&self.folder())),
+            None => failure_text(remove_folder(&self.folder())),
         };
         Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
     }
 
-    /// Writes what this commit consists of into its folder, and waits until all of its folders are on the disk.
+    /// Writes the record of this commit into its folder, and syncs its folders.
     fn write_record(&self, now: &State, subfiles: &[SubfileRecord]) -> Result<()> {
         let (previous, replaced) = match (now, self.mode) {
             (State::Committed { commit }, WriteMode::Append) => (Some(commit.clone()), None),
@@ -262,7 +266,7 @@ impl WritePlan {
         Ok(())
     }
 
-    /// `Conflict` unless the file is as it was when the plan was made.
+    /// Returns `Conflict` if the file has changed since the plan was made.
     fn check_base(&self, now: &State) -> Result<()> {
         if *now == self.base {
             return Ok(());
@@ -270,10 +274,10 @@ impl WritePlan {
         Err(Error::new(ErrorKind::Conflict, "the file has changed since the plan was made: another process has written it; plan again"))
     }
 
-    /// Makes HDF5 files of what several tasks have written into one, side by side.
+    /// Completes the shared subfiles in parallel.
     fn complete_shared(&self, by_task: &BTreeMap<u64, &Fragment>) -> Result<BTreeMap<u64, SubfileRecord>> {
         let Some(sharing) = self.sharing.as_ref().filter(|sharing| sharing.factor > 1) else { return Ok(BTreeMap::new()) };
-        // Tasks that begin from now on share nothing; those that have, left a mark.
+        // Tasks that begin from now on do not share; those that already do have left a mark.
         hyperslab_storage::claim(&self.folder().join(CLOSED))?;
         let mut groups: BTreeMap<u64, Vec<&Fragment>> = BTreeMap::new();
         for fragment in by_task.values() {
@@ -288,11 +292,11 @@ impl WritePlan {
         reading_session()?.compute(|| groups.par_iter().map(completed).collect())
     }
 
-    /// Removes what the commit has no use for: other attempts' subfiles, and what earlier commits have replaced.
-    fn tidy(&self, subfiles: &[SubfileRecord], master: &Master) -> Vec<String> {
+    /// Removes files that the commit does not use: subfiles of other attempts, and what earlier commits replaced.
+    fn remove_unused(&self, subfiles: &[SubfileRecord], master: &Master) -> Vec<String> {
         let mut left = Vec::new();
         let files = master.files();
-        // Where locks do not reach, another attempt at this commit may have written the record anew.
+        // Without locks, another attempt at this commit may have rewritten the record.
         let is_used = |name: &str| files.iter().any(|file| file.ends_with(&format!("{}/{name}", self.id)));
         let kept = |name: &str| name == RECORD || tail::is_claim(name) || is_used(name) || subfiles.iter().any(|subfile| subfile.name == name);
         if let Err(error) = remove_files(&self.folder(), |name| !kept(name)) {
@@ -306,8 +310,8 @@ impl WritePlan {
         left
     }
 
-    /// Removes what `base`, the commit before this one, and those before it have replaced. What this commit has replaced
-    /// stays until the next one: readers may have opened the master a moment ago.
+    /// Removes what `base`, the previous commit, and earlier commits replaced. What this commit replaced stays until the next
+    /// one, because readers may just have opened the old master.
     fn remove_superseded(&self, base: &CommitName) -> Result<()> {
         let container = self.container();
         let older = |record: &Record| record.replaced.is_some();
@@ -316,7 +320,7 @@ impl WritePlan {
         }
         let living = living(&container)?;
         for old in living.superseded.iter().filter(|old| old.by != self.id) {
-            living.certain()?;
+            living.require_complete()?;
             let folder = container.join(&old.folder);
             remove_files(&folder, |name| name != RECORD).and_then(|()| remove_folder(&folder))?;
         }
@@ -335,10 +339,10 @@ impl From<Error> for Failure {
     }
 }
 
-/// Where `folder`, which is beside `master` or below, is seen from there.
+/// Path of `folder` relative to the folder of `master`.
 fn relative(folder: &Path, master: &Path) -> Result<String> {
     let below = folder.strip_prefix(folder_of(master)).ok().and_then(Path::to_str);
-    below.map(str::to_owned).ok_or_else(|| Error::internal("a commit's folder that is not beside its file"))
+    below.map(str::to_owned).ok_or_else(|| Error::internal("a commit folder outside of the folder of its master"))
 }
 
 pub(crate) fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<()> {
@@ -357,7 +361,7 @@ pub(crate) fn remove_files(folder: &Path, unwanted: impl Fn(&str) -> bool) -> Re
 }
 
 pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
-    // It is usually empty.
+    // Usually it is empty.
     if std::fs::remove_dir(folder).is_ok() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Definitions: objects that a plan has itself, so that no task defines them.
+//! Objects that the plan itself defines, so that no task needs to.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,26 @@ use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
 use hyperslab_formats::hdf5::writer::encode_datatype;
 use serde::{Deserialize, Serialize};
 
-use crate::file::definition::{AttributeValue, DatasetDefinition};
-use crate::file::file_writer::{check_attribute, normal};
+use crate::encoding::hex::Hex;
+use crate::file::definition::{AttributeValue, DatasetDefinition, check_attribute};
 use crate::file::links::Link;
-use crate::file::object_references::Pointers;
-use super::fragment::{AttributeFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, StoredValue};
-use super::hex::Hex;
+use crate::file::object_path::normalized_path;
+use crate::file::object_references::ObjectReferences;
+use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
 
-/// Bytes of values that a plan takes with it to every task.
+/// Maximum bytes of a value in a plan, because the plan is sent to every task.
 const MAX_VALUE_BYTES: usize = 16 << 20;
 
-/// Groups, datasets, attributes, links and datatypes of a plan.
+/// Groups, datasets, attributes, links and datatypes that a plan defines.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definitions {
     objects: BTreeMap<String, ObjectFragment>,
 }
 
 impl Definitions {
-    fn define(&mut self, path: &str, kind: Kind, dataset: Option<DatasetFragment>, other: Option<OtherFragment>) -> Result<()> {
-        let path = normal(path)?;
-        if self.objects.get(&path).is_some_and(|known| known.kind != kind || kind != Kind::Group) {
+    fn define(&mut self, path: &str, kind: EntryKind, dataset: Option<DatasetFragment>, other: Option<OtherFragment>) -> Result<()> {
+        let path = normalized_path(path)?;
+        if self.objects.get(&path).is_some_and(|known| known.kind != kind || kind != EntryKind::Group) {
             return Err(Error::invalid_input("the plan has an object of this name already").at_object(format!("/{path}")));
         }
         if let Some((above, _)) = path.rsplit_once('/') {
@@ -36,14 +36,14 @@ impl Definitions {
         Ok(())
     }
 
-    /// Defines a group and those above it; one that is there already stays as it is.
+    /// Creates a group and its parents; existing groups are unchanged.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
-        self.define("", Kind::Group, None, None)?;
-        if normal(path)?.is_empty() { Ok(()) } else { self.define(path, Kind::Group, None, None) }
+        self.define("", EntryKind::Group, None, None)?;
+        if normalized_path(path)?.is_empty() { Ok(()) } else { self.define(path, EntryKind::Group, None, None) }
     }
 
-    /// Defines a dataset. With `rows`, each task adds rows of its own; with `value`, these are all of its values, and no
-    /// task writes any. Readers see that it can grow as its dataspace says.
+    /// Creates a dataset. With `rows`, each task appends its own rows; with `value`, the plan has all values and no task writes
+    /// any. Readers see the maximum shape of its dataspace.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, rows: bool, value: Option<&Elements>) -> Result<()> {
         self.create_group("")?;
         let given = definition.chunk_shape.clone();
@@ -57,36 +57,36 @@ impl Definitions {
         dataset.growable = growable;
         dataset.chunk_shape = given.and(definition.chunk_shape);
         dataset.filters = definition.filters.filters.into_iter().map(|filter| (filter.id, filter.name, filter.optional, filter.parameters)).collect();
-        self.define(path, Kind::Dataset, Some(dataset), None)
+        self.define(path, EntryKind::Dataset, Some(dataset), None)
     }
 
-    /// Defines a link.
+    /// Creates a link.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
-        self.define(path, Kind::Link, None, Some(OtherFragment::Link(link.checked()?)))
+        self.define(path, EntryKind::Link, None, Some(OtherFragment::Link(link.checked()?)))
     }
 
     /// Commits a datatype.
     pub fn create_datatype(&mut self, path: &str, datatype: &Datatype) -> Result<()> {
-        self.define(path, Kind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?))))
+        self.define(path, EntryKind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?))))
     }
 
-    /// Defines a dataset of references to objects.
+    /// Creates a dataset of references to objects.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        self.define(path, Kind::References, None, Some(OtherFragment::References(Pointers::new(shape, targets)?)))
+        self.define(path, EntryKind::References, None, Some(OtherFragment::References(ObjectReferences::new(shape, targets)?)))
     }
 
     fn object(&mut self, path: &str) -> Result<&mut ObjectFragment> {
         self.create_group("")?;
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         self.objects.get_mut(&path).ok_or_else(|| Error::not_found("there is no such object in the plan").at_object(format!("/{path}")))
     }
 
     fn set(&mut self, path: &str, name: &str, value: AttributeFragment) -> Result<()> {
-        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
-            return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
+        if normalized_path(path)?.is_empty() && name.starts_with("_hyperslab") {
+            return Err(Error::invalid_input(format!("attribute {name} is reserved for Hyperslab")));
         }
         let object = self.object(path)?;
-        if object.kind == Kind::Link {
+        if object.kind == EntryKind::Link {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
         match object.attributes.iter_mut().find(|(known, _)| known == name) {
@@ -104,17 +104,17 @@ impl Definitions {
 
     /// Sets an attribute of references to objects.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        self.set(path, name, AttributeFragment::References(Pointers::new(shape, targets)?))
+        self.set(path, name, AttributeFragment::References(ObjectReferences::new(shape, targets)?))
     }
 
-    /// Makes a dataset the scale of a dimension of another.
+    /// Attaches a dataset as the scale of a dimension of another.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = normal(scale)?;
+        let scale = normalized_path(scale)?;
         self.object(path)?.scales.insert(dimension, scale);
         Ok(())
     }
 
-    /// Whether the file records the order of an object's attributes and members.
+    /// Sets whether the file records the creation order of an object's attributes and members.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.object(path)?.tracked = tracked;
         Ok(())
@@ -125,7 +125,7 @@ impl Definitions {
         self.objects.get(path)?.dataset.as_ref()
     }
 
-    /// All of it as what a task has done.
+    /// All definitions as a fragment.
     pub(crate) fn fragment(&self, write_id: &str) -> Fragment {
         let mut fragment = Fragment::new(write_id, 0, "");
         fragment.objects.clone_from(&self.objects);

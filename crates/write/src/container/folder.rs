@@ -1,37 +1,39 @@
-//! The folder of one write's subfiles: who makes it, and how it goes while tasks may still be filling it.
+//! The folder with the subfiles of one write: its creation, and its removal while tasks may still write into it.
 
 use std::io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotFound};
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use super::lineage::{is_id, living, records};
+use super::commit_name::is_id;
+use super::lineage::{living, records};
 use super::plan::WritePlan;
-use super::state::{RECORD, State, state_of};
+use super::record::RECORD;
+use super::state::{State, state_of};
 use super::tail::commits_in;
 
-/// Behind the name of a folder that is being removed: no task knows it by that name.
-const REMOVED: &str = ".removed";
+/// Suffix of a folder that is being removed, so that tasks do not find it.
+pub(crate) const REMOVED: &str = ".removed";
 
-/// Somebody else may remove the folder of all commits, empty for a moment, between two steps of ours, or put a file
-/// into one that we are removing.
+/// Attempts if another process interferes: it may remove the container folder while it is empty, or create a file in a folder
+/// that is being removed.
 const ATTEMPTS: usize = 100;
 
 impl WritePlan {
-    /// Makes the folder of the tasks' subfiles now. Tasks of a plan that has begun never make it: one that comes after
-    /// [`WritePlan::abort`] finds nothing to write into, and fails with `Cancelled`.
+    /// Creates the folder of the tasks' subfiles. Tasks of a plan that has begun never create it, so a task that starts after
+    /// [`WritePlan::abort`] fails with `Cancelled`.
     pub fn begin(&mut self) -> Result<()> {
         self.make_folder()?;
         self.begun = true;
         Ok(())
     }
 
-    /// Makes the folder that tasks write into, or sees that it is there.
+    /// The folder that tasks write into. Created if the plan has not begun; otherwise it must exist.
     pub(crate) fn folder_for_writing(&self) -> Result<PathBuf> {
         if !self.begun {
             self.make_folder()?;
         } else if !self.folder().is_dir() {
-            let message = "this write was given up, or its file was written by somebody else: the folder of its subfiles is gone";
+            let message = "this write was aborted, or another process has written the file: the folder of its subfiles is gone";
             return Err(Error::new(ErrorKind::Cancelled, message).in_file(self.path().display().to_string()));
         }
         Ok(self.folder())
@@ -49,25 +51,24 @@ impl WritePlan {
         }
     }
 
-    /// Gives the write up: removes all that its tasks have written. May be called again. What was committed is
-    /// refused with `InvalidInput`. Tasks of a plan that has begun ([`WritePlan::begin`]) may still be at work: what
-    /// they write is gone with the folder, those that begin later fail, and so does a commit. Tasks of another plan
-    /// would make the folder again.
+    /// Aborts the write: removes everything that its tasks have written. Idempotent. A committed write is refused with
+    /// `InvalidInput`. If the plan has begun ([`WritePlan::begin`]), tasks may still be running: what they write is removed with
+    /// the folder, and tasks or commits that start later fail. If it has not begun, later tasks create the folder again.
     pub fn abort(&self) -> Result<()> {
         let container = self.container();
-        // A master that was renamed or copied since may use what was committed.
+        // A master that was renamed or copied may use a committed write.
         let is_living = self.folder().join(RECORD).exists() && living(&container)?.folders.contains(&self.id);
         if is_living || self.is_appended()? {
-            return Err(Error::invalid_input("this write was committed: it cannot be given up").in_file(self.path().display().to_string()));
+            return Err(Error::invalid_input("this write was committed: it cannot be aborted").in_file(self.path().display().to_string()));
         }
         let aside = container.join(format!("{}{REMOVED}", self.id));
-        // What is left of a call that was killed.
-        remove_aside(&aside)?;
+        // Leftovers of an earlier call that was killed.
+        remove_aborted(&aside)?;
         match std::fs::rename(self.folder(), &aside) {
             Err(error) if error.kind() != NotFound => return Err(Error::from(error).in_file(self.folder().display().to_string())),
-            _ => remove_aside(&aside)?,
+            _ => remove_aborted(&aside)?,
         }
-        // The folder of all commits goes with its last one.
+        // Remove the container folder if this was its last write.
         match std::fs::remove_dir(&container) {
             Err(error) if ![NotFound, DirectoryNotEmpty].contains(&error.kind()) => Err(Error::from(error).in_file(container.display().to_string())),
             _ => Ok(()),
@@ -76,7 +77,7 @@ impl WritePlan {
 }
 
 impl WritePlan {
-    /// Whether an earlier commit's subfile has taken in the rows of this write, so that no folder is left of it.
+    /// Whether the rows of this write were appended to the tail of an earlier commit, so that it has no folder.
     fn is_appended(&self) -> Result<bool> {
         let State::Committed { commit } = state_of(self.path())? else { return Ok(false) };
         let earlier = records(&self.container(), &commit).unwrap_or_default().into_iter().filter_map(|record| record.previous);
@@ -84,9 +85,9 @@ impl WritePlan {
     }
 }
 
-/// Removes a folder that no task knows by its name. One that was creating a file when the folder was renamed still
-/// puts it there: no more than one each.
-fn remove_aside(folder: &Path) -> Result<()> {
+/// Removes the renamed folder of an aborted write. A task that was creating a file during the rename may still add it, at most
+/// one file each.
+fn remove_aborted(folder: &Path) -> Result<()> {
     let mut attempts = 0;
     loop {
         attempts += 1;
@@ -98,13 +99,13 @@ fn remove_aside(folder: &Path) -> Result<()> {
     }
 }
 
-/// The write whose folder, or what is left of it, is called so.
-pub(crate) fn write_of(name: &str) -> Option<&str> {
+/// The id of the write that this folder name belongs to; also for folders that are being removed.
+pub(crate) fn write_id_of(name: &str) -> Option<&str> {
     Some(name.strip_suffix(REMOVED).unwrap_or(name)).filter(|id| is_id(id))
 }
 
-/// Whether this folder is what an abort that was killed has left.
-pub(crate) fn is_removed(folder: &Path) -> bool {
+/// Whether this folder is left over from an abort that was killed.
+pub(crate) fn is_aborted_folder(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with(REMOVED))
 }
 
@@ -113,8 +114,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::{TidyOptions, WriteMode};
-    use crate::maintenance::vacuum::tidy;
+    use crate::container::plan::WriteMode;
     use hyperslab_reader::{Session, SessionOptions};
 
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
@@ -131,13 +131,13 @@ mod tests {
             plan.begin()?;
             let (plan, aborted) = (&plan, &AtomicBool::new(false));
             let late = std::thread::scope(|scope| -> Result<usize> {
-                let tasks = (0..4).map(|number| {
+                let tasks = (0..4).map(|index| {
                     scope.spawn(move || -> Result<usize> {
                         let session = Session::new(SessionOptions { threads: Some(1), ..SessionOptions::default() })?;
                         let mut late = 0;
                         while late < 20 {
                             let after = aborted.load(Ordering::SeqCst);
-                            let ended = plan.task(number, &session).and_then(|mut task| {
+                            let ended = plan.task(index, &session).and_then(|mut task| {
                                 task.create_group("g")?;
                                 task.finish()
                             });
@@ -180,25 +180,6 @@ mod tests {
             threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(Error::internal("a panic"))))
         })?;
         assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
-        Ok(())
-    }
-
-    #[test]
-    fn what_a_killed_abort_has_left_goes_with_the_next_one_or_with_tidying() -> Outcome {
-        let folder = tempfile::tempdir()?;
-        let path = folder.path().join("out.h5");
-        for again in [true, false] {
-            let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
-            plan.begin()?;
-            std::fs::write(plan.folder().join("0000-a.h5"), b"")?;
-            std::fs::rename(plan.folder(), plan.container().join(format!("{}{REMOVED}", plan.id)))?;
-            if again {
-                plan.abort()?;
-            } else {
-                assert_eq!(tidy(&path, TidyOptions { age: std::time::Duration::from_secs(60), orphans: false, is_dry: false })?.removed, vec![plan.id().to_owned()]);
-            }
-            assert_eq!(left(folder.path())?, Vec::<PathBuf>::new());
-        }
         Ok(())
     }
 }

@@ -1,28 +1,28 @@
-//! Fragment: what a task has done, as plain data for whoever commits.
+//! Fragments: what a task has defined and written, as plain data for the commit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
-use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype, store_values};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::encoding::envelope::{decode_envelope, encode_envelope};
+use crate::encoding::fill_time::{fill_time, stored_fill_time};
+use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
 use crate::file::links::Link;
-use crate::file::object_references::Pointers;
+use crate::file::object_references::ObjectReferences;
 use crate::file::region::Region;
-use super::envelope::{sealed, unsealed};
-use super::hex::Hex;
 
-/// The version of the bytes; raised when their meaning changes.
+/// Version of the encoding; raised when its meaning changes.
 const VERSION: u32 = 6;
 
-/// What an object is.
+/// Kind of an entry: an object or a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     Group,
     Dataset,
     /// A dataset of references to objects.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     Link,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for EntryKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Group => "group",
@@ -44,22 +44,22 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What one task defined and wrote.
+/// What one task has defined and written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fragment {
     version: u32,
     pub(crate) write_id: String,
     pub(crate) task: u64,
-    /// Name of the subfile in the plan's folder.
+    /// File name of the subfile in the plan's folder.
     pub(crate) name: String,
-    /// Length of the subfile; none is there where all went into a shared one.
+    /// Length of the subfile in bytes; `None` if everything is in a shared subfile.
     pub(crate) bytes: Option<u64>,
-    /// All bytes of a small subfile that is not in the plan's folder: the commit moves its rows to a tail, or writes it there.
+    /// Content of a small subfile that was not written to the plan's folder: the commit moves its rows to a tail, or writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) content: Option<Hex>,
-    /// CRC-32 of each 16 MiB of it, where the plan asks for that.
+    /// CRC-32 of each 16 MiB of the subfile, if the plan asks for checksums.
     pub(crate) checksums: Option<Vec<u32>>,
-    /// The subfile that it shares with other tasks.
+    /// The task's part of a shared subfile, if any.
     pub(crate) shared: Option<SharedPart>,
     pub(crate) objects: BTreeMap<String, ObjectFragment>,
 }
@@ -68,7 +68,7 @@ pub struct Fragment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SharedPart {
     pub group: u64,
-    /// Where the last byte ends that the task wrote.
+    /// End of the last byte that the task wrote.
     pub end: u64,
 }
 
@@ -93,18 +93,18 @@ impl From<&StoredChunk> for ChunkFragment {
     }
 }
 
-/// An object that a task defined.
+/// An object or link that a task defined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ObjectFragment {
-    pub kind: Kind,
-    /// How many objects the task defined before it.
+    pub kind: EntryKind,
+    /// Number of objects that the task defined before it.
     pub created: u64,
-    /// Whether the order of its attributes and members is recorded.
+    /// Whether the creation order of its attributes and members is recorded.
     pub tracked: bool,
-    /// In the order of their creation.
+    /// In creation order.
     pub attributes: Vec<(String, AttributeFragment)>,
     pub dataset: Option<DatasetFragment>,
-    /// What the object is if it is no group and no dataset of values.
+    /// Set if it is neither a group nor a dataset of values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<OtherFragment>,
     /// Paths of the dimension scales of a dataset, by dimension.
@@ -112,12 +112,12 @@ pub(crate) struct ObjectFragment {
     pub scales: BTreeMap<u32, String>,
 }
 
-/// An object that is no group and no dataset of values.
+/// An entry that is neither a group nor a dataset of values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum OtherFragment {
     Link(Link),
-    References(Pointers),
-    /// As HDF5's message.
+    References(ObjectReferences),
+    /// Encoded as HDF5's datatype message.
     Datatype(Hex),
 }
 
@@ -125,11 +125,11 @@ pub(crate) enum OtherFragment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum AttributeFragment {
     Value(StoredValue),
-    References(Pointers),
+    References(ObjectReferences),
 }
 
 impl AttributeFragment {
-    /// Whether both are the same value.
+    /// Whether both have the same value.
     pub fn same(&self, other: &Self) -> Result<bool> {
         match (self, other) {
             (Self::Value(a), Self::Value(b)) => a.same(b),
@@ -138,7 +138,7 @@ impl AttributeFragment {
     }
 }
 
-/// Datatype, dataspace and value, the first two as HDF5's messages.
+/// Datatype, dataspace and value; the first two are encoded as HDF5 messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredValue {
     datatype: Hex,
@@ -147,39 +147,39 @@ pub(crate) struct StoredValue {
     heap: Vec<(u64, u32, Hex)>,
 }
 
-/// A dataset that a task defined, and what it wrote of it.
+/// A dataset that a task defined, and the part that it wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DatasetFragment {
     datatype: Hex,
     dataspace: Hex,
     fill_value: Option<Hex>,
-    /// Name of the time at which the fill value is written, if it is not the default.
+    /// Name of the fill time, if it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fill_time: Option<String>,
-    /// Whether rows follow those of the tasks before.
+    /// Whether the task appended rows: they follow those of the tasks before it.
     pub rows: bool,
-    /// Where the array of the subfile begins in the dataset; 0 for rows.
+    /// Start of the subfile's array in the dataset; 0 for rows.
     pub origin: Vec<u64>,
-    /// Extent of the array in the subfile.
+    /// Shape of the array in the subfile.
     pub shape: Vec<u64>,
-    /// What was written, in the dataset's coordinates.
+    /// Regions written, in the dataset's coordinates.
     pub written: Vec<Region>,
-    /// All of its values, where these are not in a subfile.
+    /// All of its values, if they are not in a subfile.
     pub scalar: Option<StoredValue>,
     /// Whether readers see that it can grow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub growable: bool,
-    /// Path of the committed datatype that it has.
+    /// Path of its committed datatype.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub committed: Option<String>,
-    /// Chunks and filters of tasks that write a dataset of the plan.
+    /// Chunk shape and filters of a dataset of the plan, for the tasks that write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_shape: Option<Vec<u64>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<(u16, Option<String>, bool, Vec<u32>)>,
     /// Whether the values are in the shared subfile.
     pub shared: bool,
-    /// Chunks there that have no place known before.
+    /// Stored chunks in the shared subfile, except those at fixed offsets.
     pub chunks: Vec<ChunkFragment>,
 }
 
@@ -196,7 +196,7 @@ impl StoredValue {
         })
     }
 
-    /// Whether both are the same value, wherever their heaps have the parts of variable length.
+    /// Whether both have the same value; heap addresses of variable-length parts may differ.
     pub fn same(&self, other: &Self) -> Result<bool> {
         if self.datatype != other.datatype || self.dataspace != other.dataspace {
             return Ok(false);
@@ -225,16 +225,6 @@ impl StoredValue {
     }
 }
 
-/// A time as fragments and plans keep it.
-pub(crate) fn stored_fill_time(time: FillTime) -> Option<String> {
-    (time != FillTime::default()).then(|| time.name().to_owned())
-}
-
-/// The time of [`stored_fill_time`].
-pub(crate) fn fill_time(stored: Option<&str>) -> Result<FillTime> {
-    stored.map_or(Ok(FillTime::default()), FillTime::of_name)
-}
-
 impl DatasetFragment {
     pub fn new(global: &DatasetDefinition, rows: bool, origin: Vec<u64>, shape: Vec<u64>, written: Vec<Region>, scalar: Option<&Elements>) -> Result<Self> {
         let scalar = scalar.map(|value| StoredValue::new(&AttributeValue { dataspace: global.dataspace.clone(), value: value.clone() }));
@@ -257,7 +247,7 @@ impl DatasetFragment {
         })
     }
 
-    /// What was written in coordinates of the array in the subfile; `None` where it does not lie there.
+    /// Regions written, in coordinates of the subfile's array; `None` if one is outside of it.
     pub fn local_regions(&self) -> Option<Vec<Region>> {
         let local = |written: &Region| {
             if written.start.len() != self.origin.len() {
@@ -269,7 +259,7 @@ impl DatasetFragment {
         self.written.iter().map(local).collect()
     }
 
-    /// The definition, as far as the master needs it: without chunks and filters, which are each subfile's own.
+    /// The definition without chunks and filters, which belong to the subfiles.
     pub fn definition(&self) -> Result<DatasetDefinition> {
         Ok(DatasetDefinition {
             datatype: parse_datatype(&self.datatype.0)?,
@@ -284,7 +274,7 @@ impl DatasetFragment {
 }
 
 impl DatasetFragment {
-    /// The definition with the chunks and filters of a dataset of the plan.
+    /// The definition with chunks and filters, for a dataset of the plan.
     pub fn whole_definition(&self) -> Result<DatasetDefinition> {
         let filter = |(id, name, optional, parameters): &(u16, Option<String>, bool, Vec<u32>)| Filter { id: *id, name: name.clone(), optional: *optional, parameters: parameters.clone() };
         let filters = Pipeline { filters: self.filters.iter().map(filter).collect() };
@@ -297,7 +287,7 @@ impl Fragment {
         Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, content: None, checksums: None, shared: None, objects: BTreeMap::new() }
     }
 
-    /// The task that it comes from.
+    /// Index of the task.
     pub fn task(&self) -> u64 {
         self.task
     }
@@ -306,7 +296,7 @@ impl Fragment {
         self.objects.insert(path.to_owned(), object);
     }
 
-    /// The objects by path, in the order of their creation.
+    /// Objects by path, in creation order.
     pub(crate) fn in_order(&self) -> Vec<(&String, &ObjectFragment)> {
         let mut objects: Vec<(&String, &ObjectFragment)> = self.objects.iter().collect();
         objects.sort_by_key(|(_, object)| object.created);
@@ -319,31 +309,30 @@ impl Fragment {
         }
     }
 
-    /// The fragments of these bytes, in their order, decoded side by side.
+    /// Decodes many fragments in parallel; keeps their order.
     pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
-        /// Bytes that one thread decodes sooner than others are awake.
-        const FEW_BYTES: usize = 256 << 10;
-        if all.iter().map(Vec::len).sum::<usize>() <= FEW_BYTES {
+        /// Up to this many bytes, decoding in one thread is faster than starting others.
+        const MAX_SEQUENTIAL_BYTES: usize = 256 << 10;
+        if all.iter().map(Vec::len).sum::<usize>() <= MAX_SEQUENTIAL_BYTES {
             return all.iter().map(|bytes| Self::decode(bytes)).collect();
         }
         all.par_iter().map(|bytes| Self::decode(bytes)).collect()
     }
 
-    /// Versioned bytes (JSON, and a checksum behind).
+    /// Encodes as versioned JSON with a trailing checksum.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map(sealed).map_err(|e| Error::internal(format!("cannot encode a fragment: {e}")))
+        serde_json::to_vec(self).map(encode_envelope).map_err(|e| Error::internal(format!("cannot encode a fragment: {e}")))
     }
 
-    /// The fragment of [`Fragment::encode`]; bytes that were changed, of another version or of something
-    /// else are `InvalidInput`.
+    /// Decodes [`Fragment::encode`]. Damaged bytes, other versions and other data are `InvalidInput`.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let body = unsealed(bytes, VERSION, "fragment")?;
-        let fragment: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no fragment: {e}")))?;
+        let body = decode_envelope(bytes, VERSION, "fragment")?;
+        let fragment: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are not a fragment: {e}")))?;
         if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
-            return Err(Error::invalid_input(format!("a fragment of a subfile called {:?}", fragment.name)));
+            return Err(Error::invalid_input(format!("a fragment with an invalid subfile name {:?}", fragment.name)));
         }
         if fragment.content.as_ref().is_some_and(|content| fragment.bytes != Some(content.0.len() as u64)) {
-            return Err(Error::invalid_input("these bytes are no fragment: it has not all bytes of its subfile"));
+            return Err(Error::invalid_input("these bytes are not a fragment: its subfile is incomplete"));
         }
         Ok(fragment)
     }

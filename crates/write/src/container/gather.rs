@@ -1,5 +1,5 @@
-//! Gathering: what many small subfiles of one commit hold goes into few, before the commit makes anything visible. HDF5
-//! programs have all subfiles open at a time, so they should not be many.
+//! Merges many small subfiles of one commit into few, before the commit makes anything visible. Programs based on the HDF5
+//! library keep all subfiles open at the same time, so there should not be many.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,41 +7,43 @@ use hyperslab_array::{Cancellation, Dataspace, Error, Result};
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::{Existing, max_open_files, unique_name};
 
-use crate::file::copied_chunks::{Copy, Part, Stored};
-use crate::file::definition::DatasetDefinition;
-use crate::file::file_writer::{Subfile, checked_alignment};
+use crate::encoding::checksum;
+use crate::file::allocator::checked_alignment;
+use crate::file::dataset_copy::{CopyCounts, DatasetCopy, SourcePart, StorageFormat};
+use crate::file::definition::{DatasetDefinition, text_attribute};
+use crate::file::file_writer::FileWriter;
+use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
-use crate::maintenance::fuse::Fused;
-use super::checksum;
-use super::master::{Loose, LoosePart, Master};
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use super::master::Master;
+use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
-use super::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use super::task::text_attribute;
+use super::record::SubfileRecord;
 
-/// Larger subfiles stay as they are: to copy them would take as long as to write them.
-pub(crate) const SMALL_BYTES: u64 = 1 << 20;
-/// As many small subfiles stay as they are.
-pub(crate) const FEW_SUBFILES: usize = 16;
-/// Boxes of a dataset that are gathered: parts that lie here and there stay where they are.
+/// Larger subfiles are kept: copying them would take as long as writing them.
+pub(crate) const MAX_SMALL_BYTES: u64 = 1 << 20;
+/// Up to this many small subfiles are kept.
+pub(crate) const MAX_SMALL_SUBFILES: usize = 16;
+/// Maximum number of clusters of a dataset. If its parts are more scattered, nothing is merged.
 const MAX_BOXES: usize = 16;
-/// Bytes of values that are decoded and encoded again.
-const MAX_RECODED_BYTES: u64 = 256 << 20;
+/// Maximum bytes of values to re-encode.
+const MAX_REENCODED_BYTES: u64 = 256 << 20;
 
-/// Parts of a dataset that lie together.
+/// Parts of a dataset that are close to each other.
 struct Cluster {
-    /// The smallest box that has all of them.
+    /// Their bounding box.
     around: Region,
-    /// Elements of the parts.
+    /// Number of elements of the parts.
     elements: u64,
-    /// Which of the dataset's loose parts.
+    /// Indexes of the parts in [`MovableDataset::parts`].
     parts: Vec<usize>,
 }
 
-/// The content of subfiles that are in fragments instead of files, by name.
-pub(super) type Contents<'a> = HashMap<&'a str, &'a [u8]>;
+/// Content of subfiles that came in fragments, by file name.
+pub(super) type InlineContents<'a> = HashMap<&'a str, &'a [u8]>;
 
-/// Opens a subfile of a plan: its file, or its content where that came in a fragment.
-pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, contents: &Contents<'_>) -> Result<File> {
+/// Opens a subfile of a plan: the content from its fragment if there is one, else the file.
+pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, contents: &InlineContents<'_>) -> Result<File> {
     let place = plan.folder().join(name);
     match contents.get(name) {
         Some(content) => session.open_content(&place, content),
@@ -49,22 +51,22 @@ pub(super) fn open_subfile(plan: &WritePlan, session: &Session, name: &str, cont
     }
 }
 
-/// The subfiles of a commit, opened one at a time where there are more than may be open.
-struct Sources<'a> {
+/// The subfiles of a commit. If there are more than may be open, the others are opened for each access.
+struct SubfileSources<'a> {
     plan: &'a WritePlan,
     session: Session,
-    /// By the name that the master gives them: name in the plan's folder.
+    /// Records by the name that the master uses.
     names: BTreeMap<String, &'a SubfileRecord>,
     open: HashMap<String, File>,
-    contents: &'a Contents<'a>,
+    contents: &'a InlineContents<'a>,
 }
 
-impl Sources<'_> {
+impl SubfileSources<'_> {
     fn file(&mut self, name: &str) -> Result<File> {
         if let Some(file) = self.open.get(name) {
             return Ok(file.clone());
         }
-        let record = self.names.get(name).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
+        let record = self.names.get(name).ok_or_else(|| Error::internal("a subfile of another commit"))?;
         let file = open_subfile(self.plan, &self.session, &record.name, self.contents)?;
         if self.open.len() < max_open_files() / 4 {
             self.open.insert(name.to_owned(), file.clone());
@@ -72,36 +74,36 @@ impl Sources<'_> {
         Ok(file)
     }
 
-    fn part(&mut self, path: &str, loose: &LoosePart, origin: &[u64]) -> Result<Part> {
+    fn part(&mut self, path: &str, loose: &MovablePart, origin: &[u64]) -> Result<SourcePart> {
         let found = self.file(&loose.file)?.find(path)?;
         let source = found.file.dataset(found.object)?.clone();
         let start = loose.region.start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect();
         let region = Region { start, count: loose.region.count.clone() };
-        Ok(Part { file: found.file, id: found.object, source, local: loose.local.clone(), region })
+        Ok(SourcePart { file: found.file, id: found.object, source, local: loose.local.clone(), region })
     }
 }
 
-/// Puts what small subfiles of this commit hold into few, if they are many. Gives the subfiles that there are then; those that
-/// were gathered are not of the commit any more.
-pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &Contents<'_>) -> Result<Vec<SubfileRecord>> {
-    let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= SMALL_BYTES);
-    if small.len() <= FEW_SUBFILES {
+/// Merges the small subfiles of this commit into few, if there are many. Returns the subfiles of the commit afterwards; those
+/// that were merged do not belong to it any more.
+pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfiles: Vec<SubfileRecord>, contents: &InlineContents<'_>) -> Result<Vec<SubfileRecord>> {
+    let (small, mut kept): (Vec<_>, Vec<_>) = subfiles.into_iter().partition(|subfile| subfile.bytes <= MAX_SMALL_BYTES);
+    if small.len() <= MAX_SMALL_SUBFILES {
         kept.extend(small);
         kept.sort_by_key(|subfile| subfile.task);
         return Ok(kept);
     }
     let names: BTreeMap<String, &SubfileRecord> = small.iter().map(|subfile| (format!("{folder}/{}", subfile.name), subfile)).collect();
-    let mut sources = Sources { plan, session: reading_session()?, names, open: HashMap::new(), contents };
-    let loose = master.loose(|file| sources.names.contains_key(file))?;
+    let mut sources = SubfileSources { plan, session: reading_session()?, names, open: HashMap::new(), contents };
+    let loose = master.movable(|file| sources.names.contains_key(file))?;
     let mut datasets = Vec::with_capacity(loose.len());
-    let mut recoded_bytes = 0u64;
+    let mut reencoded_bytes = 0u64;
     for loose in loose {
-        let dataset = Gathered::new(loose, &mut sources)?;
-        recoded_bytes = recoded_bytes.saturating_add(dataset.recoded_bytes);
+        let dataset = GatheredDataset::new(loose, &mut sources)?;
+        reencoded_bytes = reencoded_bytes.saturating_add(dataset.reencoded_bytes);
         datasets.push(dataset);
     }
     let files = datasets.iter().map(|dataset| dataset.clusters.len()).max().unwrap_or(0);
-    if files > MAX_BOXES || recoded_bytes > MAX_RECODED_BYTES {
+    if files > MAX_BOXES || reencoded_bytes > MAX_REENCODED_BYTES {
         drop(sources);
         kept.extend(small);
         kept.sort_by_key(|subfile| subfile.task);
@@ -111,54 +113,54 @@ pub(crate) fn gather(plan: &WritePlan, master: &mut Master, folder: &str, subfil
         if let Some(expected) = &subfile.checksums {
             let place = plan.folder().join(&subfile.name);
             if !checksum::damaged(&place, expected)?.is_empty() {
-                return Err(Error::corrupt("these are not the bytes that the task has written").in_file(place.display().to_string()));
+                return Err(Error::corrupt("the bytes of this subfile are not those that the task wrote").in_file(place.display().to_string()));
             }
         }
     }
-    for number in 0..files {
-        let name = format!("gathered-{number:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
+    for index in 0..files {
+        let name = format!("gathered-{index:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
         let place = plan.folder().join(&name);
-        let mut out = Subfile::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
+        let mut out = FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
         if !plan.durable {
             out.without_sync();
         }
         out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {name}", plan.id())))?;
         for dataset in &datasets {
-            if let Some(cluster) = dataset.clusters.get(number) {
+            if let Some(cluster) = dataset.clusters.get(index) {
                 dataset.write(cluster, &mut out, &mut sources)?;
                 for part in cluster.parts.iter().filter_map(|part| dataset.loose.parts.get(*part)) {
                     let start: Vec<u64> = part.region.start.iter().zip(&cluster.around.start).map(|(start, origin)| start - origin).collect();
-                    master.move_part(&dataset.loose.path, part.number, &format!("{folder}/{name}"), &start)?;
+                    master.move_part(&dataset.loose.path, part.index, &format!("{folder}/{name}"), &start)?;
                 }
             }
         }
         let bytes = out.finish(Existing::Keep)?;
         let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
         let tasks: Vec<u64> = small.iter().map(|subfile| subfile.task).collect();
-        kept.push(SubfileRecord { name, bytes, task: tasks.first().copied().unwrap_or(0), tasks, checksums });
+        kept.push(SubfileRecord::of_tasks(name, bytes, tasks, checksums)?);
     }
     kept.sort_by_key(|subfile| subfile.task);
     Ok(kept)
 }
 
-/// A dataset, its parts, and how they come to lie.
-struct Gathered {
-    loose: Loose,
-    first: Stored,
-    /// Whether all sources store their values alike.
+/// A dataset, its parts, and their clusters.
+struct GatheredDataset {
+    loose: MovableDataset,
+    first: StorageFormat,
+    /// Whether all sources have the same storage format.
     alike: bool,
     clusters: Vec<Cluster>,
-    /// Bytes of values that have to be encoded again.
-    recoded_bytes: u64,
+    /// Bytes of values that must be re-encoded.
+    reencoded_bytes: u64,
 }
 
-impl Gathered {
-    fn new(loose: Loose, sources: &mut Sources<'_>) -> Result<Self> {
-        let (mut first, mut alike, mut fits) = (None::<Stored>, true, true);
+impl GatheredDataset {
+    fn new(loose: MovableDataset, sources: &mut SubfileSources<'_>) -> Result<Self> {
+        let (mut first, mut alike, mut fits) = (None::<StorageFormat>, true, true);
         let mut clusters: Vec<Cluster> = Vec::new();
-        for (number, part) in loose.parts.iter().enumerate() {
+        for (index, part) in loose.parts.iter().enumerate() {
             let source = sources.part(&loose.path, part, &vec![0; part.region.start.len()])?.source;
-            let stored = Stored::of(&source);
+            let stored = StorageFormat::of(&source);
             alike &= first.as_ref().is_none_or(|first| *first == stored);
             if let Some(chunk) = &stored.chunk_shape {
                 let axes = part.region.start.iter().zip(&part.local.start).zip(chunk);
@@ -174,9 +176,9 @@ impl Gathered {
             match joined {
                 Some((last, around, together)) => {
                     (last.around, last.elements) = (around, together);
-                    last.parts.push(number);
+                    last.parts.push(index);
                 }
-                None => clusters.push(Cluster { around: part.region.clone(), elements, parts: vec![number] }),
+                None => clusters.push(Cluster { around: part.region.clone(), elements, parts: vec![index] }),
             }
         }
         let first = first.ok_or_else(|| Error::internal("a dataset without parts"))?;
@@ -187,19 +189,19 @@ impl Gathered {
         }
         let elements = clusters.iter().fold(0u64, |sum, cluster| sum.saturating_add(cluster.elements));
         let is_copied = first.filters.filters.is_empty() || (alike && fits);
-        let recoded_bytes = if is_copied { 0 } else { elements.saturating_mul(loose.definition.datatype.size()) };
-        Ok(Self { loose, first, alike, clusters, recoded_bytes })
+        let reencoded_bytes = if is_copied { 0 } else { elements.saturating_mul(loose.definition.datatype.size()) };
+        Ok(Self { loose, first, alike, clusters, reencoded_bytes })
     }
 
-    fn write(&self, cluster: &Cluster, out: &mut Subfile, sources: &mut Sources<'_>) -> Result<()> {
+    fn write(&self, cluster: &Cluster, out: &mut FileWriter, sources: &mut SubfileSources<'_>) -> Result<()> {
         let definition = DatasetDefinition {
-            // Of an array without chunks, what no task wrote is never looked at.
+            // In a contiguous array, elements that no task wrote are never read.
             fill_value: self.loose.definition.fill_value.clone().filter(|_| self.first.chunk_shape.is_some()),
             fill_time: self.loose.definition.fill_time,
             ..DatasetDefinition::new(self.loose.definition.datatype.clone(), Dataspace::fixed(cluster.around.count.clone()))
         };
-        let (cancellation, mut fused) = (Cancellation::new(), Fused::default());
-        let mut copy = Copy { out, path: &self.loose.path, cancellation: &cancellation, fused: &mut fused, grows: false };
+        let (cancellation, mut counts) = (Cancellation::new(), CopyCounts::default());
+        let mut copy = DatasetCopy { out, path: &self.loose.path, cancellation: &cancellation, counts: &mut counts, grows: false };
         copy.create(definition, &self.first, self.alike)?;
         for part in cluster.parts.iter().filter_map(|part| self.loose.parts.get(*part)) {
             let part = sources.part(&self.loose.path, part, &cluster.around.start)?;
@@ -210,7 +212,7 @@ impl Gathered {
 }
 
 impl Cluster {
-    /// Makes the box begin on a chunk, so that chunks of the dataset's own grid can be copied.
+    /// Aligns the start of the bounding box to the dataset's chunk grid, so that whole chunks can be copied.
     fn begin_on(&mut self, chunk: &[u64]) {
         for ((start, count), chunk) in self.around.start.iter_mut().zip(&mut self.around.count).zip(chunk) {
             let before = *start % (*chunk).max(1);

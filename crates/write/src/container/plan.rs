@@ -1,74 +1,74 @@
-//! Plan: who writes what file in parallel, as plain data for other processes and machines.
+//! The plan of a parallel write, as plain data for other processes and machines.
 
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_reader::Session;
 use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
+use crate::encoding::envelope::{decode_envelope, encode_envelope};
+use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
-use crate::file::file_writer::{checked_alignment, normal};
+use crate::file::object_path::normalized_path;
 use crate::file::region::Region;
-use crate::shared::task_regions::Sharing;
+use crate::shared::shared_datasets::SharedDatasets;
+use super::commit_name::is_id;
 use super::definitions::Definitions;
-use super::envelope::{sealed, unsealed};
-use super::lineage::{container_of, home_of, is_id};
+use super::lineage::{container_of, home_of};
 use super::state::{State, state_of};
-use super::task::Task;
 
-/// The version of the bytes; raised when their meaning changes.
+/// Version of the encoding; raised when its meaning changes.
 const VERSION: u32 = 5;
 
-/// What becomes of a file that is there already.
+/// What happens to an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WriteMode {
-    /// There must be none.
+    /// The file must not exist.
     Create,
-    /// The commit takes its place.
+    /// The commit replaces it.
     Overwrite,
-    /// The commit adds to it: objects, and rows of datasets that were written by rows.
+    /// The commit adds objects to it, and rows to datasets that are written by rows.
     Append,
 }
 
-/// How a container is to be written. Making one touches nothing, [`WritePlan::begin`] makes a folder.
+/// Describes how a container is written. Creating a plan writes nothing; [`WritePlan::begin`] creates a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePlan {
     version: u32,
-    /// Of this write and no other.
+    /// Unique id of this write.
     pub(crate) id: String,
     path: String,
-    /// Name of the folder beside it that holds the subfiles of all commits, if it is not `path` and `.d`: the file was renamed.
+    /// Name of the container folder next to the master, if the master was renamed. Otherwise it is the master's name plus `.d`.
     container: Option<String>,
     pub(crate) mode: WriteMode,
-    /// What was there when the plan was made: the commit changes that and nothing else.
+    /// State of the master when the plan was made. The commit replaces this state only.
     pub(crate) base: State,
     pub(crate) alignment: Option<u64>,
-    /// Subfiles that several tasks write.
-    pub(crate) sharing: Option<Sharing>,
-    /// Whether tasks and the commit wait for the disk.
+    /// Datasets of shared subfiles.
+    pub(crate) sharing: Option<SharedDatasets>,
+    /// Whether tasks and the commit sync to disk.
     pub(crate) durable: bool,
-    /// Whether subfiles get checksums.
+    /// Whether checksums of subfiles are recorded.
     pub(crate) checksums: bool,
-    /// Whether the folder of the subfiles was made with the plan, so that no task may make it.
+    /// Whether [`WritePlan::begin`] created the folder of the subfiles, so that tasks must not.
     pub(crate) begun: bool,
-    /// Whether the file and the subfiles record the order of creation.
+    /// Whether the master and the subfiles record creation order.
     pub(crate) tracked: bool,
-    /// Objects that no task needs to define.
+    /// Objects that the plan defines.
     pub(crate) definitions: Definitions,
-    /// What the program that made the plan says of it to its tasks.
+    /// Free text from the program that made the plan for its tasks.
     note: String,
 }
 
 impl WritePlan {
-    /// A plan for the master file `path`, whose folder must exist; symbolic links are followed.
+    /// A plan for the master file `path`. Its folder must exist; symbolic links are followed.
     pub fn new(path: &Path, mode: WriteMode, alignment: Option<u64>) -> Result<Self> {
         let shown = path.display().to_string();
         let path = &real_path(path)?;
         let folder = std::fs::canonicalize(folder_of(path)).map_err(|error| Error::from(error).in_file(&shown))?;
-        let name = path.file_name().ok_or_else(|| Error::invalid_input("no name of a file").in_file(&shown))?;
+        let name = path.file_name().ok_or_else(|| Error::invalid_input("a path without a file name").in_file(&shown))?;
         let path = folder.join(name);
-        let text = path.to_str().ok_or_else(|| Error::unsupported("a path that is no UTF-8").in_file(&shown))?.to_owned();
+        let text = path.to_str().ok_or_else(|| Error::unsupported("a path that is not UTF-8").in_file(&shown))?.to_owned();
         let base = state_of(&path)?;
         if mode != WriteMode::Create {
             check_replaceable(&path)?;
@@ -83,7 +83,7 @@ impl WritePlan {
                 return Err(Error::unsupported("appending to a file that no plan has written").in_file(shown));
             }
         }
-        // The folder of a master that was renamed keeps its name.
+        // When a master is renamed, its container folder keeps its name.
         let renamed = match &base {
             State::Committed { commit } => home_of(&path, commit).filter(|home| *home != container_of(&path)),
             _ => None,
@@ -92,80 +92,80 @@ impl WritePlan {
         Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default(), note: String::new() })
     }
 
-    /// Lets `writers` tasks share subfiles, for datasets that [`WritePlan::create_dataset`] adds: `factor` tasks each;
-    /// `None` chooses by the file system.
+    /// Lets `factor` of the `writers` tasks share one subfile for the datasets of [`WritePlan::create_dataset`]. `None` chooses
+    /// by the file system.
     pub fn share(&mut self, writers: u64, factor: Option<u64>) -> Result<()> {
         if self.sharing.is_some() {
-            return Err(Error::invalid_input("how many tasks there are was said already"));
+            return Err(Error::invalid_input("the number of tasks was set already"));
         }
         let folder = folder_of(self.path());
         let alignment = checked_alignment(self.alignment)?.map_or_else(|| block_bytes_in(&folder), Ok)?;
         let factor = factor.unwrap_or_else(|| chosen_factor(writers, is_parallel_file_system(&folder)));
-        self.sharing = Some(Sharing::new(writers, factor, alignment)?);
+        self.sharing = Some(SharedDatasets::new(writers, factor, alignment)?);
         Ok(())
     }
 
-    fn sharing(&self) -> Result<&Sharing> {
-        self.sharing.as_ref().ok_or_else(|| Error::invalid_input("a plan that does not say how many tasks write it: give writers"))
+    fn sharing(&self) -> Result<&SharedDatasets> {
+        self.sharing.as_ref().ok_or_else(|| Error::invalid_input("the plan has no number of tasks: give writers"))
     }
 
-    /// Tasks that write a subfile together; 1 where each has its own.
+    /// Number of tasks that share a subfile; 1 if each has its own.
     pub fn factor(&self) -> u64 {
         self.sharing.as_ref().map_or(1, |sharing| sharing.factor)
     }
 
-    /// Adds a dataset that all tasks write together, task `n` its part `regions[n]`, or as many rows as the others:
-    /// every task has it from its beginning, in a subfile that it shares.
+    /// Adds a dataset that all tasks write together into shared subfiles: task `i` writes `regions[i]`, or an equal share of the
+    /// rows. Tasks do not need to create it.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, regions: Option<Vec<Region>>) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         if path.is_empty() {
             return Err(Error::invalid_input("a dataset without a name"));
         }
         self.sharing()?;
-        let sharing = self.sharing.as_mut().ok_or_else(|| Error::internal("a plan that shares nothing"))?;
+        let sharing = self.sharing.as_mut().ok_or_else(|| Error::internal("a plan without shared datasets"))?;
         sharing.add(&path, definition, regions).map_err(|error| error.at_object(format!("/{path}")))
     }
 
-    /// What goes with the plan to its tasks, for programs to read.
+    /// Free text that programs pass to the tasks.
     pub fn note(&self) -> &str {
         &self.note
     }
 
-    /// Sets what [`WritePlan::note`] gives.
+    /// Sets the text of [`WritePlan::note`].
     pub fn set_note(&mut self, note: String) {
         self.note = note;
     }
 
-    /// The objects that the plan has itself.
+    /// The objects that the plan defines.
     pub fn definitions(&mut self) -> &mut Definitions {
         &mut self.definitions
     }
 
-    /// Which part of a dataset of the plan a task writes.
+    /// The region of a dataset of the plan that a task writes.
     pub fn region(&self, path: &str, task: u64) -> Result<Region> {
         let sharing = self.sharing()?;
         sharing.group_of(task)?;
-        sharing.region(&normal(path)?, task)
+        sharing.region(&normalized_path(path)?, task)
     }
 
-    /// Leaves it to the operating system when the bytes get to the disk. Readers see all or nothing all the same,
-    /// whoever is killed; after a power cut the last commits may be damaged.
+    /// Does not wait until bytes are on disk. Readers still see all or nothing if a process is killed, but after a power failure
+    /// the last commits may be damaged.
     pub fn without_sync(&mut self) {
         self.durable = false;
     }
 
-    /// Whether tasks and the commit wait for the disk.
+    /// Whether tasks and the commit sync to disk.
     pub fn is_durable(&self) -> bool {
         self.durable
     }
 
-    /// Records the order in which attributes and the members of groups were created, in the file and in each subfile:
-    /// what the first task defines comes first, in its order.
+    /// Records the creation order of attributes and group members, in the master and in each subfile. Objects of the first task
+    /// come first, in its order.
     pub fn track_order(&mut self) {
         self.tracked = true;
     }
 
-    /// Records checksums of all bytes of all subfiles, for [`crate::maintenance::verify`].
+    /// Records checksums of all subfiles, for [`crate::verify`].
     pub fn with_checksums(&mut self) {
         self.checksums = true;
     }
@@ -175,7 +175,7 @@ impl WritePlan {
         Path::new(&self.path)
     }
 
-    /// The folder beside it that holds the subfiles of all commits.
+    /// The container folder, which holds the subfiles of all commits.
     pub(crate) fn container(&self) -> PathBuf {
         match &self.container {
             Some(name) => self.path().with_file_name(name),
@@ -183,44 +183,38 @@ impl WritePlan {
         }
     }
 
-    /// The folder in that, that holds the subfiles of this one.
+    /// The folder in the container with the subfiles of this write.
     pub(crate) fn folder(&self) -> PathBuf {
         self.container().join(&self.id)
     }
 
-    /// What identifies this write.
+    /// Unique id of this write.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Begins the task with this number, or another attempt at it: a subfile of its own. Rows that tasks
-    /// append follow each other in the order of the numbers.
-    pub fn task(&self, number: u64, session: &Session) -> Result<Task> {
-        Task::begin(self, number, session)
-    }
-
-    /// Versioned bytes (JSON, and a checksum behind).
+    /// Encodes as versioned JSON with a trailing checksum.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map(sealed).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
+        serde_json::to_vec(self).map(encode_envelope).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
     }
 
-    /// The plan of [`WritePlan::encode`].
+    /// Decodes [`WritePlan::encode`]. Damaged bytes, other versions and other data are `InvalidInput`.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let body = unsealed(bytes, VERSION, "write plan")?;
-        let plan: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are no write plan: {e}")))?;
+        let body = decode_envelope(bytes, VERSION, "write plan")?;
+        let plan: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are not a write plan: {e}")))?;
         // The id names the folder that `abort` removes.
         if !is_id(&plan.id) {
-            return Err(Error::invalid_input("these bytes are no write plan: its id is not 32 hexadecimal digits"));
+            return Err(Error::invalid_input("these bytes are not a write plan: its id is not 32 hexadecimal digits"));
         }
         if plan.container.as_ref().is_some_and(|name| name.contains('/') || !name.ends_with(".d")) {
-            return Err(Error::invalid_input("these bytes are no write plan: its folder is not beside its file"));
+            return Err(Error::invalid_input("these bytes are not a write plan: its folder is not next to its file"));
         }
         Ok(plan)
     }
 }
 
-/// How many tasks write one subfile. On a parallel file system the paper's best, 8 to 32, more where there are more;
-/// on a local disk a file costs little, and all who write one wait for its lock in the kernel.
+/// Number of tasks that share one subfile. On a parallel file system 8 to 32, more if there are more tasks (the best values
+/// in published measurements). On a local disk files are cheap, and writers of one file would wait for its kernel lock.
 fn chosen_factor(writers: u64, parallel: bool) -> u64 {
     match (parallel, writers) {
         (false, _) => 1,
@@ -228,20 +222,6 @@ fn chosen_factor(writers: u64, parallel: bool) -> u64 {
         (true, ..=4096) => 16,
         (true, _) => 32,
     }
-}
-
-/// Refuses bytes of another version or of something else.
-pub(crate) fn check_version(bytes: &[u8], known: u32, what: &str) -> Result<()> {
-    #[derive(Deserialize)]
-    struct Version {
-        version: u32,
-    }
-    let Version { version } =
-        serde_json::from_slice(bytes).map_err(|e| Error::invalid_input(format!("these bytes are no {what}: {e}")))?;
-    if version == known {
-        return Ok(());
-    }
-    Err(Error::invalid_input(format!("this {what} has version {version}, this release knows {known}: use one release throughout")))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! Tail: a subfile with room for the rows of later commits, so that little that is appended does not make a file each time.
+//! The tail: a subfile with space for the rows of later commits, so that small appends do not each create a file.
 //!
-//! Its datasets are runs of bytes for more rows than there are. A commit writes its rows behind those that the master takes,
-//! and the new master takes them too; nothing changes that an older master takes. Its file ends where the room ends, and what
-//! was not written of it takes no space.
+//! Its datasets are contiguous, with capacity for more rows than they have. A commit writes its rows after those that the
+//! master uses, and the new master uses them, too. Bytes that an older master uses never change. Unused capacity is a hole in
+//! the file and takes no disk space.
 //!
-//! Only who adds the next line to the tail's list of commits may write there, and only if the last line is the commit that
-//! the present master names. Masters that were copied, commits that were killed, and committers on file systems without locks
-//! thus never write over each other's rows: one goes on, the others begin a tail of their own.
+//! Only the commit that appends the next line to the tail's list of commits may write, and only if the last line is the
+//! commit that the current master names. So copied masters, killed commits, and committers on file systems without locks
+//! never overwrite each other's rows: one of them continues the tail, the others begin new ones.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -18,50 +18,55 @@ use hyperslab_formats::{ChunkSource, ObjectId};
 use hyperslab_reader::{File, Session};
 use hyperslab_storage::{Existing, SharedFile};
 
-use crate::file::definition::DatasetDefinition;
-use crate::file::file_writer::{Subfile, checked_alignment};
+use crate::file::allocator::checked_alignment;
+use crate::file::definition::{DatasetDefinition, text_attribute};
+use crate::file::file_writer::FileWriter;
+use crate::file::memory_length::memory_length;
+use crate::file::reading_session::reading_session;
 use crate::file::region::Region;
-use super::gather::{Contents, FEW_SUBFILES, SMALL_BYTES, open_subfile};
-use super::lineage::{CommitName, is_id};
-use super::master::{Loose, LoosePart, Master};
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use super::commit_name::{CommitName, is_id};
+use super::gather::{InlineContents, MAX_SMALL_BYTES, MAX_SMALL_SUBFILES, open_subfile};
+use super::master::Master;
+use super::movable_parts::{MovableDataset, MovablePart};
 use super::plan::WritePlan;
-use super::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use super::task::text_attribute;
+use super::record::SubfileRecord;
 
-/// The name of a tail in the folder of the commit that made it.
+/// File name of a tail, in the folder of the commit that created it.
 pub(crate) const TAIL: &str = "rows.h5";
-/// Commits that have added rows to the tail, beside it: a line each.
+/// File next to the tail that lists the commits that added rows, one per line.
 const COMMITS: &str = "rows.commits";
-/// A name and the end of its line.
+/// Bytes of a line: a commit id and a newline.
 const LINE_BYTES: u64 = 33;
-/// Subfiles with filters are taken in up to here: a tail has none.
-const FILTERED_BYTES: u64 = 64 << 10;
-/// Room of a dataset in a tail.
-const MIN_ROOM_BYTES: u64 = 16 << 10;
-const MAX_ROOM_BYTES: u64 = 64 << 20;
-/// Datasets of the tail before that a new one has room for.
+/// Maximum bytes of a subfile with filters whose rows are moved: a tail has no filters.
+const MAX_FILTERED_BYTES: u64 = 64 << 10;
+/// Minimum capacity of a dataset in a tail, in bytes.
+const MIN_CAPACITY_BYTES: u64 = 16 << 10;
+/// Maximum capacity of a dataset in a tail, in bytes.
+const MAX_CAPACITY_BYTES: u64 = 64 << 20;
+/// Maximum number of datasets that a new tail takes over from the previous one.
 const MAX_DATASETS: usize = 64;
 
-/// Where the rows of a commit went.
+/// Where the rows of a commit were written.
 pub(crate) enum Appended {
-    /// Nowhere: they stay in the tasks' subfiles.
+    /// They stay in the tasks' subfiles.
     No,
     /// Into a new tail in the commit's folder.
     New(SubfileRecord),
-    /// Behind those of earlier commits, in the tail of this folder.
-    Behind(String),
+    /// Into the existing tail in this folder.
+    Existing(String),
 }
 
 /// A dataset of a tail.
-struct Rows {
+struct TailDataset {
     path: String,
     datatype: Datatype,
     shape: Vec<u64>,
-    /// Offset of its first byte.
+    /// File offset of its first byte.
     address: u64,
 }
 
-impl Rows {
+impl TailDataset {
     fn row_bytes(&self) -> u64 {
         row_bytes(&self.datatype, &self.shape)
     }
@@ -71,9 +76,9 @@ fn row_bytes(datatype: &Datatype, shape: &[u64]) -> u64 {
     shape.iter().skip(1).fold(datatype.size(), |n, extent| n.saturating_mul(*extent)).max(1)
 }
 
-/// Puts the rows that these subfiles hold into a tail, if that is all they hold.
-pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &Contents<'_>) -> Result<Appended> {
-    if plan.checksums || subfiles.is_empty() || subfiles.len() > FEW_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > SMALL_BYTES) {
+/// Moves the rows of these subfiles into a tail, if the subfiles contain nothing else.
+pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, folder: &str, subfiles: &[SubfileRecord], contents: &InlineContents<'_>) -> Result<Appended> {
+    if plan.checksums || subfiles.is_empty() || subfiles.len() > MAX_SMALL_SUBFILES || subfiles.iter().any(|subfile| subfile.bytes > MAX_SMALL_BYTES) {
         return Ok(Appended::No);
     }
     let session = reading_session()?;
@@ -81,16 +86,16 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     for subfile in subfiles {
         files.push((format!("{folder}/{}", subfile.name), subfile, open_subfile(plan, &session, &subfile.name, contents)?));
     }
-    let all = master.loose(|file| files.iter().any(|(name, ..)| name == file))?;
-    let has_filters = |loose: &Loose, part: &LoosePart| {
+    let all = master.movable(|file| files.iter().any(|(name, ..)| name == file))?;
+    let has_filters = |loose: &MovableDataset, part: &MovablePart| {
         let Some((_, subfile, file)) = files.iter().find(|(name, ..)| *name == part.file) else { return true };
         let found = file.find(&loose.path).and_then(|found| found.dataset().map(|dataset| dataset.filters.clone()));
-        // A checksum was asked for: it stays.
-        found.map_or(true, |filters| filters.iter().any(|filter| filter.id == 3) || (!filters.is_empty() && subfile.bytes > FILTERED_BYTES))
+        // Keep values with a checksum filter where they are.
+        found.map_or(true, |filters| filters.iter().any(|filter| filter.id == 3) || (!filters.is_empty() && subfile.bytes > MAX_FILTERED_BYTES))
     };
-    let fits = |loose: &Loose| {
+    let fits = |loose: &MovableDataset| {
         let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
-        let is_rows = |part: &LoosePart| part.region.start.iter().skip(1).all(|start| *start == 0) && part.region.count.get(1..) == shape.get(1..);
+        let is_rows = |part: &MovablePart| part.region.start.iter().skip(1).all(|start| *start == 0) && part.region.count.get(1..) == shape.get(1..);
         loose.has_earlier_parts && !datatype.uses_heap() && !datatype.has_references() && loose.parts.iter().all(|part| is_rows(part) && !has_filters(loose, part))
     };
     if all.is_empty() || !all.iter().all(fits) {
@@ -100,32 +105,37 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let container_name = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let old = container.join(&base.folder).join(TAIL);
     let seen = format!("{container_name}/{}/{TAIL}", base.folder);
-    let rooms = if old.is_file() { rooms(&session, &old)? } else { Vec::new() };
-    let needed = |loose: &Loose| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
-    let has_room = |loose: &Loose| {
-        let room = rooms.iter().find(|room| room.path == loose.path && room.datatype == loose.definition.datatype);
-        let room = room.filter(|room| room.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
-        room.is_some_and(|room| master.rows_in(&loose.path, &seen).checked_add(needed(loose)).is_some_and(|rows| room.shape.first().is_some_and(|capacity| rows <= *capacity)))
+    let old_datasets = if old.is_file() { tail_datasets(&session, &old)? } else { Vec::new() };
+    let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
+    let has_capacity = |loose: &MovableDataset| -> Result<bool> {
+        let tail_dataset = old_datasets.iter().find(|tail_dataset| tail_dataset.path == loose.path && tail_dataset.datatype == loose.definition.datatype);
+        let tail_dataset = tail_dataset.filter(|tail_dataset| tail_dataset.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
+        let Some(capacity) = tail_dataset.and_then(|tail_dataset| tail_dataset.shape.first()) else { return Ok(false) };
+        Ok(master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= *capacity))
     };
-    if !rooms.is_empty() && all.iter().all(has_room) && claim(&container.join(&base.folder), base, plan.id())? {
+    let mut fits_tail = !old_datasets.is_empty();
+    for loose in &all {
+        fits_tail = fits_tail && has_capacity(loose)?;
+    }
+    if fits_tail && claim(&container.join(&base.folder), base, plan.id())? {
         let tail = SharedFile::open(&old)?;
         for loose in &all {
-            let room = rooms.iter().find(|room| room.path == loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
-            let mut row = master.rows_in(&loose.path, &seen);
+            let tail_dataset = old_datasets.iter().find(|tail_dataset| tail_dataset.path == loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
+            let mut row = master.rows_in(&loose.path, &seen)?;
             for part in &loose.parts {
                 let values = values(&files, loose, part)?;
-                tail.write_at(room.address + row * room.row_bytes(), &values)?;
-                row = placed(master, loose, part, &seen, row)?;
+                tail.write_at(tail_dataset.address + row * tail_dataset.row_bytes(), &values)?;
+                row = move_to_tail(master, loose, part, &seen, row)?;
             }
         }
         if plan.durable {
             tail.sync_values()?;
         }
-        return Ok(Appended::Behind(base.folder.clone()));
+        return Ok(Appended::Existing(base.folder.clone()));
     }
     let place = plan.folder().join(TAIL);
-    let mut out = match Subfile::in_place(&place, checked_alignment(plan.alignment)?, &session) {
-        // Another commit of this plan has made it, that was killed or is at work: the rows stay in the tasks' subfiles.
+    let mut out = match FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &session) {
+        // Another commit of this plan created it and was killed or still runs: leave the rows in the tasks' subfiles.
         Err(_) if place.exists() => return Ok(Appended::No),
         out => out?,
     };
@@ -135,48 +145,49 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {TAIL}", plan.id())))?;
     let seen_new = format!("{folder}/{TAIL}");
     let capacity = |row_bytes: u64, now: u64, before: u64| {
-        let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_ROOM_BYTES, MAX_ROOM_BYTES);
+        let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_CAPACITY_BYTES, MAX_CAPACITY_BYTES);
         (aim / row_bytes).max(now)
     };
-    let define = |out: &mut Subfile, path: &str, datatype: &Datatype, rest: &[u64], rows: u64| {
+    let define = |out: &mut FileWriter, path: &str, datatype: &Datatype, rest: &[u64], rows: u64| {
         let shape: Vec<u64> = std::iter::once(rows).chain(rest.iter().skip(1).copied()).collect();
         out.create_dataset(path, DatasetDefinition::new(datatype.clone(), Dataspace::fixed(shape)))
     };
     for loose in &all {
         let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
-        define(&mut out, &loose.path, datatype, shape, capacity(row_bytes(datatype, shape), needed(loose), master.rows_in(&loose.path, &seen)))?;
+        define(&mut out, &loose.path, datatype, shape, capacity(row_bytes(datatype, shape), needed(loose), master.rows_in(&loose.path, &seen)?))?;
         let mut row = 0;
         for part in &loose.parts {
             let values = values(&files, loose, part)?;
             let mut region = part.region.clone();
             region.start.iter_mut().take(1).for_each(|start| *start = row);
             out.write(&loose.path, &region, &values, &crate::file::file_writer::no_heap)?;
-            row = placed(master, loose, part, &seen_new, row)?;
+            row = move_to_tail(master, loose, part, &seen_new, row)?;
         }
     }
-    // Other datasets that grew are not missed by the next commit.
-    for room in rooms.iter().take(MAX_DATASETS).filter(|room| !all.iter().any(|loose| loose.path == room.path)) {
-        let rows = capacity(room.row_bytes(), 1, master.rows_in(&room.path, &seen));
-        define(&mut out, &room.path, &room.datatype, &room.shape, rows)?;
-        let nothing = vec![0; usize::try_from(room.row_bytes()).unwrap_or(0)];
-        out.write(&room.path, &Region::rows(&std::iter::once(rows).chain(room.shape.iter().skip(1).copied()).collect::<Vec<_>>(), 0, 1), &nothing, &crate::file::file_writer::no_heap)?;
+    // Keep capacity for other growing datasets, for the next commit.
+    for tail_dataset in old_datasets.iter().take(MAX_DATASETS).filter(|tail_dataset| !all.iter().any(|loose| loose.path == tail_dataset.path)) {
+        let rows = capacity(tail_dataset.row_bytes(), 1, master.rows_in(&tail_dataset.path, &seen)?);
+        define(&mut out, &tail_dataset.path, &tail_dataset.datatype, &tail_dataset.shape, rows)?;
+        let nothing = vec![0; memory_length(tail_dataset.row_bytes())?];
+        out.write(&tail_dataset.path, &Region::rows(&std::iter::once(rows).chain(tail_dataset.shape.iter().skip(1).copied()).collect::<Vec<_>>(), 0, 1), &nothing, &crate::file::file_writer::no_heap)?;
     }
     let bytes = out.finish(Existing::Keep)?;
     let tasks: Vec<u64> = subfiles.iter().map(|subfile| subfile.task).collect();
-    Ok(Appended::New(SubfileRecord { name: TAIL.to_owned(), bytes, task: tasks.first().copied().unwrap_or(0), tasks, checksums: None }))
+    Ok(Appended::New(SubfileRecord::of_tasks(TAIL.to_owned(), bytes, tasks, None)?))
 }
 
-/// Moves a part to `row` of the tail; the row after it.
-fn placed(master: &mut Master, loose: &Loose, part: &LoosePart, file: &str, row: u64) -> Result<u64> {
+/// Moves a part in the master to `row` of the tail and returns the next free row.
+fn move_to_tail(master: &mut Master, loose: &MovableDataset, part: &MovablePart, file: &str, row: u64) -> Result<u64> {
     let mut start = vec![0; part.region.start.len()];
     start.iter_mut().take(1).for_each(|start| *start = row);
-    master.move_part(&loose.path, part.number, file, &start)?;
-    Ok(row + part.region.count.first().copied().unwrap_or(0))
+    master.move_part(&loose.path, part.index, file, &start)?;
+    let rows = part.region.count.first().ok_or_else(|| Error::internal("rows of a scalar"))?;
+    row.checked_add(*rows).ok_or_else(|| Error::internal("more than 2⁶⁴ rows in a tail"))
 }
 
-/// What a part has, as it lies in files.
-fn values(files: &[(String, &SubfileRecord, File)], loose: &Loose, part: &LoosePart) -> Result<Vec<u8>> {
-    let file = files.iter().find(|(name, ..)| *name == part.file).map(|(.., file)| file).ok_or_else(|| Error::internal("a subfile that is not of this commit"))?;
+/// The values of a part, encoded as in files.
+fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part: &MovablePart) -> Result<Vec<u8>> {
+    let file = files.iter().find(|(name, ..)| *name == part.file).map(|(.., file)| file).ok_or_else(|| Error::internal("a subfile of another commit"))?;
     let found = file.find(&loose.path)?;
     let source = found.file.dataset(found.object)?;
     if source.datatype != loose.definition.datatype {
@@ -187,32 +198,32 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &Loose, part: &LooseP
     Ok(found.file.read(found.object, &selection, &Cancellation::new())?.bytes)
 }
 
-/// The datasets of a tail.
-fn rooms(session: &Session, tail: &Path) -> Result<Vec<Rows>> {
+/// Opens a tail and locates its datasets.
+fn tail_datasets(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
     let file = session.open(tail)?;
-    let mut rooms = Vec::new();
-    for (number, object) in file.tree().objects.iter().enumerate() {
+    let mut datasets = Vec::new();
+    for (index, object) in file.tree().objects.iter().enumerate() {
         let hyperslab_formats::Content::Dataset(dataset) = &object.content else { continue };
         let shape = dataset.dataspace.shape().to_vec();
         let first = Selection::new(shape.iter().map(|_| Axis::Range { start: 0, count: 1, step: 1 }).collect(), &shape)?;
-        let located = file.array_file().locate(ObjectId(number), &first)?;
+        let located = file.array_file().locate(ObjectId(index), &first)?;
         let Some(ChunkSource::Stored { offset, .. }) = located.chunks.first().map(|chunk| &chunk.source) else { continue };
-        rooms.push(Rows { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
+        datasets.push(TailDataset { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
     }
-    Ok(rooms)
+    Ok(datasets)
 }
 
-/// Whether a file in the folder of a commit says who has written into its tail.
+/// Whether a file in the folder of a commit is the list of commits of its tail, or a claim of its capacity.
 pub(crate) fn is_claim(name: &str) -> bool {
     name == COMMITS || name.strip_prefix('.').and_then(|name| name.strip_suffix(".next")).is_some_and(is_id)
 }
 
-/// Says that a commit has the room behind the rows of this one.
-fn mark(folder: &Path, id: &str) -> std::path::PathBuf {
+/// Marker file: a commit has claimed the capacity after the rows of commit `id`.
+fn claim_mark(folder: &Path, id: &str) -> std::path::PathBuf {
     folder.join(format!(".{id}.next"))
 }
 
-/// Adds a commit to those of a tail; whether it follows `base`, so that the room behind the rows of `base` is its own.
+/// Appends a commit to the list of a tail. Returns whether it follows `base`, so that it may write after the rows of `base`.
 fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     let place = folder.join(COMMITS);
     let failed = |error: std::io::Error| Error::from(error).in_file(place.display().to_string());
@@ -227,15 +238,15 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
         None => base.folder.clone(),
         Some(at) => line(at)?,
     };
-    // Appending is not atomic on every file system; creating a file is. The mark of the commit before is not needed any more:
-    // its line is not the last one.
-    if !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&mark(folder, &base.id))? {
+    // Appending is not atomic on every file system, creating a file is. The marker of the previous commit is not needed any
+    // more, because its line is not the last one.
+    if !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&claim_mark(folder, &base.id))? {
         return Ok(false);
     }
     if let Some(at) = length.checked_sub(2 * LINE_BYTES) {
-        let _ = std::fs::remove_file(mark(folder, &line(at)?));
+        let _ = std::fs::remove_file(claim_mark(folder, &line(at)?));
     } else if length == LINE_BYTES {
-        let _ = std::fs::remove_file(mark(folder, folder.file_name().and_then(|name| name.to_str()).unwrap_or_default()));
+        let _ = std::fs::remove_file(claim_mark(folder, folder.file_name().and_then(|name| name.to_str()).unwrap_or_default()));
     }
     (&list).write_all(format!("{id}\n").as_bytes()).map_err(failed)?;
     let is_next = line(length)? == id;
@@ -243,13 +254,13 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     Ok(is_next)
 }
 
-/// The commits that have added rows to the tail of a folder, up to `last`, the oldest first.
+/// The commits that added rows to a tail, up to `last`, oldest first.
 pub(crate) fn commits_in(container: &Path, last: &CommitName) -> Vec<String> {
     let list = std::fs::read_to_string(container.join(&last.folder).join(COMMITS)).unwrap_or_default();
     let mut commits: Vec<String> = list.lines().take_while(|line| is_id(line)).map(str::to_owned).collect();
     match commits.iter().position(|id| *id == last.id) {
         Some(at) => commits.truncate(at + 1),
-        // The commit that made the folder, or one whose line was lost when the machine stopped.
+        // The commit that created the folder, or one whose line was lost in a crash.
         None if last.id == last.folder => commits.clear(),
         None => commits.push(last.id.clone()),
     }

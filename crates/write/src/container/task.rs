@@ -1,91 +1,83 @@
-//! Task: one writer's part of a plan. It defines objects, writes values into a subfile of its own, and gives a
-//! fragment; it waits for nobody.
+//! A task: one writer's part of a plan. It defines objects, writes values into its own subfile, and returns a fragment. Tasks
+//! never wait for each other.
 
 use std::collections::BTreeMap;
 
 use hyperslab_array::{Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Result};
-use hyperslab_formats::hdf5::writer::encode_datatype;
 use hyperslab_reader::Session;
 use hyperslab_storage::{SharedFile, unique_name};
 
-use crate::file::allocator::Blocks;
+use crate::file::allocator::{Allocator, checked_alignment};
 use crate::file::dataset::DatasetWriter;
-use crate::file::definition::{AttributeValue, DatasetDefinition};
-use crate::file::file_writer::{Attribute, Subfile, checked_alignment, normal};
+use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
+use crate::file::file_writer::FileWriter;
 use crate::file::links::Link;
+use crate::file::object_path::normalized_path;
 use crate::file::region::Region;
-use crate::shared::completion::claimed;
-use crate::shared::task_regions::name_of;
-use super::checksum;
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use crate::shared::layout::name_of;
 use super::definitions::Definitions;
-use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, Fragment, Kind, ObjectFragment, OtherFragment, SharedPart, StoredValue};
-use super::hex::Hex;
 use super::plan::{WriteMode, WritePlan};
-use super::state::{SUBFILE_ATTRIBUTE, State};
+use super::shared_subfile::claimed;
+use super::state::State;
 
-/// Parts that a task may write of a dataset: readers look through all of them.
-const MOST_PARTS: usize = 1 << 16;
-
-/// Subfiles of rows of up to this length go into the fragment. The limit bounds what programs send from tasks to the commit.
-const MAX_CONTENT_BYTES: u64 = 64 << 10;
-
-/// Which part of a dataset a task may write.
+/// Which part of a dataset a task writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extent {
-    /// Any, in the dataset's own coordinates; the subfile holds the chunks that were written.
+    /// Any part, in the dataset's coordinates. The subfile has the chunks that were written.
     Any,
-    /// This box, again in the dataset's coordinates; the subfile holds an array of just that.
+    /// This region, in the dataset's coordinates. The subfile has an array of just this region.
     Region(Region),
-    /// Rows of its own along the first dimension, which follow those of the tasks before. The shape says 0
-    /// rows, and coordinates count from the task's first row.
+    /// The task's own rows along the first dimension, which follow those of the tasks before it. The shape has 0 rows, and
+    /// coordinates count from the task's first row.
     Rows,
 }
 
-/// A task under way. Dropped, it leaves nothing.
+/// A running task. Dropping it without [`Task::finish`] leaves nothing.
 pub struct Task {
-    write_id: String,
-    number: u64,
-    name: String,
-    subfile: Subfile,
-    datasets: BTreeMap<String, Local>,
-    /// The number of the subfile that other tasks write too.
-    group: Option<u64>,
-    checksums: bool,
-    /// Whether the commit adds to a container that is there, and may move the rows of small subfiles to a tail.
-    appends: bool,
-    /// What the plan defines.
-    definitions: Definitions,
+    pub(crate) write_id: String,
+    pub(crate) index: u64,
+    pub(crate) name: String,
+    pub(crate) subfile: FileWriter,
+    pub(crate) datasets: BTreeMap<String, TaskDataset>,
+    /// Index of the shared subfile, if the task has a part of it.
+    pub(crate) group: Option<u64>,
+    pub(crate) checksums: bool,
+    /// Whether the commit appends to an existing container, so that it may move rows of small subfiles to a tail.
+    pub(crate) appends: bool,
+    /// Objects that the plan defines.
+    pub(crate) definitions: Definitions,
 }
 
-/// A dataset as the whole container has it, and what of it is here.
-struct Local {
-    global: DatasetDefinition,
-    extent: Extent,
-    /// The value of a scalar.
-    scalar: Option<Elements>,
-    /// The part of the dataset that is in the subfile which other tasks write too.
-    shared: Option<Region>,
+/// A dataset of the whole container, and the task's part of it.
+pub(crate) struct TaskDataset {
+    pub(crate) global: DatasetDefinition,
+    pub(crate) extent: Extent,
+    /// Value of a scalar.
+    pub(crate) scalar: Option<Elements>,
+    /// The region of the dataset in the shared subfile.
+    pub(crate) shared: Option<Region>,
 }
 
 impl Task {
-    pub(crate) fn begin(plan: &WritePlan, number: u64, session: &Session) -> Result<Self> {
+    pub(crate) fn begin(plan: &WritePlan, index: u64, session: &Session) -> Result<Self> {
         let folder = plan.folder_for_writing()?;
         let attempt: String = unique_name().chars().take(8).collect();
-        let name = format!("{number:04}-{attempt}.h5");
+        let name = format!("{index:04}-{attempt}.h5");
         let place = folder.join(&name);
-        let claimed = plan.sharing.as_ref().map(|sharing| Ok::<_, Error>((sharing, claimed(plan, sharing, number)?))).transpose()?;
+        let claimed = plan.sharing.as_ref().map(|sharing| Ok::<_, Error>((sharing, claimed(plan, sharing, index)?))).transpose()?;
         let subfile = match &claimed {
             Some((sharing, Some((group, layout)))) => {
                 let file = SharedFile::open(&folder.join(name_of(*group)))?;
-                let shared = Blocks::shared(file, sharing.segments(layout, number)?, sharing.alignment);
-                Subfile::beside(&place, Some(sharing.alignment), shared, session)?
+                let shared = Allocator::shared(file, sharing.segments(layout, index)?, sharing.alignment);
+                FileWriter::with_shared(&place, Some(sharing.alignment), shared, session)?
             }
-            Some((sharing, None)) => Subfile::in_place(&place, Some(sharing.alignment), session)?,
-            None => Subfile::in_place(&place, checked_alignment(plan.alignment)?, session)?,
+            Some((sharing, None)) => FileWriter::in_place(&place, Some(sharing.alignment), session)?,
+            None => FileWriter::in_place(&place, checked_alignment(plan.alignment)?, session)?,
         };
         let mut task = Self {
             write_id: plan.id.clone(),
-            number,
+            index,
             name,
             subfile,
             datasets: BTreeMap::new(),
@@ -100,17 +92,17 @@ impl Task {
         if plan.tracked {
             task.subfile.track_order();
         }
-        task.subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {number}", plan.id)))?;
+        task.subfile.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {index}", plan.id)))?;
         let Some((sharing, claimed)) = claimed else { return Ok(task) };
         for definition in sharing.definitions() {
             let (path, global) = definition?;
-            let region = sharing.region(path, number)?;
+            let region = sharing.region(path, index)?;
             match claimed.as_ref().and_then(|(_, layout)| layout.datasets.get(path)) {
-                // Another attempt has the place in the shared file: what this one writes goes into a file of its own.
+                // Another attempt has claimed the part of the shared subfile, so this one writes its own file.
                 None => task.create_dataset(path, global, Extent::Region(region))?,
                 Some((whole, local, place)) => {
-                    task.subfile.create_shared(path, DatasetWriter::in_shared(local.clone(), place)?)?;
-                    task.datasets.insert(path.to_owned(), Local { global, extent: Extent::Region(region), scalar: None, shared: Some(whole.clone()) });
+                    task.subfile.create_prepared(path, DatasetWriter::in_shared(local.clone(), place)?)?;
+                    task.datasets.insert(path.to_owned(), TaskDataset { global, extent: Extent::Region(region), scalar: None, shared: Some(whole.clone()) });
                 }
             }
         }
@@ -118,59 +110,59 @@ impl Task {
         Ok(task)
     }
 
-    /// Which part of a dataset of the plan this task writes.
+    /// The region of a dataset of the plan that this task writes.
     pub fn region(&self, path: &str) -> Result<&Region> {
-        match self.datasets.get(&normal(path)?).map(|local| &local.extent) {
+        match self.datasets.get(&normalized_path(path)?).map(|local| &local.extent) {
             Some(Extent::Region(region)) => Ok(region),
-            _ => Err(Error::not_found("there is no dataset of which this task writes a region").at_object(path)),
+            _ => Err(Error::not_found("this task writes no region of such a dataset").at_object(path)),
         }
     }
 
-    /// What a dataset is in the whole container.
+    /// Definition of a dataset in the whole container.
     pub fn definition(&self, path: &str) -> Result<&DatasetDefinition> {
-        let local = self.datasets.get(&normal(path)?);
+        let local = self.datasets.get(&normalized_path(path)?);
         local.map(|local| &local.global).ok_or_else(|| Error::not_found("there is no such dataset in this task").at_object(path))
     }
 
-    /// The task's number.
-    pub fn number(&self) -> u64 {
-        self.number
+    /// Index of the task.
+    pub fn index(&self) -> u64 {
+        self.index
     }
 
-    /// Defines a link.
+    /// Creates a link.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
         self.subfile.create_link(path, link)
     }
 
-    /// Commits a datatype under this name.
+    /// Commits a datatype at this path.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
         self.subfile.create_datatype(path, datatype)
     }
 
-    /// Defines a dataset of references to objects of the whole container.
+    /// Creates a dataset of references to objects of the whole container.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.subfile.create_references(path, shape, targets)
     }
 
-    /// Sets an attribute that is references to objects of the whole container.
+    /// Sets an attribute of references to objects of the whole container.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         self.refuse_reserved(path, name)?;
         self.subfile.set_references(path, name, shape, targets)
     }
 
-    /// Makes a dataset of the whole container the scale of a dimension of another.
+    /// Attaches a dataset of the whole container as the scale of a dimension of another.
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let ndim = self.definition(path)?.dataspace.ndim();
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
             return Err(Error::invalid_input(format!("dimension {dimension} of {ndim}")).at_object(path));
         }
-        self.subfile.note_scale(path, dimension, scale)
+        self.subfile.set_external_scale(path, dimension, scale)
     }
 
-    /// Takes a dataset of the plan for writing: a region of it, else rows of the task's own if it is written by rows, else any
-    /// part of it.
+    /// Opens a dataset of the plan for writing: `region` if given, else the task's own rows if it is written by rows, else any
+    /// part.
     pub fn open_dataset(&mut self, path: &str, region: Option<Region>) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let at = |error: Error| error.at_object(format!("/{path}"));
         let Some(planned) = self.definitions.dataset(&path) else {
             return Err(at(Error::not_found("there is no such dataset in the plan")));
@@ -188,47 +180,47 @@ impl Task {
         self.create_dataset(&path, definition, extent)
     }
 
-    /// Whether the plan defines a dataset at this path that the task has not opened yet.
+    /// Whether the plan has a dataset at this path that the task has not opened yet.
     pub fn is_planned(&self, path: &str) -> bool {
-        normal(path).is_ok_and(|path| !self.datasets.contains_key(&path) && self.definitions.dataset(&path).is_some())
+        normalized_path(path).is_ok_and(|path| !self.datasets.contains_key(&path) && self.definitions.dataset(&path).is_some())
     }
 
     fn refuse_reserved(&self, path: &str, name: &str) -> Result<()> {
-        if normal(path)?.is_empty() && name.starts_with("_hyperslab") {
-            return Err(Error::invalid_input(format!("attribute {name} is Hyperslab's own")));
+        if normalized_path(path)?.is_empty() && name.starts_with("_hyperslab") {
+            return Err(Error::invalid_input(format!("attribute {name} is reserved for Hyperslab")));
         }
         Ok(())
     }
 
-    /// Defines a group and those above it.
+    /// Creates a group and its parents.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
         self.subfile.create_group(path)
     }
 
-    /// Whether the file records the order of an object's attributes and, if it is a group, of its members; a task that
-    /// says so is enough.
+    /// Sets whether the file records the creation order of an object's attributes and, for a group, of its members. It does if
+    /// any task asks for it.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.subfile.set_tracked(path, tracked)
     }
 
-    /// Sets an attribute, which all tasks that set it must set alike.
+    /// Sets an attribute. All tasks that set it must give the same value.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         if value.value.datatype.has_references() {
-            return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own").at_object(path));
+            return Err(Error::unsupported("references in a parallel write: object addresses differ between subfiles").at_object(path));
         }
         self.refuse_reserved(path, name)?;
         self.subfile.set_attribute(path, name, value)
     }
 
-    /// The objects that this task has defined, and what it has written.
-    pub fn objects(&mut self) -> &mut Subfile {
+    /// The task's own subfile: objects that it has defined and written.
+    pub fn objects(&mut self) -> &mut FileWriter {
         &mut self.subfile
     }
 
-    /// Defines a dataset of the whole container, as every task must that writes to it, and says what of it this
-    /// one writes.
+    /// Creates a dataset of the whole container and says which part this task writes. Every task that writes to the dataset must
+    /// call it with the same definition.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition, extent: Extent) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let is_chosen = definition.chunk_shape.is_none();
         let global = definition.checked().map_err(|error| error.at_object(format!("/{path}")))?;
         let bad = |message: String| Err(Error::invalid_input(message).at_object(format!("/{path}")));
@@ -238,7 +230,7 @@ impl Task {
             (_, Dataspace::Scalar | Dataspace::Null) => return bad("a scalar or empty dataset has no regions and no rows".to_owned()),
             (Extent::Any, Dataspace::Simple { shape, max_shape }) => {
                 *max_shape = shape.iter().copied().map(Some).collect();
-                // Only chunks leave room for what others write.
+                // Other tasks write other chunks, so the subfile must be chunked.
                 local = local.in_chunks();
             }
             (Extent::Region(region), Dataspace::Simple { shape, max_shape }) => {
@@ -249,43 +241,43 @@ impl Task {
                 *max_shape = shape.iter().copied().map(Some).collect();
             }
             (Extent::Rows, Dataspace::Simple { shape, max_shape }) => {
-                let (Some(rows), Some(most)) = (shape.first_mut(), max_shape.first_mut()) else { return bad("rows of a scalar".to_owned()) };
-                if *rows != 0 || most.is_some() {
-                    return bad("a dataset that is written by rows begins with 0 of them and grows without limit".to_owned());
+                let (Some(rows), Some(max_rows)) = (shape.first_mut(), max_shape.first_mut()) else { return bad("rows of a scalar".to_owned()) };
+                if *rows != 0 || max_rows.is_some() {
+                    return bad("a dataset that is written by rows must have 0 rows and an unlimited first dimension".to_owned());
                 }
                 if is_chosen {
-                    // Each subfile has the chunks that fit its rows.
+                    // Each subfile chooses chunks that fit its rows.
                     local.chunk_shape = None;
                 }
             }
         }
         self.subfile.create_dataset(&path, local)?;
-        self.datasets.insert(path, Local { global, extent, scalar: None, shared: None });
+        self.datasets.insert(path, TaskDataset { global, extent, scalar: None, shared: None });
         Ok(())
     }
 
-    /// Adds `count` rows to a dataset that is written by rows.
+    /// Grows a dataset that is written by rows to this shape.
     pub fn grow(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         match self.datasets.get(&path) {
-            Some(Local { extent: Extent::Rows, .. }) => {
+            Some(TaskDataset { extent: Extent::Rows, .. }) => {
                 let before = self.subfile.definition(&path)?.dataspace;
                 if before.shape().iter().zip(&shape).any(|(old, new)| new < old) {
-                    return Err(Error::unsupported("making a dataset smaller in a task").at_object(format!("/{path}")));
+                    return Err(Error::unsupported("shrinking a dataset in a task").at_object(format!("/{path}")));
                 }
                 self.subfile.resize(&path, shape)
             }
-            Some(_) => Err(Error::invalid_input("only datasets that are written by rows grow in a task").at_object(format!("/{path}"))),
+            Some(_) => Err(Error::invalid_input("only datasets that are written by rows can grow in a task").at_object(format!("/{path}"))),
             None => Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}"))),
         }
     }
 
-    /// Writes the elements of `region`, as [`Subfile::write`] does.
+    /// Writes the elements of `region`; see [`FileWriter::write`].
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
-    /// Writes these parts of the elements of `region`, as [`Subfile::write_parts`] does.
+    /// Writes parts of the elements of `region`; see [`FileWriter::write_parts`].
     pub fn write_parts<'a>(
         &mut self,
         path: &str,
@@ -294,7 +286,7 @@ impl Task {
         parts: Option<&[(usize, usize)]>,
         resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>,
     ) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let Some(local) = self.datasets.get_mut(&path) else {
             return Err(Error::not_found("there is no such dataset in this task").at_object(format!("/{path}")));
         };
@@ -302,7 +294,7 @@ impl Task {
             if parts.is_some() {
                 return Err(Error::unsupported("writing some fields of a scalar in a task: give all of them").at_object(format!("/{path}")));
             }
-            local.scalar = Some(gathered(&local.global.datatype, bytes, resolve)?);
+            local.scalar = Some(with_heap_values(&local.global.datatype, bytes, resolve)?);
         }
         let Extent::Region(own) = &local.extent else { return self.subfile.write_parts(&path, region, bytes, parts, resolve) };
         let outside = || Error::invalid_input(format!("{region} is outside of this task's region {own}")).at_object(format!("/{path}"));
@@ -311,105 +303,14 @@ impl Task {
             Some(Region { start: start?, count: region.count.clone() }).filter(|inner| inner.fits(&origin.count))
         };
         let inner = within(own).ok_or_else(outside)?;
-        // In a shared file are those of other tasks before.
+        // The shared subfile has the regions of other tasks, too.
         let inner = local.shared.as_ref().map_or(Some(inner), within).ok_or_else(outside)?;
         self.subfile.write_parts(&path, &inner, bytes, parts, resolve)
     }
-
-    /// Whether [`Task::finish`] has nothing to wait for: no chunk to encode, and not the disk.
-    pub fn is_quick(&self) -> bool {
-        !self.checksums && (self.subfile.is_quick() || self.has_rows_to_move() && self.subfile.is_small(MAX_CONTENT_BYTES))
-    }
-
-    /// Whether the subfile holds nothing but rows that a commit may move to a tail.
-    fn has_rows_to_move(&self) -> bool {
-        self.appends && !self.checksums && !self.datasets.is_empty() && self.datasets.values().all(|local| local.extent == Extent::Rows)
-    }
-
-    /// Ends the subfile, brings it to the disk, and gives the fragment to commit. Nothing of it is visible yet. A small
-    /// subfile of rows that are appended is not left in a file: the fragment has its bytes.
-    pub fn finish(mut self) -> Result<Fragment> {
-        self.subfile.flush()?;
-        let mut fragment = Fragment::new(&self.write_id, self.number, &self.name);
-        for (path, object) in self.subfile.objects() {
-            let (kind, other) = match (&object.link, &object.pointers, &object.datatype) {
-                (Some(link), ..) => (Kind::Link, Some(OtherFragment::Link(link.clone()))),
-                (_, Some(pointers), _) => (Kind::References, Some(OtherFragment::References(pointers.clone()))),
-                (_, _, Some(datatype)) => (Kind::Datatype, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
-                _ if object.dataset.is_some() => (Kind::Dataset, None),
-                _ => (Kind::Group, None),
-            };
-            let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
-            let stored = |(name, attribute): (&str, &Attribute)| match attribute {
-                Attribute::Value(value) => Ok((name.to_owned(), AttributeFragment::Value(StoredValue::new(value)?))),
-                Attribute::References(pointers) => Ok((name.to_owned(), AttributeFragment::References(pointers.clone()))),
-            };
-            let attributes = own.map(stored).collect::<Result<_>>()?;
-            let (created, tracked, scales) = (object.created, object.tracked, object.scales.clone());
-            fragment.add_object(path, ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales });
-        }
-        for (path, writer) in self.subfile.datasets() {
-            let (local, written) = (writer.definition(), writer.written());
-            let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task does not know")) };
-            let origin = match (&known.shared, &known.extent) {
-                (Some(whole), _) => whole.start.clone(),
-                (None, Extent::Region(own)) => own.start.clone(),
-                _ => vec![0; local.dataspace.ndim()],
-            };
-            let moved = |region: &Region| {
-                let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
-                Region { start, count: region.count.clone() }
-            };
-            if written.len() > MOST_PARTS {
-                let message = format!("{} separate parts of a dataset by one task: write boxes that lie side by side", written.len());
-                return Err(Error::unsupported(message).at_object(format!("/{path}")));
-            }
-            let mut dataset = DatasetFragment::new(
-                &known.global,
-                known.extent == Extent::Rows,
-                origin.clone(),
-                local.dataspace.shape().to_vec(),
-                written.iter().map(moved).collect(),
-                known.scalar.as_ref(),
-            )?;
-            dataset.shared = known.shared.is_some();
-            dataset.growable = self.definitions.dataset(path).is_some_and(|planned| planned.growable);
-            if dataset.shared {
-                dataset.chunks = writer.stored().map(ChunkFragment::from).collect();
-            }
-            fragment.add_dataset(path, dataset);
-        }
-        fragment.shared = self.group.map(|group| SharedPart { group, end: self.subfile.shared_top() });
-        self.subfile.forget_others();
-        let place = self.subfile.target().to_path_buf();
-        if self.has_rows_to_move() {
-            let (bytes, content) = self.subfile.finish_small(MAX_CONTENT_BYTES)?;
-            (fragment.bytes, fragment.content) = (Some(bytes), content.map(Hex));
-            return Ok(fragment);
-        }
-        fragment.bytes = self.subfile.finish_part()?;
-        if self.checksums && fragment.bytes.is_some() {
-            fragment.checksums = Some(checksum::of_file(&place)?);
-        }
-        // Its name comes to the disk with the commit.
-        Ok(fragment)
-    }
 }
 
-/// An attribute of one fixed text.
-pub(crate) fn text_attribute(text: &str) -> AttributeValue {
-    let datatype = Datatype::FixedString {
-        size: (text.len() as u64).max(1),
-        padding: hyperslab_array::StringPadding::NullPadded,
-        character_set: hyperslab_array::CharacterSet::Utf8,
-    };
-    let mut bytes = text.as_bytes().to_vec();
-    bytes.resize(bytes.len().max(1), 0);
-    AttributeValue { dataspace: Dataspace::Scalar, value: Elements { datatype, bytes, heap: HeapObjects::default() } }
-}
-
-/// The elements with all that they point at.
-fn gathered<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<Elements> {
+/// The elements together with the heap values that they refer to.
+fn with_heap_values<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapReference) -> Result<&'a [u8]>) -> Result<Elements> {
     let mut heap = HeapObjects::default();
     let mut seen = Vec::new();
     let noted = std::cell::RefCell::new(&mut seen);
@@ -424,4 +325,12 @@ fn gathered<'a>(datatype: &Datatype, bytes: &[u8], resolve: &'a dyn Fn(HeapRefer
         heap.insert(reference, value);
     }
     Ok(Elements { datatype: datatype.clone(), bytes: bytes.to_vec(), heap })
+}
+
+impl WritePlan {
+    /// Begins the task with this index, or another attempt at it. Each attempt has its own subfile. Rows that tasks append are in
+    /// the order of task indexes.
+    pub fn task(&self, index: u64, session: &Session) -> Result<Task> {
+        Task::begin(self, index, session)
+    }
 }

@@ -1,18 +1,16 @@
-//! What a writer says of a dataset or attribute before its values.
+//! Definitions of datasets and attributes to be written.
 
-use hyperslab_array::{Dataspace, Datatype, Elements, Error, Result};
+use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, ReferenceKind, Result, StringPadding};
 use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 
-use super::reference_targets;
-
-/// Bytes of values that a chunk holds whose shape is not given.
+/// Target size in bytes of a chunk whose shape is not given.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Number of the checksum filter.
+/// Filter id of the checksum.
 const FLETCHER32: u16 = 3;
 
-/// Number of the filter that packs the significant bits of elements.
+/// Filter id of n-bit packing.
 const NBIT: u16 = 5;
 
 /// A dataset to be written.
@@ -20,36 +18,36 @@ const NBIT: u16 = 5;
 pub struct DatasetDefinition {
     /// Datatype of an element.
     pub datatype: Datatype,
-    /// Absolute path of the committed datatype that this is.
+    /// Absolute path of the committed datatype, if it is one.
     pub committed: Option<String>,
-    /// Extent, and how far it may grow.
+    /// Shape and maximum shape.
     pub dataspace: Dataspace,
-    /// Extent of a chunk; `None` without filters and growth is one run of bytes, else chosen.
+    /// Chunk shape. If `None`, a dataset without filters that cannot grow is contiguous; otherwise a shape is chosen.
     pub chunk_shape: Option<Vec<u64>>,
-    /// The filters of chunks.
+    /// Filters applied to each chunk.
     pub filters: Pipeline,
-    /// One element's bytes for what is never written; `None` is zeros.
+    /// Fill value: the bytes of one element; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
-    /// When programs that change the file later write it.
+    /// When programs that change the file later write the fill value.
     pub fill_time: FillTime,
 }
 
-/// A named value to be written.
+/// Value of an attribute to be written.
 #[derive(Debug, Clone)]
 pub struct AttributeValue {
-    /// Extent.
+    /// Shape of the value.
     pub dataspace: Dataspace,
-    /// The value.
+    /// Its elements.
     pub value: Elements,
 }
 
 impl DatasetDefinition {
-    /// A dataset of fixed extent without chunks.
+    /// A dataset with no chunks, filters or fill value.
     pub fn new(datatype: Datatype, dataspace: Dataspace) -> Self {
         Self { datatype, committed: None, dataspace, chunk_shape: None, filters: Pipeline::default(), fill_value: None, fill_time: FillTime::default() }
     }
 
-    /// The same in chunks, chosen where it has none.
+    /// Makes the dataset chunked; chooses the chunk shape if it has none.
     pub(crate) fn in_chunks(mut self) -> Self {
         if let (None, Dataspace::Simple { shape, max_shape }) = (&self.chunk_shape, &self.dataspace) {
             self.chunk_shape = Some(chunk_shape(shape, max_shape, self.datatype.size()));
@@ -57,13 +55,13 @@ impl DatasetDefinition {
         self
     }
 
-    /// Puts another chunk shape in the place of the present one.
+    /// Replaces the chunk shape.
     pub(crate) fn set_chunk_shape(&mut self, chunk_shape: Vec<u64>) -> Result<()> {
         self.chunk_shape = Some(chunk_shape);
         self.complete_filters()
     }
 
-    /// Fills in what filters need to know of the elements and chunks.
+    /// Sets the filter parameters that depend on the datatype and the chunk shape.
     fn complete_filters(&mut self) -> Result<()> {
         let size = self.datatype.size();
         let chunk_shape = self.chunk_shape.as_deref().unwrap_or_default();
@@ -75,36 +73,37 @@ impl DatasetDefinition {
         Ok(())
     }
 
-    /// As [`DatasetDefinition::checked_own`], of a dataset in a file that is not the writer's alone: it has no references.
+    /// Like [`DatasetDefinition::checked_own`], for a dataset of a container: references are refused, because object addresses
+    /// differ between subfiles.
     pub(crate) fn checked(self) -> Result<Self> {
         if self.datatype.has_references() {
-            return Err(Error::unsupported("references in a parallel write: subfiles have addresses of their own"));
+            return Err(Error::unsupported("references in a parallel write: object addresses differ between subfiles"));
         }
         self.checked_own()
     }
 
-    /// Checks what can be, and chooses the chunk shape where one is needed.
+    /// Checks the definition, and chooses the chunk shape if one is needed.
     pub(crate) fn checked_own(mut self) -> Result<Self> {
         if let Some(class) = self.datatype.unsupported_class() {
             return Err(Error::unsupported(format!("writing datatype class {class}")));
         }
         if self.datatype.has_references() {
-            reference_targets::check(&self.datatype)?;
+            check_references(&self.datatype)?;
             if !self.filters.filters.is_empty() {
                 return Err(Error::unsupported("references in chunks with filters: leave the filters out"));
             }
             if self.fill_value.is_some() {
-                return Err(Error::unsupported("a fill value for references: what is never written points at nothing"));
+                return Err(Error::unsupported("a fill value for references: elements that are never written are null references"));
             }
         }
-        // What the format cannot say is refused now, not when the file is finished.
+        // Refuse what the format cannot represent now, not when the file is finished.
         hyperslab_formats::hdf5::writer::encode_datatype(&self.datatype)?;
         hyperslab_formats::hdf5::writer::encode_dataspace(&self.dataspace)?;
         if let Some(refusal) = self.filters.writing_refusal() {
             return Err(refusal);
         }
         if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
-            return Err(Error::invalid_input("nbit after another filter, which would take its bits for elements: leave shuffle and scaleoffset out"));
+            return Err(Error::invalid_input("nbit after another filter, whose output it would treat as elements: leave shuffle and scaleoffset out"));
         }
         if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }) && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32) {
             return Err(Error::unsupported("fletcher32 of values of variable length: HDF5 allows no such dataset; leave fletcher32 out"));
@@ -125,11 +124,11 @@ impl DatasetDefinition {
             }
             return Ok(self);
         };
-        if shape.iter().zip(max_shape).any(|(extent, most)| most.is_some_and(|most| most < *extent)) {
-            let bounds: Vec<String> = max_shape.iter().map(|most| most.map_or_else(|| "unlimited".to_owned(), |most| most.to_string())).collect();
+        if shape.iter().zip(max_shape).any(|(extent, max)| max.is_some_and(|max| max < *extent)) {
+            let bounds: Vec<String> = max_shape.iter().map(|max| max.map_or_else(|| "unlimited".to_owned(), |max| max.to_string())).collect();
             return Err(Error::invalid_input(format!("shape {shape:?} exceeds maxshape [{}]", bounds.join(", "))));
         }
-        let grows = shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent));
+        let grows = shape.iter().zip(max_shape).any(|(extent, max)| *max != Some(*extent));
         if self.chunk_shape.is_none() && (grows || !self.filters.filters.is_empty()) {
             self.chunk_shape = Some(chunk_shape(shape, max_shape, size));
         }
@@ -137,9 +136,9 @@ impl DatasetDefinition {
             if chunk.len() != shape.len() || chunk.contains(&0) {
                 return Err(Error::invalid_input(format!("chunks of shape {chunk:?} in a dataset of shape {shape:?}")));
             }
-            // A chunk beyond what the dataset can ever hold would only be stored.
-            for (extent, most) in chunk.iter_mut().zip(max_shape) {
-                *extent = most.map_or(*extent, |most| (*extent).min(most)).max(1);
+            // A chunk larger than the maximum shape would only waste space.
+            for (extent, max) in chunk.iter_mut().zip(max_shape) {
+                *extent = max.map_or(*extent, |max| (*extent).min(max)).max(1);
             }
             let bytes = chunk.iter().try_fold(size, |n, extent| n.checked_mul(*extent));
             if bytes.is_none_or(|bytes| bytes > u64::from(u32::MAX)) {
@@ -151,18 +150,18 @@ impl DatasetDefinition {
     }
 }
 
-/// Fills in what filters need to know of the elements.
+/// Sets the parameters of a filter that depend on the element size or chunk size.
 fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result<()> {
     const SHUFFLE: u16 = 2;
     const BITSHUFFLE: u16 = 32008;
     const LZF: u16 = 32000;
     let size = || u32::try_from(element_bytes).map_err(|_| Error::unsupported("shuffling elements of 4 GiB"));
     match filter.id {
-        // Versions of h5py's filter and of the stream, and how much room its reader needs.
-        LZF => filter.parameters = vec![4, 0x0105, u32::try_from(chunk_bytes).unwrap_or(u32::MAX)],
+        // Version of h5py's filter, version of LZF, decoded chunk size.
+        LZF => filter.parameters = vec![4, 0x0105, u32::try_from(chunk_bytes).map_err(|_| Error::internal("a chunk of 4 GiB or more"))?],
         SHUFFLE => filter.parameters = vec![size()?],
         BITSHUFFLE => {
-            // Version of the stream, element size, block size, compression.
+            // Version (2 values), element size, block size, compression.
             filter.parameters.resize(5, 0);
             if let [major, minor, element, ..] = filter.parameters.as_mut_slice() {
                 (*major, *minor, *element) = (0, 4, size()?);
@@ -173,11 +172,11 @@ fn complete(filter: &mut Filter, element_bytes: u64, chunk_bytes: u64) -> Result
     Ok(())
 }
 
-/// A chunk of about a mebibyte: the whole of the fast dimensions, cut from the slowest on. Along what can
-/// grow without end it is at least as long as it must be to fill that.
+/// Chooses a chunk of about 1 MiB by halving the largest dimension. Along unlimited dimensions the chunk is extended until
+/// it has about 1 MiB.
 fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> Vec<u64> {
     let aim = (CHUNK_BYTES / element_bytes.max(1)).max(1);
-    let mut chunk: Vec<u64> = shape.iter().zip(max_shape).map(|(extent, most)| if most.is_none() { (*extent).max(1) } else { most.unwrap_or(*extent).max(1) }).collect();
+    let mut chunk: Vec<u64> = shape.iter().zip(max_shape).map(|(extent, max)| if max.is_none() { (*extent).max(1) } else { max.unwrap_or(*extent).max(1) }).collect();
     let elements = |chunk: &[u64]| chunk.iter().fold(1u64, |n, extent| n.saturating_mul(*extent));
     while elements(&chunk) > aim {
         let Some(largest) = chunk.iter_mut().max() else { break };
@@ -190,6 +189,41 @@ fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> 
         }
     }
     chunk
+}
+
+pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
+    let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
+    if bytes != Some(value.value.bytes.len() as u64) {
+        return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
+    }
+    const MAX_ATTRIBUTE_BYTES: u64 = 64 << 20;
+    if bytes.is_some_and(|bytes| bytes > MAX_ATTRIBUTE_BYTES) {
+        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: store values larger than 64 MiB in a dataset", value.value.bytes.len())));
+    }
+    Ok(())
+}
+
+/// Checks that all references in this datatype can be written.
+pub(crate) fn check_references(datatype: &Datatype) -> Result<()> {
+    match datatype {
+        Datatype::Sequence { base, .. } if base.has_references() => Err(Error::unsupported("writing references in sequences of variable length")),
+        Datatype::Reference { kind: ReferenceKind::Standard, .. } => Err(Error::unsupported("writing references of HDF5 1.12: give those to objects or regions")),
+        Datatype::Array { base, .. } => check_references(base),
+        Datatype::Compound { members, .. } => members.iter().try_for_each(|member| check_references(&member.datatype)),
+        _ => Ok(()),
+    }
+}
+
+/// A scalar attribute with a fixed-length string.
+pub(crate) fn text_attribute(text: &str) -> AttributeValue {
+    let datatype = Datatype::FixedString {
+        size: (text.len() as u64).max(1),
+        padding: StringPadding::NullPadded,
+        character_set: CharacterSet::Utf8,
+    };
+    let mut bytes = text.as_bytes().to_vec();
+    bytes.resize(bytes.len().max(1), 0);
+    AttributeValue { dataspace: Dataspace::Scalar, value: Elements { datatype, bytes, heap: HeapObjects::default() } }
 }
 
 #[cfg(test)]

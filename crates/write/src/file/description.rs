@@ -1,4 +1,4 @@
-//! Description: the objects under way as what the file's metadata has to say.
+//! Describes the objects being written for the metadata encoder.
 
 use std::collections::BTreeMap;
 
@@ -7,59 +7,59 @@ use hyperslab_formats::hdf5::writer::{NewAttribute, NewContent, NewFile, NewLink
 
 use super::dataset::DatasetWriter;
 use super::dimension_scales::dimension_scales;
-use super::file_writer::{Attribute, Object};
 use super::links::Link;
-use super::reference_targets::Targets;
+use super::object::{AttributeEntry, ObjectEntry};
+use super::reference_targets::ReferenceTargets;
 
-/// These objects, of whose datasets `own` chooses some.
-pub(crate) fn chosen(objects: &BTreeMap<String, Object>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &Object> {
+/// All objects except the datasets for which `own` is false.
+pub(crate) fn chosen(objects: &BTreeMap<String, ObjectEntry>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &ObjectEntry> {
     objects.iter().filter(|(_, object)| object.dataset.as_ref().is_none_or(&own)).collect()
 }
 
-/// Numbers of the objects in a file, by path. The empty path sorts first, so the root is number 0.
-pub(crate) fn numbers<'a>(objects: &BTreeMap<&'a String, &Object>) -> BTreeMap<&'a str, usize> {
-    objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(number, (path, _))| (path.as_str(), number)).collect()
+/// Index of each object in the file, by path. The empty path sorts first, so the root has index 0.
+pub(crate) fn object_indexes<'a>(objects: &BTreeMap<&'a String, &ObjectEntry>) -> BTreeMap<&'a str, usize> {
+    objects.iter().filter(|(_, object)| object.link.is_none()).enumerate().map(|(index, (path, _))| (path.as_str(), index)).collect()
 }
 
-/// The file of the objects that `own` chooses.
-pub(crate) fn describe(objects: &BTreeMap<String, Object>, targets: &Targets, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
+/// Describes a file with all objects except the datasets for which `own` is false.
+pub(crate) fn describe(objects: &BTreeMap<String, ObjectEntry>, targets: &ReferenceTargets, own: impl Fn(&DatasetWriter) -> bool) -> Result<NewFile> {
     let objects = chosen(objects, own);
-    let numbers = numbers(&objects);
+    let object_indexes = object_indexes(&objects);
     let mut members: BTreeMap<&str, Vec<(String, NewLink)>> = BTreeMap::new();
-    let mut created: Vec<(&&String, &&Object)> = objects.iter().filter(|(path, _)| !path.is_empty()).collect();
+    let mut created: Vec<(&&String, &&ObjectEntry)> = objects.iter().filter(|(path, _)| !path.is_empty()).collect();
     created.sort_by_key(|(_, object)| object.created);
     for (path, object) in created {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let number_of = |path: &str| numbers.get(path).map(|number| NewLink::Hard(*number));
+        let object_index = |path: &str| object_indexes.get(path).map(|index| NewLink::Hard(*index));
         let link = match &object.link {
             Some(Link::Soft(path)) => NewLink::Soft(path.clone()),
             Some(Link::External { file, path }) => NewLink::External { file: file.clone(), path: path.clone() },
             Some(Link::Hard(target)) => {
-                number_of(target).ok_or_else(|| Error::not_found(format!("the link /{path} leads to /{target}, which is no object of this file")))?
+                object_index(target).ok_or_else(|| Error::not_found(format!("the link /{path} leads to /{target}, which is not an object of this file")))?
             }
-            None => number_of(path).ok_or_else(|| Error::internal("an object without a number"))?,
+            None => object_index(path).ok_or_else(|| Error::internal("an object without an index"))?,
         };
         members.entry(above).or_default().push((name.to_owned(), link));
     }
-    let mut scales = dimension_scales(&objects, &numbers)?;
-    let mut file = NewFile { objects: Vec::new(), regions: targets.regions(&numbers)? };
-    for path in numbers.keys() {
-        let Some(object) = objects.get(&(*path).to_owned()) else { continue };
-        let attribute = |(name, attribute): (&str, &Attribute)| match attribute {
-            Attribute::Value(value) if value.value.datatype.has_references() => targets.attribute(name, value, &numbers),
-            Attribute::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
-            Attribute::References(pointers) => pointers.attribute(name, &numbers),
+    let mut scales = dimension_scales(&objects, &object_indexes)?;
+    let mut file = NewFile { objects: Vec::new(), regions: targets.regions(&object_indexes)? };
+    for path in object_indexes.keys() {
+        let object = objects.get(&(*path).to_owned()).ok_or_else(|| Error::internal("an index without an object"))?;
+        let attribute = |(name, attribute): (&str, &AttributeEntry)| match attribute {
+            AttributeEntry::Value(value) if value.value.datatype.has_references() => targets.attribute(name, value, &object_indexes),
+            AttributeEntry::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
+            AttributeEntry::References(references) => references.attribute(name, &object_indexes),
         };
-        let content = match (&object.dataset, &object.pointers, &object.datatype) {
+        let content = match (&object.dataset, &object.references, &object.datatype) {
             (Some(dataset), ..) => {
-                let mut description = dataset.description();
+                let mut description = dataset.description()?;
                 if let Some(committed) = &dataset.definition().committed {
-                    let number = numbers.get(committed.trim_start_matches('/')).copied();
-                    description.committed = Some(number.ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))?);
+                    let index = object_indexes.get(committed.trim_start_matches('/')).copied();
+                    description.committed = Some(index.ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))?);
                 }
                 NewContent::Dataset(Box::new(description))
             }
-            (None, Some(pointers), _) => NewContent::Dataset(Box::new(pointers.description())),
+            (None, Some(references), _) => NewContent::Dataset(Box::new(references.description())),
             (None, None, Some(datatype)) => NewContent::Datatype(datatype.clone()),
             (None, None, None) => NewContent::Group(members.remove(path).unwrap_or_default()),
         };

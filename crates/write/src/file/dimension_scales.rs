@@ -1,4 +1,4 @@
-//! Scales: the attributes that join datasets and the scales of their dimensions (HDF5's dimension scales, version 1.4).
+//! The attributes that link datasets and their dimension scales (HDF5 Dimension Scales specification 1.4).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,35 +6,35 @@ use std::sync::Arc;
 use hyperslab_array::{ByteOrder, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Member, ReferenceKind, Result};
 use hyperslab_formats::hdf5::writer::NewAttribute;
 
-use super::file_writer::Object;
+use super::object::ObjectEntry;
 use super::object_references::{REFERENCE_BYTES, reference};
 
-/// Bytes of an element of variable length.
+/// Bytes of a variable-length element.
 const SEQUENCE_BYTES: u64 = 16;
 
-/// `DIMENSION_LIST` of each dataset that has scales, `REFERENCE_LIST` of each scale; by path. `numbers` are those of
-/// the objects in the file.
-pub(crate) fn dimension_scales<'a>(objects: &BTreeMap<&'a String, &'a Object>, numbers: &BTreeMap<&'a str, usize>) -> Result<BTreeMap<&'a str, Vec<NewAttribute>>> {
-    let number_of = |path: &str| numbers.get_key_value(path).ok_or_else(|| Error::internal(format!("no number for {path}")));
+/// The `DIMENSION_LIST` of each dataset with scales and the `REFERENCE_LIST` of each scale, by path. `object_indexes` are the
+/// indexes of the objects in the file.
+pub(crate) fn dimension_scales<'a>(objects: &BTreeMap<&'a String, &'a ObjectEntry>, object_indexes: &BTreeMap<&'a str, usize>) -> Result<BTreeMap<&'a str, Vec<NewAttribute>>> {
+    let object_index = |path: &str| object_indexes.get_key_value(path).ok_or_else(|| Error::internal(format!("no index for {path}")));
     let mut found: BTreeMap<&str, Vec<NewAttribute>> = BTreeMap::new();
     let mut users: BTreeMap<&str, Vec<(usize, u32)>> = BTreeMap::new();
     for (path, object) in objects.iter().filter(|(_, object)| !object.scales.is_empty()) {
         let Some(dataset) = &object.dataset else { continue };
-        let (&path, &own) = number_of(path)?;
+        let (&path, &own) = object_index(path)?;
         let ndim = dataset.definition().dataspace.ndim();
         let (mut bytes, mut heap) = (Vec::new(), HeapObjects::default());
-        for dimension in 0..u32::try_from(ndim).map_err(|_| Error::internal("4 Gi dimensions"))? {
+        for dimension in 0..u32::try_from(ndim).map_err(|_| Error::internal("more than 2³² dimensions"))? {
             let mut element = [0u8; 16];
             if let Some(scale) = object.scales.get(&dimension) {
-                let (&scale, &number) = number_of(scale)?;
+                let (&scale, &scale_index) = object_index(scale)?;
                 users.entry(scale).or_default().push((own, dimension));
-                // One reference, which the heap has under the number of the dimension.
+                // One reference; its heap index is the dimension plus 1.
                 let (count, place) = element.split_at_mut(4);
                 let (address, index) = place.split_at_mut(8);
                 count.copy_from_slice(&1u32.to_le_bytes());
                 address.copy_from_slice(&1u64.to_le_bytes());
                 index.copy_from_slice(&(dimension + 1).to_le_bytes());
-                heap.insert(HeapReference { address: 1, index: dimension + 1 }, Arc::from(reference(number).as_slice()));
+                heap.insert(HeapReference { address: 1, index: dimension + 1 }, Arc::from(reference(scale_index).as_slice()));
             }
             bytes.extend_from_slice(&element);
         }
@@ -52,8 +52,8 @@ pub(crate) fn dimension_scales<'a>(objects: &BTreeMap<&'a String, &'a Object>, n
             ],
         };
         let mut bytes = Vec::with_capacity(16 * users.len());
-        for (number, dimension) in &users {
-            bytes.extend_from_slice(&reference(*number));
+        for (index, dimension) in &users {
+            bytes.extend_from_slice(&reference(*index));
             bytes.extend_from_slice(&dimension.to_le_bytes());
             bytes.extend_from_slice(&[0; 4]);
         }

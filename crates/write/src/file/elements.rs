@@ -1,37 +1,40 @@
-//! Elements: values of datasets and attributes on their way into a file that is being written, and back.
+//! Writes and reads back values of datasets, and reads back attributes.
 
 use std::borrow::Cow;
 
 use hyperslab_array::{Datatype, Elements, Error, ErrorKind, HeapObjects, HeapReference, Result};
 use hyperslab_formats::hdf5::writer::{HeapWriter, store_values, stored_values};
 
-use super::allocator::Blocks;
+use super::allocator::Allocator;
 use super::definition::AttributeValue;
-use super::file_writer::{Attribute, Subfile};
+use super::file_writer::FileWriter;
+use super::memory_length::memory_length;
+use super::object::AttributeEntry;
 use super::region::Region;
 
-/// Bytes of elements whose values may go into a collection together with others.
+/// Writes of up to this many bytes of elements may share a heap collection with other writes.
 const MAX_SMALL_BYTES: usize = 4096;
-/// Bytes of a value for which a collection has room that is kept for more.
+/// A heap collection is kept open for later writes while it has room for a value of this many bytes.
 const SMALL_VALUE_BYTES: usize = 256;
 
-/// What heap references of values lead to.
+/// Resolves heap references in values.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
 
-impl Subfile {
-    /// Writes `bytes`, the elements of `region` row-major, in the layout of the file; what variable-length
-    /// parts point at comes from `resolve`.
+impl FileWriter {
+    /// Writes the elements of `region`: `bytes` are row-major and encoded as in the file; `resolve` gives the values that
+    /// variable-length elements refer to.
     pub fn write<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], resolve: Resolve<'a>) -> Result<()> {
         self.write_parts(path, region, bytes, None, resolve)
     }
 
-    /// As [`Subfile::write`]. Of `parts`, offsets and lengths in bytes, only these parts of each element are written; the
-    /// others stay as they are.
+    /// Like [`FileWriter::write`], but writes only `parts` of each element, given as offsets and lengths in bytes. The other
+    /// bytes keep their values.
     pub fn write_parts<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], parts: Option<&[(usize, usize)]>, resolve: Resolve<'a>) -> Result<()> {
-        self.write_some(path, region, bytes, Chosen { parts, elements: None }, resolve)
+        self.write_some(path, region, bytes, ElementSubset { parts, elements: None }, resolve)
     }
 
-    /// As [`Subfile::write_parts`], of the elements of `region` that have these row-major numbers there; `bytes` are theirs.
+    /// Like [`FileWriter::write_parts`], but writes only the elements with these row-major indexes in `region`; `bytes` has
+    /// just those.
     pub fn write_scattered<'a>(
         &mut self,
         path: &str,
@@ -41,39 +44,39 @@ impl Subfile {
         parts: Option<&[(usize, usize)]>,
         resolve: Resolve<'a>,
     ) -> Result<()> {
-        self.write_some(path, region, bytes, Chosen { parts, elements: Some(elements) }, resolve)
+        self.write_some(path, region, bytes, ElementSubset { parts, elements: Some(elements) }, resolve)
     }
 
-    fn write_some<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], chosen: Chosen<'_>, resolve: Resolve<'a>) -> Result<()> {
-        let path = self.find(path)?;
+    fn write_some<'a>(&mut self, path: &str, region: &Region, bytes: &[u8], chosen: ElementSubset<'_>, resolve: Resolve<'a>) -> Result<()> {
+        let path = self.resolve(path)?;
         let session = self.session.clone();
         let file = self.target().display().to_string();
         let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
-            return Err(self.place(&path, Error::not_found("there is no such dataset in the file that is written")));
+            return Err(self.error_at(&path, Error::not_found("there is no such dataset in the file that is written")));
         };
-        let blocks = match &mut self.shared {
+        let allocator = match &mut self.shared {
             Some(shared) if dataset.is_shared() => shared,
-            _ => &mut self.blocks,
+            _ => &mut self.allocator,
         };
         let datatype = dataset.definition().datatype.clone();
         let targets = &mut self.targets;
-        // Only files of the writer's own have heaps; many values need a collection of their own anyway.
+        // Shared subfiles have no heap. Large writes get their own collection anyway.
         let mut no_heap = None;
         let small_heap = if dataset.is_shared() || bytes.len() > MAX_SMALL_BYTES { &mut no_heap } else { &mut self.small_heap };
         let mut write = || {
             let mut bytes = Cow::Borrowed(bytes);
             if datatype.has_references() {
-                targets.take_in(&datatype, bytes.to_mut(), resolve)?;
+                targets.register_references(&datatype, bytes.to_mut(), resolve)?;
             }
             if datatype.uses_heap() {
-                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, blocks)?;
+                put_in_heap(&datatype, bytes.to_mut(), resolve, small_heap, allocator)?;
             }
             if !chosen.is_all() {
-                let mut all = dataset.read(region, blocks)?;
+                let mut all = dataset.read(region, allocator)?;
                 chosen.replace(&mut all, &bytes, datatype.size())?;
                 bytes = Cow::Owned(all);
             }
-            dataset.write(region, &bytes, blocks, &session)
+            dataset.write(region, &bytes, allocator, &session)
         };
         let written = write().map_err(|error| error.at_object(format!("/{path}")).in_file(file));
         if let Err(error) = &written
@@ -84,43 +87,43 @@ impl Subfile {
         written
     }
 
-    /// The elements of `region` as they are now. What was never written is the fill value.
+    /// Reads back the elements of `region`. Elements that were never written have the fill value.
     pub fn read(&mut self, path: &str, region: &Region) -> Result<Elements> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         let Some(dataset) = self.objects.get(&path).and_then(|object| object.dataset.as_ref()) else {
-            return Err(self.place(&path, Error::invalid_input("this is no dataset")));
+            return Err(self.error_at(&path, Error::invalid_input("this is not a dataset")));
         };
         let read = || {
-            let blocks = match &self.shared {
+            let allocator = match &self.shared {
                 Some(_) if dataset.is_shared() => return Err(Error::unsupported("reading back a file that several tasks write")),
-                _ => &self.blocks,
+                _ => &self.allocator,
             };
             let datatype = dataset.definition().datatype.clone();
-            let bytes = dataset.read(region, blocks)?;
-            let heap = if datatype.uses_heap() { stored_values(blocks.storage()?, blocks.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
+            let bytes = dataset.read(region, allocator)?;
+            let heap = if datatype.uses_heap() { stored_values(allocator.storage()?, allocator.user_block(), &datatype, &bytes)? } else { HeapObjects::default() };
             Ok(Elements { datatype, bytes, heap })
         };
-        read().map_err(|error: Error| self.place(&path, error))
+        read().map_err(|error: Error| self.error_at(&path, error))
     }
 
-    /// Names of an object's attributes in the order in which they were set first.
+    /// Names of an object's attributes, in the order in which they were first set.
     pub fn attribute_names(&mut self, path: &str) -> Result<Vec<String>> {
         Ok(self.object(path)?.attributes.in_order().map(|(name, _)| name.to_owned()).collect())
     }
 
-    /// An attribute as it was set, `None` if there is none.
+    /// The value of an attribute, `None` if it does not exist.
     pub fn attribute(&mut self, path: &str, name: &str) -> Result<Option<AttributeValue>> {
         match self.object(path)?.attributes.get(name) {
             None => Ok(None),
-            Some(Attribute::Value(value)) => Ok(Some(value.clone())),
-            Some(Attribute::References(pointers)) => {
-                let pointers = pointers.clone();
-                Ok(Some(self.targets.of_pointers(&pointers)))
+            Some(AttributeEntry::Value(value)) => Ok(Some(value.clone())),
+            Some(AttributeEntry::References(references)) => {
+                let references = references.clone();
+                Ok(Some(self.targets.value_of(&references)))
             }
         }
     }
 
-    /// Gives an object the attributes of another, in the place of those of the same names.
+    /// Copies all attributes from one object to another, replacing attributes of the same name.
     pub fn copy_attributes(&mut self, from: &str, to: &str) -> Result<()> {
         let attributes = self.object(from)?.attributes.clone();
         let target = self.object(to)?;
@@ -135,65 +138,65 @@ impl Subfile {
         if self.object(path)?.attributes.remove(name) {
             return Ok(());
         }
-        let path = self.find(path)?;
-        Err(self.place(&path, Error::not_found(format!("there is no attribute '{name}'"))))
+        let path = self.resolve(path)?;
+        Err(self.error_at(&path, Error::not_found(format!("there is no attribute '{name}'"))))
     }
 }
 
-/// Stores what the elements in `bytes` point at, and points them there. Few values go into the collection `small` together
-/// with those of earlier writes: a collection has 4 KiB or more.
-fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, blocks: &mut Blocks) -> Result<()> {
+/// Stores the values that elements in `bytes` refer to, and updates the references. Small writes share the collection
+/// `small`, because a collection takes at least 4 KiB.
+fn put_in_heap<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, small: &mut Option<(u64, HeapWriter)>, allocator: &mut Allocator) -> Result<()> {
     if let Some((at, heap)) = small {
         let (mut more, mut elements) = (heap.clone(), bytes.to_vec());
         store_values(datatype, &mut elements, resolve, &mut more)?;
         if more.is_small(0) {
-            blocks.write_at(*at, &more.clone().finish())?;
+            allocator.write_at(*at, &more.clone().finish())?;
             bytes.copy_from_slice(&elements);
             *heap = more;
             return Ok(());
         }
     }
-    let at = blocks.open_end()?;
-    let mut heap = HeapWriter::in_pages(at, blocks.page_bytes());
+    let at = allocator.open_end()?;
+    let mut heap = HeapWriter::in_pages(at, allocator.page_bytes());
     store_values(datatype, bytes, resolve, &mut heap)?;
     let collection = heap.clone().finish();
-    blocks.write_open(at, &collection)?;
-    // Empty values make no collection, so that there is no place to keep.
+    allocator.write_open(at, &collection)?;
+    // If all values are empty, there is no collection to keep.
     if !collection.is_empty() && heap.is_small(SMALL_VALUE_BYTES) {
         *small = Some((at, heap));
     }
     Ok(())
 }
 
-/// What of a box of elements is written; the rest stays as it is.
-struct Chosen<'a> {
-    /// Offsets and lengths in bytes of parts of each element.
+/// Which elements of a region, and which bytes of each element, are written. The rest keeps its value.
+struct ElementSubset<'a> {
+    /// Offsets and lengths in bytes within each element.
     parts: Option<&'a [(usize, usize)]>,
-    /// Row-major numbers of elements.
+    /// Row-major indexes of elements.
     elements: Option<&'a [u64]>,
 }
 
-impl Chosen<'_> {
+impl ElementSubset<'_> {
     fn is_all(&self) -> bool {
         self.parts.is_none() && self.elements.is_none()
     }
 
-    /// Copies what is chosen from `bytes` to `all`, elements of `size` bytes.
+    /// Copies the subset from `bytes` into `all`; elements have `size` bytes.
     fn replace(&self, all: &mut [u8], bytes: &[u8], size: u64) -> Result<()> {
-        let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+        let size = memory_length(size)?.max(1);
         let count = self.elements.map_or(all.len() / size, <[u64]>::len);
         if bytes.len() != count.saturating_mul(size) {
             return Err(Error::invalid_input(format!("{} bytes for {count} elements of {size} bytes", bytes.len())));
         }
         let whole = [(0, size)];
-        for (number, new) in bytes.chunks_exact(size).enumerate() {
-            let number = match self.elements {
-                None => Some(number),
-                Some(numbers) => numbers.get(number).and_then(|number| usize::try_from(*number).ok()),
+        for (index, new) in bytes.chunks_exact(size).enumerate() {
+            let index = match self.elements {
+                None => Some(index),
+                Some(indexes) => indexes.get(index).and_then(|index| usize::try_from(*index).ok()),
             };
-            let start = number.and_then(|number| number.checked_mul(size));
+            let start = index.and_then(|index| index.checked_mul(size));
             let element = start.and_then(|start| all.get_mut(start..start.checked_add(size)?));
-            let element = element.ok_or_else(|| Error::invalid_input("an element outside of its box"))?;
+            let element = element.ok_or_else(|| Error::invalid_input("an element outside of its region"))?;
             for (offset, length) in self.parts.unwrap_or(&whole) {
                 let range = *offset..offset.saturating_add(*length);
                 match element.get_mut(range.clone()).zip(new.get(range)) {

@@ -1,5 +1,5 @@
-//! Subfile: one complete HDF5 file under way. Values go out as they come, each block aligned; metadata follows
-//! in one piece, into the room before the first block where it fits; the superblock comes last.
+//! [`FileWriter`] writes one complete HDF5 file. Values are written as they arrive, in aligned blocks. Metadata is written
+//! at the end in one piece, before the first aligned block if it fits there. The superblock is written last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,108 +10,73 @@ use hyperslab_formats::hdf5::writer::{HeapWriter, encode_datatype};
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
-use super::allocator::Blocks;
-use super::continued::Base;
+use super::allocator::{Allocator, checked_alignment};
 use super::dataset::DatasetWriter;
-use super::definition::{AttributeValue, DatasetDefinition};
-use super::links::Link;
-use super::object_references::Pointers;
-use super::ordered::Ordered;
-use super::reference_targets::Targets;
+use super::definition::{AttributeValue, DatasetDefinition, check_attribute};
+use super::object::{AttributeEntry, ObjectEntry};
+use super::object_path::normalized_path;
+use super::object_references::ObjectReferences;
+use super::reference_targets::ReferenceTargets;
+use super::replaced_file::ReplacedFile;
 
 /// One HDF5 file that is being written.
-pub struct Subfile {
-    pub(crate) blocks: Blocks,
-    /// The part of a file that others write too.
-    pub(crate) shared: Option<Blocks>,
+pub struct FileWriter {
+    pub(crate) allocator: Allocator,
+    /// This task's part of a shared subfile.
+    pub(crate) shared: Option<Allocator>,
     pub(crate) session: Session,
-    /// By absolute path without the first `/`; the root is the empty path.
-    pub(crate) objects: BTreeMap<String, Object>,
-    /// Why the file cannot become whole any more: a write that failed half-way.
+    /// Objects by absolute path without the leading `/`; the root is the empty path.
+    pub(crate) objects: BTreeMap<String, ObjectEntry>,
+    /// The error of a write that failed halfway. The file cannot be finished any more.
     pub(crate) broken: Option<Error>,
-    /// Whether the end waits for the disk.
+    /// Whether [`FileWriter::finish`] syncs to disk.
     pub(crate) durable: bool,
-    /// Whether objects that are defined from now on track the order of creation.
+    /// Whether new objects track creation order.
     tracked: bool,
-    /// Objects that were defined, links too.
+    /// Number of objects and links defined so far.
     pub(crate) created: u64,
-    /// A collection of variable-length values with room for more, and where it is.
+    /// A heap collection with free space, and its address.
     pub(crate) small_heap: Option<(u64, HeapWriter)>,
-    /// What references of the file point at.
-    pub(crate) targets: Targets,
-    /// The file whose place it takes, if it began with that.
-    pub(crate) base: Option<Base>,
+    /// The targets of all references in the file.
+    pub(crate) targets: ReferenceTargets,
+    /// The existing file that this one was copied from and replaces.
+    pub(crate) base: Option<ReplacedFile>,
 }
 
-/// The value of an attribute.
-#[derive(Debug, Clone)]
-pub(crate) enum Attribute {
-    Value(AttributeValue),
-    /// References to objects.
-    References(Pointers),
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Object {
-    /// How many objects and names were defined before its name.
-    pub(crate) created: u64,
-    /// Identifies the object, whatever its name.
-    pub(crate) id: u64,
-    /// Whether the file records the order of its attributes and, of a group, of its members.
-    pub(crate) tracked: bool,
-    pub(crate) attributes: Ordered<Attribute>,
-    pub(crate) dataset: Option<DatasetWriter>,
-    /// References to objects instead of values.
-    pub(crate) pointers: Option<Pointers>,
-    /// A link instead of an object.
-    pub(crate) link: Option<Link>,
-    /// A committed datatype instead of a group.
-    pub(crate) datatype: Option<Datatype>,
-    /// Paths of the dimension scales of a dataset, by dimension.
-    pub(crate) scales: BTreeMap<u32, String>,
-}
-
-impl Object {
-    /// Whether it is a group.
-    pub(crate) fn is_group(&self) -> bool {
-        self.dataset.is_none() && self.link.is_none() && self.pointers.is_none() && self.datatype.is_none()
-    }
-}
-
-impl Subfile {
-    /// Begins a file that will be called `target`. Blocks of `alignment` bytes or more begin at multiples of
-    /// it, a power of two; `None` asks the file system for its block or stripe. `existing` says at once whether there may be
-    /// such a file; [`Subfile::finish`] decides.
+impl FileWriter {
+    /// Begins a file that gets the name `target` when it is finished. Blocks of at least `alignment` bytes, a power of two,
+    /// begin at multiples of it; `None` uses the block or stripe size of the file system. If `existing` does not allow a file
+    /// of this name, this fails early; [`FileWriter::finish`] checks again.
     pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Blocks::own(target, existing, checked_alignment(alignment)?)?, session))
+        Ok(Self::new(Allocator::own(target, existing, checked_alignment(alignment)?)?, session))
     }
 
-    /// Begins a file that is called `target` from its beginning, where nobody looks.
+    /// Begins a file that has the name `target` from the start, in a folder that readers do not look into.
     pub(crate) fn in_place(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Blocks::in_place(target, alignment)?, session))
+        Ok(Self::new(Allocator::in_place(target, alignment)?, session))
     }
 
-    /// Begins a file whose first bytes may come late or never, beside a part of one that others write too.
-    pub(crate) fn beside(target: &Path, alignment: Option<u64>, shared: Blocks, session: &Session) -> Result<Self> {
-        Ok(Self { shared: Some(shared), ..Self::over(Blocks::later(target, alignment)?, session) })
+    /// Begins a task's own file, created with its first write if any, next to the task's part of a shared subfile.
+    pub(crate) fn with_shared(target: &Path, alignment: Option<u64>, shared: Allocator, session: &Session) -> Result<Self> {
+        Ok(Self { shared: Some(shared), ..Self::new(Allocator::deferred(target, alignment)?, session) })
     }
 
-    /// Begins a file that will be called `target` as soon as something belongs into it.
-    pub(crate) fn later(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
-        Ok(Self::over(Blocks::later(target, alignment)?, session))
+    /// Begins a file that is created with its first write.
+    pub(crate) fn deferred(target: &Path, alignment: Option<u64>, session: &Session) -> Result<Self> {
+        Ok(Self::new(Allocator::deferred(target, alignment)?, session))
     }
 
-    pub(crate) fn over(blocks: Blocks, session: &Session) -> Self {
-        let objects = BTreeMap::from([(String::new(), Object::default())]);
-        Self { blocks, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: Targets::default(), base: None }
+    pub(crate) fn new(allocator: Allocator, session: &Session) -> Self {
+        let objects = BTreeMap::from([(String::new(), ObjectEntry::default())]);
+        Self { allocator, shared: None, session: session.clone(), objects, broken: None, durable: true, tracked: false, created: 0, small_heap: None, targets: ReferenceTargets::default(), base: None }
     }
 
-    /// Whether its end has nothing to wait for: no chunk to encode, and not the disk.
+    /// Whether finishing is fast: no chunk to encode and no sync.
     pub(crate) fn is_quick(&self) -> bool {
-        !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::is_waiting))
+        !self.durable && !self.objects.values().any(|object| object.dataset.as_ref().is_some_and(DatasetWriter::has_partial_chunks))
     }
 
-    /// Whether all values and the chunks that hold them are of up to `max_bytes` for each dataset.
+    /// Whether the values of each dataset, and each chunk, have at most `max_bytes`.
     pub(crate) fn is_small(&self, max_bytes: u64) -> bool {
         self.datasets().all(|(_, dataset)| {
             let definition = dataset.definition();
@@ -121,42 +86,42 @@ impl Subfile {
         })
     }
 
-    /// Leaves `bytes` free at the beginning of the file, before anything is written: a power of two from 512 on.
+    /// Reserves a user block at the beginning of the file: 0 bytes, or a power of two of at least 512. Call it before the first
+    /// write.
     pub fn set_user_block(&mut self, bytes: u64) -> Result<()> {
         if bytes != 0 && (bytes < 512 || !bytes.is_power_of_two()) {
-            return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0, 512, or 512 doubled any number of times")));
+            return Err(Error::invalid_input(format!("a user block of {bytes} bytes: give 0 or a power of two of at least 512")));
         }
-        self.blocks.set_user_block(bytes);
+        self.allocator.set_user_block(bytes);
         Ok(())
     }
 
-    /// Makes the file one of pages of `page_bytes`, before anything is written (HDF5's file space strategy PAGE): metadata and
-    /// values lie in pages of their own. A multiple of 8 from 512 bytes to 1 GiB; a user block must be whole pages.
+    /// Divides the file into pages of `page_bytes` (HDF5's file space strategy PAGE): metadata and values are in separate pages.
+    /// Page sizes are multiples of 8 from 512 bytes to 1 GiB; a user block must be whole pages. Call it before the first write.
     pub fn set_pages(&mut self, page_bytes: u64) -> Result<()> {
         if !(512..=1 << 30).contains(&page_bytes) || !page_bytes.is_multiple_of(8) {
             return Err(Error::invalid_input(format!("pages of {page_bytes} bytes: give a multiple of 8 from 512 to 1073741824")));
         }
-        if !self.blocks.user_block().is_multiple_of(page_bytes) {
-            return Err(Error::invalid_input(format!("a user block of {} bytes in a file with pages of {page_bytes}: give a multiple of the page size", self.blocks.user_block())));
+        if !self.allocator.user_block().is_multiple_of(page_bytes) {
+            return Err(Error::invalid_input(format!("a user block of {} bytes in a file with pages of {page_bytes}: give a multiple of the page size", self.allocator.user_block())));
         }
-        self.blocks.set_pages(page_bytes);
+        self.allocator.set_pages(page_bytes);
         Ok(())
     }
 
-    /// From now on, writing ends with `Cancelled` when this is cancelled, and the file cannot become whole any more.
+    /// Lets the caller cancel: writes then fail with `Cancelled`, and the file cannot be finished any more.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
-        for blocks in [Some(&mut self.blocks), self.shared.as_mut()].into_iter().flatten() {
-            blocks.cancellation = cancellation.clone();
+        for allocator in [Some(&mut self.allocator), self.shared.as_mut()].into_iter().flatten() {
+            allocator.cancellation = cancellation.clone();
         }
     }
 
-    /// Leaves it to the operating system when the bytes get to the disk.
+    /// Finishes without waiting until the bytes are on disk.
     pub fn without_sync(&mut self) {
         self.durable = false;
     }
 
-    /// Records the order in which attributes and the members of groups were created: of the root, and of all objects that
-    /// are defined from now on.
+    /// Records the creation order of attributes and group members: for the root, and for all objects defined later.
     pub fn track_order(&mut self) {
         self.tracked = true;
         if let Some(root) = self.objects.get_mut("") {
@@ -164,30 +129,30 @@ impl Subfile {
         }
     }
 
-    /// Whether the file records the order of an object's attributes and, if it is a group, of its members.
+    /// Sets whether the file records the creation order of an object's attributes and, for a group, of its members.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
         self.object(path)?.tracked = tracked;
         Ok(())
     }
 
-    /// The next object to define.
-    pub(crate) fn new_object(&mut self) -> Object {
+    /// A new object with the next id.
+    pub(crate) fn new_object(&mut self) -> ObjectEntry {
         self.created += 1;
-        Object { created: self.created, id: self.created, tracked: self.tracked, ..Object::default() }
+        ObjectEntry { created: self.created, id: self.created, tracked: self.tracked, ..ObjectEntry::default() }
     }
 
-    /// The name that the file will have.
+    /// The path that the file gets.
     pub fn target(&self) -> &Path {
-        self.blocks.target()
+        self.allocator.target()
     }
 
-    pub(crate) fn place(&self, path: &str, error: Error) -> Error {
+    pub(crate) fn error_at(&self, path: &str, error: Error) -> Error {
         error.at_object(format!("/{path}")).in_file(self.target().display().to_string())
     }
 
-    /// Defines a group and those above it; one that is there already stays as it is.
+    /// Creates a group and its parents; existing groups are unchanged.
     pub fn create_group(&mut self, path: &str) -> Result<()> {
-        let path = self.find_place(path)?;
+        let path = self.resolve_parent(path)?;
         let mut above = String::new();
         for part in path.split('/').filter(|part| !part.is_empty()) {
             if !above.is_empty() {
@@ -201,97 +166,97 @@ impl Subfile {
             if let Some(object) = self.objects.get(&above)
                 && !object.is_group()
             {
-                return Err(self.place(&path, Error::invalid_input(format!("/{above} is no group"))));
+                return Err(self.error_at(&path, Error::invalid_input(format!("/{above} is not a group"))));
             }
         }
         Ok(())
     }
 
-    pub(crate) fn define(&mut self, path: &str, object: Object) -> Result<()> {
-        let path = self.find_place(path)?;
+    pub(crate) fn define(&mut self, path: &str, object: ObjectEntry) -> Result<()> {
+        let path = self.resolve_parent(path)?;
         if self.objects.contains_key(&path) {
-            return Err(self.place(&path, Error::invalid_input("there is an object of this name already")));
+            return Err(self.error_at(&path, Error::invalid_input("there is an object of this name already")));
         }
         let above = path.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;
-        let Object { created, id, tracked, .. } = self.new_object();
-        self.objects.insert(path, Object { created, id, tracked, ..object });
+        let ObjectEntry { created, id, tracked, .. } = self.new_object();
+        self.objects.insert(path, ObjectEntry { created, id, tracked, ..object });
         Ok(())
     }
 
-    /// Defines a dataset, and the groups above it.
+    /// Creates a dataset and its parent groups.
     pub fn create_dataset(&mut self, path: &str, definition: DatasetDefinition) -> Result<()> {
         let is_chosen = definition.chunk_shape.is_none();
-        let definition = definition.checked_own().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let definition = definition.checked_own().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         let dataset = if is_chosen { DatasetWriter::growing(definition) } else { DatasetWriter::new(definition) };
-        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
+        self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
-    /// Defines a dataset whose values are in others.
+    /// Creates a virtual dataset.
     pub fn create_virtual(&mut self, path: &str, definition: DatasetDefinition, mappings: Vec<VirtualMapping>) -> Result<()> {
-        let definition = definition.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.define(path, Object { dataset: Some(DatasetWriter::of_others(definition, mappings)), ..Object::default() })
+        let definition = definition.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.define(path, ObjectEntry { dataset: Some(DatasetWriter::new_virtual(definition, mappings)), ..ObjectEntry::default() })
     }
 
-    /// Defines a dataset whose values go into the file that others write too.
-    pub(crate) fn create_shared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
-        self.define(path, Object { dataset: Some(dataset), ..Object::default() })
+    /// Adds a dataset that was prepared by the caller.
+    pub(crate) fn create_prepared(&mut self, path: &str, dataset: DatasetWriter) -> Result<()> {
+        self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
-    /// Defines a dataset of references to the objects at these paths, which must be there when the file ends.
+    /// Creates a dataset of references to the objects at these paths. The objects must exist when the file is finished.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.create_pointers(path, pointers)
+        let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.create_object_references(path, references)
     }
 
-    /// As [`Subfile::create_references`].
-    pub(crate) fn create_pointers(&mut self, path: &str, pointers: Pointers) -> Result<()> {
-        self.define(path, Object { pointers: Some(pointers), ..Object::default() })
+    /// See [`FileWriter::create_references`].
+    pub(crate) fn create_object_references(&mut self, path: &str, references: ObjectReferences) -> Result<()> {
+        self.define(path, ObjectEntry { references: Some(references), ..ObjectEntry::default() })
     }
 
-    /// Sets an attribute that is references to the objects at these paths, which must be there when the file ends.
+    /// Sets an attribute of references to the objects at these paths. The objects must exist when the file is finished.
     pub fn set_references(&mut self, path: &str, name: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
-        let pointers = Pointers::new(shape, targets).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.set_pointers(path, name, pointers)
+        let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.set_object_references(path, name, references)
     }
 
-    /// As [`Subfile::set_references`].
-    pub(crate) fn set_pointers(&mut self, path: &str, name: &str, pointers: Pointers) -> Result<()> {
+    /// See [`FileWriter::set_references`].
+    pub(crate) fn set_object_references(&mut self, path: &str, name: &str, references: ObjectReferences) -> Result<()> {
         let object = self.object(path)?;
         if object.link.is_some() {
             return Err(Error::invalid_input("a link has no attributes").at_object(path));
         }
-        object.attributes.insert(name, Attribute::References(pointers));
+        object.attributes.insert(name, AttributeEntry::References(references));
         Ok(())
     }
 
-    /// Commits a datatype under this name, for datasets whose definition names it.
+    /// Commits a datatype at this path. Dataset definitions can refer to it.
     pub fn create_datatype(&mut self, path: &str, datatype: Datatype) -> Result<()> {
-        encode_datatype(&datatype).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
-        self.define(path, Object { datatype: Some(datatype), ..Object::default() })
+        encode_datatype(&datatype).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
+        self.define(path, ObjectEntry { datatype: Some(datatype), ..ObjectEntry::default() })
     }
 
-    pub(crate) fn object(&mut self, path: &str) -> Result<&mut Object> {
-        let path = self.find(path)?;
-        self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that went away"))
+    pub(crate) fn object(&mut self, path: &str) -> Result<&mut ObjectEntry> {
+        let path = self.resolve(path)?;
+        self.objects.get_mut(&path).ok_or_else(|| Error::internal("an object that was removed"))
     }
 
-    /// Sets an attribute, in place of one of the same name.
+    /// Sets an attribute, replacing one of the same name.
     pub fn set_attribute(&mut self, path: &str, name: &str, value: AttributeValue) -> Result<()> {
         let checked = check_attribute(name, &value);
-        checked.map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         self.object(path)?;
         let mut value = value;
         if value.value.datatype.has_references() {
-            value = self.targets.take_attribute(value).map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+            value = self.targets.register_attribute(value).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         }
-        self.object(path)?.attributes.insert(name, Attribute::Value(value));
+        self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
         Ok(())
     }
 
-    /// Makes a dataset the scale of a dimension (HDF5's dimension scales, as netCDF-4 has them).
+    /// Attaches a dataset as the scale of a dimension (HDF5 dimension scales, as used by netCDF-4).
     pub fn attach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = self.find(scale)?;
+        let scale = self.resolve(scale)?;
         self.dataset(&scale)?;
         let ndim = self.dataset(path)?.definition().dataspace.ndim();
         if usize::try_from(dimension).is_ok_and(|dimension| dimension >= ndim) {
@@ -301,24 +266,24 @@ impl Subfile {
         Ok(())
     }
 
-    /// Notes a scale of a dimension that is not in this file, but in the whole of which it is a part.
-    pub(crate) fn note_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
-        let scale = normal(scale)?;
+    /// Attaches a scale that is not in this file, but elsewhere in the container.
+    pub(crate) fn set_external_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = normalized_path(scale)?;
         self.object(path)?.scales.insert(dimension, scale);
         Ok(())
     }
 
-    /// Takes out what leads to objects that may be in other files of the same whole: links, references, dimension scales and
-    /// committed datatypes.
-    pub(crate) fn forget_others(&mut self) {
-        self.objects.retain(|_, object| object.link.is_none() && object.pointers.is_none() && object.datatype.is_none());
+    /// Removes everything that may refer to other files of the container: links, references, dimension scales and committed
+    /// datatypes.
+    pub(crate) fn remove_shared_objects(&mut self) {
+        self.objects.retain(|_, object| object.link.is_none() && object.references.is_none() && object.datatype.is_none());
         for object in self.objects.values_mut() {
             object.scales.clear();
-            object.attributes.retain(|attribute| matches!(attribute, Attribute::Value(_)));
+            object.attributes.retain(|attribute| matches!(attribute, AttributeEntry::Value(_)));
         }
     }
 
-    /// The definition of a dataset as it is now; `NotFound` or `InvalidInput` where there is none.
+    /// The current definition of a dataset. Returns `NotFound` if the path does not exist, `InvalidInput` if it is not a dataset.
     pub fn definition(&mut self, path: &str) -> Result<DatasetDefinition> {
         Ok(self.dataset(path)?.definition().clone())
     }
@@ -326,72 +291,43 @@ impl Subfile {
     pub(crate) fn dataset(&mut self, path: &str) -> Result<&mut DatasetWriter> {
         let shown = path.to_owned();
         let object = self.object(path)?;
-        object.dataset.as_mut().ok_or_else(|| Error::invalid_input("this is no dataset").at_object(shown))
+        object.dataset.as_mut().ok_or_else(|| Error::invalid_input("this is not a dataset").at_object(shown))
     }
 
-    /// Sets the extent of a dataset. What falls outside is gone: if the dataset grows again, the fill value is there.
+    /// Resizes a dataset. Elements outside of the new shape are lost: if it grows again, they have the fill value.
     pub fn resize(&mut self, path: &str, shape: Vec<u64>) -> Result<()> {
-        let path = self.find(path)?;
+        let path = self.resolve(path)?;
         let shown = format!("/{path}");
         let Some(dataset) = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut()) else {
-            return Err(Error::invalid_input("this is no dataset").at_object(shown));
+            return Err(Error::invalid_input("this is not a dataset").at_object(shown));
         };
-        dataset.resize(shape, &mut self.blocks).map_err(|error| error.at_object(shown))
+        dataset.resize(shape, &mut self.allocator).map_err(|error| error.at_object(shown))
     }
 
-    /// Stores a chunk as it is: it went through the dataset's filters but those of the mask.
+    /// Stores an encoded chunk; `filter_mask` has a bit for each filter that was skipped.
     pub(crate) fn put_chunk(&mut self, path: &str, position: Vec<u64>, bytes: &[u8], filter_mask: u32) -> Result<()> {
-        let path = normal(path)?;
+        let path = normalized_path(path)?;
         let dataset = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut());
-        dataset.ok_or_else(|| Error::internal("a chunk of no dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.blocks)
+        dataset.ok_or_else(|| Error::internal("a chunk of an unknown dataset"))?.put_chunk(position, bytes, filter_mask, &mut self.allocator)
     }
 
-    /// Where the last byte ends that went into the file that others write too.
-    pub(crate) fn shared_top(&self) -> u64 {
-        self.shared.as_ref().map_or(0, Blocks::top)
+    /// End of the last byte written to the shared subfile.
+    pub(crate) fn shared_top(&self) -> Result<u64> {
+        self.shared.as_ref().map(Allocator::top).ok_or_else(|| Error::internal("a task without a shared subfile"))
     }
 
-    /// Paths of the datasets.
+    /// All datasets by path.
     pub(crate) fn datasets(&self) -> impl Iterator<Item = (&str, &DatasetWriter)> {
         self.objects.iter().filter_map(|(path, object)| Some((path.as_str(), object.dataset.as_ref()?)))
     }
 
     /// All objects and links by path.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = (&str, &Object)> {
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&str, &ObjectEntry)> {
         self.objects.iter().map(|(path, object)| (path.as_str(), object))
     }
 }
 
-/// The alignment, if blocks can have it.
-pub(crate) fn checked_alignment(alignment: Option<u64>) -> Result<Option<u64>> {
-    match alignment {
-        Some(alignment) if !alignment.is_power_of_two() || alignment < 8 => Err(Error::invalid_input("an alignment that is no power of two from 8 on")),
-        alignment => Ok(alignment),
-    }
-}
-
-pub(crate) fn check_attribute(name: &str, value: &AttributeValue) -> Result<()> {
-    let bytes = value.dataspace.element_count()?.checked_mul(value.value.datatype.size());
-    if bytes != Some(value.value.bytes.len() as u64) {
-        return Err(Error::invalid_input(format!("attribute {name:?}: {} bytes for shape {:?}", value.value.bytes.len(), value.dataspace.shape())));
-    }
-    const MOST: u64 = 64 << 20;
-    if bytes.is_some_and(|bytes| bytes > MOST) {
-        return Err(Error::unsupported(format!("attribute {name:?} of {} bytes: what is larger than 64 MiB belongs into a dataset", value.value.bytes.len())));
-    }
-    Ok(())
-}
-
-/// A path without the slashes around it.
-pub(crate) fn normal(path: &str) -> Result<String> {
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    if parts.iter().any(|part| *part == "." || *part == ".." || part.contains('\0')) {
-        return Err(Error::invalid_input(format!("{path:?} is no path in an HDF5 file")));
-    }
-    Ok(parts.join("/"))
-}
-
-/// No values in a heap.
+/// A `resolve` function for values without variable-length parts.
 pub fn no_heap<'a>(_: HeapReference) -> Result<&'a [u8]> {
-    Err(Error::invalid_input("a variable-length value that is not there"))
+    Err(Error::invalid_input("a variable-length value is missing"))
 }

@@ -1,58 +1,59 @@
-//! Growing: datasets whose chunk shape is chosen when it is known how large they become.
+//! Datasets whose chunk shape is chosen once their size is known.
 //!
-//! A chunk is stored whole, so its shape bounds what a small dataset takes. Values wait in memory until there are
-//! enough of them, or until the file ends.
+//! Chunks are stored whole, so a large chunk would waste space for a small dataset. Values stay in memory until there are
+//! enough of them, or until the file is finished.
 
 use hyperslab_array::{Error, Result};
 
 use super::definition::DatasetDefinition;
+use super::memory_length::memory_length;
 use super::region::{Region, copy};
-use super::touched_chunks::blank;
+use super::touched_chunks::filled_with_fill_value;
 
-/// Bytes of values from which on a dataset gets its chunk shape.
-const WAITING_BYTES: u64 = 2 << 20;
-/// Bytes of a chunk of a dataset that grows, at most.
+/// Above this many bytes of values the chunk shape is chosen.
+const MAX_WAITING_BYTES: u64 = 2 << 20;
+/// Maximum bytes of a chosen chunk.
 const CHUNK_BYTES: u64 = 512 << 10;
-/// Bytes of a chunk of a small dataset, at least: others may let it grow.
+/// Minimum bytes of a chunk of a small dataset, because other programs may append to it.
 const MIN_CHUNK_BYTES: u64 = 1 << 10;
-/// The same if there are no values, so that nothing is stored.
+/// Bytes of a chunk of an empty dataset. No chunk is stored yet.
 const EMPTY_CHUNK_BYTES: u64 = 4 << 10;
 
-/// The values of a dataset without a chunk shape.
+/// Values of a dataset without a chunk shape.
 #[derive(Debug, Default)]
-pub(crate) struct Growing {
-    /// Extent of the array in `bytes`.
+pub(crate) struct GrowingValues {
+    /// Shape of the array in `bytes`.
     shape: Vec<u64>,
     bytes: Vec<u8>,
 }
 
-impl Growing {
-    /// Whether values of a dataset of this shape wait in memory.
+impl GrowingValues {
+    /// Whether a dataset of this shape is small enough to stay in memory.
     pub fn can_hold(shape: &[u64], element_bytes: u64) -> bool {
-        shape.iter().try_fold(element_bytes, |n, extent| n.checked_mul(*extent)).is_some_and(|bytes| bytes <= WAITING_BYTES)
+        shape.iter().try_fold(element_bytes, |n, extent| n.checked_mul(*extent)).is_some_and(|bytes| bytes <= MAX_WAITING_BYTES)
     }
 
-    /// Whether no value was written.
+    /// Whether nothing was written.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Takes the elements of `region` of a dataset that [`Growing::can_hold`] holds.
+    /// Writes the elements of `region`. The dataset must satisfy [`GrowingValues::can_hold`].
     pub fn write(&mut self, region: &Region, bytes: &[u8], definition: &DatasetDefinition) -> Result<()> {
         self.extend(definition)?;
         let zeros = vec![0; self.shape.len()];
-        whole(copy(&region.count, size_of(definition), (bytes, &region.count, &zeros), (&mut self.bytes, &self.shape, &region.start)))
+        whole(copy(&region.count, memory_length(definition.datatype.size())?, (bytes, &region.count, &zeros), (&mut self.bytes, &self.shape, &region.start)))
     }
 
-    /// The elements of `region` as they are now.
+    /// Reads the elements of `region` into `out`; leaves elements beyond the array unchanged.
     pub fn read(&self, region: &Region, definition: &DatasetDefinition, out: &mut [u8]) -> Result<()> {
         let all = Region { start: vec![0; region.start.len()], count: self.shape.clone() };
         let Some(known) = region.shared(&all).filter(|_| !self.is_empty()) else { return Ok(()) };
         let within: Vec<u64> = known.start.iter().zip(&region.start).map(|(start, origin)| start.saturating_sub(*origin)).collect();
-        whole(copy(&known.count, size_of(definition), (&self.bytes, &self.shape, &known.start), (out, &region.count, &within)))
+        whole(copy(&known.count, memory_length(definition.datatype.size())?, (&self.bytes, &self.shape, &known.start), (out, &region.count, &within)))
     }
 
-    /// The array has the extent of the dataset from now on.
+    /// Extends the array to the current shape of the dataset.
     fn extend(&mut self, definition: &DatasetDefinition) -> Result<()> {
         let shape = definition.dataspace.shape();
         if self.shape == shape {
@@ -60,30 +61,30 @@ impl Growing {
         }
         let length = shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         if !self.is_empty() && self.shape.get(1..) == shape.get(1..) {
-            // More rows follow those that are there.
-            let more = blank(length.saturating_sub(self.bytes.len() as u64), definition);
+            // Only rows are added: append them.
+            let more = filled_with_fill_value(length.saturating_sub(self.bytes.len() as u64), definition)?;
             self.bytes.extend_from_slice(&more);
             self.shape = shape.to_vec();
             return Ok(());
         }
-        let mut bytes = blank(length, definition);
+        let mut bytes = filled_with_fill_value(length, definition)?;
         if !self.is_empty() {
             let zeros = vec![0; shape.len()];
-            whole(copy(&self.shape, size_of(definition), (&self.bytes, &self.shape, &zeros), (&mut bytes, shape, &zeros)))?;
+            whole(copy(&self.shape, memory_length(definition.datatype.size())?, (&self.bytes, &self.shape, &zeros), (&mut bytes, shape, &zeros)))?;
         }
         (self.shape, self.bytes) = (shape.to_vec(), bytes);
         Ok(())
     }
 
-    /// Forgets what is outside of the dataset's extent.
+    /// Drops elements outside of the dataset's shape.
     pub fn cut(&mut self, definition: &DatasetDefinition) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
         let shape: Vec<u64> = definition.dataspace.shape().iter().zip(&self.shape).map(|(extent, known)| *extent.min(known)).collect();
-        let mut bytes = blank(shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent)), definition);
+        let mut bytes = filled_with_fill_value(shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent)), definition)?;
         let zeros = vec![0; shape.len()];
-        whole(copy(&shape, size_of(definition), (&self.bytes, &self.shape, &zeros), (&mut bytes, &shape, &zeros)))?;
+        whole(copy(&shape, memory_length(definition.datatype.size())?, (&self.bytes, &self.shape, &zeros), (&mut bytes, &shape, &zeros)))?;
         (self.shape, self.bytes) = (shape, bytes);
         Ok(())
     }
@@ -93,12 +94,8 @@ fn whole(copied: bool) -> Result<()> {
     if copied { Ok(()) } else { Err(Error::internal("elements outside of a growing dataset")) }
 }
 
-fn size_of(definition: &DatasetDefinition) -> usize {
-    usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX)
-}
-
-/// The chunk shape of a dataset of this extent that may grow. A dataset of up to `CHUNK_BYTES` is one chunk. Larger ones
-/// have chunks of as many whole rows as fit, a row being one step along what can grow.
+/// Chooses the chunk shape of a dataset of this shape that may grow. A dataset of up to `CHUNK_BYTES` is one chunk. Larger
+/// ones have chunks of as many whole rows as fit; a row is one step along the growing dimensions.
 pub(crate) fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_bytes: u64) -> Vec<u64> {
     let bytes = |chunk: &[u64]| chunk.iter().fold(element_bytes.max(1), |n, extent| n.saturating_mul(*extent));
     let grows = |axis: usize| max_shape.get(axis) != shape.get(axis).map(|extent| Some(*extent)).as_ref();
@@ -118,7 +115,7 @@ pub(crate) fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_byte
         (now, false) if now < MIN_CHUNK_BYTES && shape.iter().zip(&chunk).all(|(extent, chunk)| extent <= chunk) => (MIN_CHUNK_BYTES, false),
         _ => (CHUNK_BYTES, true),
     };
-    // The axes that grow get longer in turns.
+    // Extend the growing axes in turns.
     loop {
         let mut longer = false;
         for axis in (0..chunk.len()).filter(|axis| grows(*axis)) {
@@ -134,7 +131,7 @@ pub(crate) fn chunk_shape(shape: &[u64], max_shape: &[Option<u64>], element_byte
             break;
         }
     }
-    // Chunks that would reach far beyond the values are made alike in length instead.
+    // If the last chunk would reach far beyond the values, divide the axis evenly instead.
     for (axis, (extent, length)) in shape.iter().zip(&mut chunk).enumerate() {
         let count = extent.div_ceil(*length).max(1);
         if within && grows(axis) && count.saturating_mul(*length) > extent.saturating_add(extent / 8) {

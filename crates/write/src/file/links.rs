@@ -1,31 +1,31 @@
-//! Links: names for an object that has another name, or that is in another file.
+//! Links: additional names of objects, in the same file or in another.
 
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use super::file_writer::normal;
+use super::object_path::normalized_path;
 
-/// Where a link leads.
+/// Target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Link {
-    /// To the object of this path in the same file, which has one name more.
+    /// Another name for the object at this path in the same file.
     Hard(String),
-    /// To a path of the same file, absolute or relative to the link's group.
+    /// A path in the same file, absolute or relative to the link's group.
     Soft(String),
-    /// To a path of another file.
+    /// A path in another file.
     External {
-        /// The other file, relative to the folder of this one unless absolute.
+        /// Path of the other file; relative paths start at the folder of this file.
         file: String,
-        /// The path in it.
+        /// Path of the object in that file.
         path: String,
     },
 }
 
 impl Link {
-    /// The same if it can be stored; the target of a hard link without slashes around it.
+    /// Checks that the link can be stored; normalizes the path of a hard link.
     pub(crate) fn checked(self) -> Result<Self> {
         let (link, texts) = match self {
-            Self::Hard(path) => return Ok(Self::Hard(normal(&path)?)),
+            Self::Hard(path) => return Ok(Self::Hard(normalized_path(&path)?)),
             Self::Soft(path) => (Self::Soft(path.clone()), [path, ".".to_owned()]),
             Self::External { file, path } => (Self::External { file: file.clone(), path: path.clone() }, [file, path]),
         };

@@ -1,26 +1,38 @@
-//! One HDF5 file under way: objects, values, metadata.
+//! Writes one HDF5 file: objects, values, metadata. Knows no other room of the crate.
 
 pub(crate) mod allocator;
 pub(crate) mod continued;
-pub(crate) mod copied_chunks;
-pub(crate) mod copied_objects;
+pub(crate) mod copy_objects;
 pub(crate) mod dataset;
+pub(crate) mod dataset_copy;
+pub(crate) mod dataset_write;
 pub(crate) mod definition;
 pub(crate) mod description;
 pub(crate) mod dimension_scales;
-pub(crate) mod dimensions;
 pub(crate) mod elements;
 pub(crate) mod file_writer;
+pub(crate) mod fill_unwritten;
 pub(crate) mod finish;
 pub(crate) mod growing;
 pub(crate) mod links;
+pub(crate) mod memory_length;
 pub(crate) mod names;
+pub(crate) mod object;
+pub(crate) mod object_path;
 pub(crate) mod object_references;
 pub(crate) mod ordered;
+pub(crate) mod partial_chunk;
+pub(crate) mod placement;
+pub(crate) mod reading_session;
 pub(crate) mod reference_targets;
 pub(crate) mod region;
+pub(crate) mod replaced_file;
 pub(crate) mod reread;
+pub(crate) mod reserved_attributes;
 pub(crate) mod resize;
+pub(crate) mod source_file;
+pub(crate) mod stored_box;
 pub(crate) mod strided_regions;
 pub(crate) mod touched_chunks;
 pub(crate) mod unwritten_regions;
+pub(crate) mod written_references;

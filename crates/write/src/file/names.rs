@@ -1,18 +1,20 @@
-//! Names: finding, moving and removing what a file under way has.
+//! Looks up, links, moves and removes objects of the file that is being written.
 
 use std::collections::BTreeSet;
 
 use hyperslab_array::{Error, Result};
 
-use super::file_writer::{Attribute, Object, Subfile, normal};
+use super::file_writer::FileWriter;
 use super::links::Link;
+use super::object::{AttributeEntry, ObjectEntry};
+use super::object_path::normalized_path;
 
-/// Soft links that are followed on the way to one object.
+/// Maximum number of links followed to resolve a path.
 const MAX_LINKS: u32 = 64;
 
-/// What a name of a group leads to.
+/// Kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ObjectKind {
     /// A group.
     Group,
     /// A dataset.
@@ -21,43 +23,43 @@ pub enum Kind {
     Datatype,
 }
 
-/// An object of a file under way.
+/// An object of the file that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    /// What it is.
-    pub kind: Kind,
-    /// A number that no other object of the file has, ever.
-    pub number: u64,
-    /// Its absolute path without the first `/`, links followed.
+pub struct ObjectInfo {
+    /// Its kind.
+    pub kind: ObjectKind,
+    /// Unique in the file; not reused after the object is removed.
+    pub id: u64,
+    /// Absolute path without the leading `/`, with links resolved.
     pub path: String,
 }
 
-impl Subfile {
-    /// The object at a path; `NotFound` if there is none.
-    pub fn look_up(&self, path: &str) -> Result<Known> {
-        let path = self.find(path)?;
-        let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that went away"))?;
-        let kind = match (object.dataset.is_some() || object.pointers.is_some(), &object.datatype) {
-            (true, _) => Kind::Dataset,
-            (false, Some(_)) => Kind::Datatype,
-            (false, None) => Kind::Group,
+impl FileWriter {
+    /// The object at a path; `NotFound` if it does not exist.
+    pub fn look_up(&self, path: &str) -> Result<ObjectInfo> {
+        let path = self.resolve(path)?;
+        let object = self.objects.get(&path).ok_or_else(|| Error::internal("an object that was removed"))?;
+        let kind = match (object.dataset.is_some() || object.references.is_some(), &object.datatype) {
+            (true, _) => ObjectKind::Dataset,
+            (false, Some(_)) => ObjectKind::Datatype,
+            (false, None) => ObjectKind::Group,
         };
-        Ok(Known { kind, number: object.id, path })
+        Ok(ObjectInfo { kind, id: object.id, path })
     }
 
-    /// The path of the object with this number; `None` if it was removed.
-    pub fn path_of(&self, number: u64) -> Option<String> {
-        self.objects.iter().find(|(_, object)| object.id == number && object.link.is_none()).map(|(path, _)| format!("/{path}"))
+    /// The path of the object with this id; `None` if it was removed.
+    pub fn path_of(&self, id: u64) -> Option<String> {
+        self.objects.iter().find(|(_, object)| object.id == id && object.link.is_none()).map(|(path, _)| format!("/{path}"))
     }
 
-    /// Names of the members of a group, in the order in which they were made, and where those lead that are links.
+    /// Names of the members of a group in creation order, with their targets if they are links.
     pub fn members(&self, path: &str) -> Result<Vec<(String, Option<Link>)>> {
-        let path = self.find(path)?;
-        if !self.objects.get(&path).is_some_and(Object::is_group) {
-            return Err(self.place(&path, Error::invalid_input("this is no group")));
+        let path = self.resolve(path)?;
+        if !self.objects.get(&path).is_some_and(ObjectEntry::is_group) {
+            return Err(self.error_at(&path, Error::invalid_input("this is not a group")));
         }
         let prefix = if path.is_empty() { path } else { format!("{path}/") };
-        let mut members: Vec<(u64, &str, &Object)> = Vec::new();
+        let mut members: Vec<(u64, &str, &ObjectEntry)> = Vec::new();
         for (name, object) in self.objects.range(prefix.clone()..) {
             let Some(name) = name.strip_prefix(&prefix) else { break };
             if !name.is_empty() && !name.contains('/') {
@@ -68,8 +70,8 @@ impl Subfile {
         Ok(members.into_iter().map(|(_, name, object)| (name.to_owned(), object.link.clone())).collect())
     }
 
-    /// Checks that a name at `path` for the object at `target` is not inside of that: such files have no order in which
-    /// objects can be written, each after those that it leads to.
+    /// Checks that a hard link at `path` to `target` does not create a cycle. Objects are written after the objects that they
+    /// link to, so cycles cannot be written.
     fn check_acyclic(&self, path: &str, target: &str) -> Result<()> {
         let above = path.rsplit_once('/').map_or("", |(above, _)| above);
         let (mut pending, mut seen) = (vec![target.to_owned()], BTreeSet::new());
@@ -77,9 +79,9 @@ impl Subfile {
             if seen.contains(&group) {
                 continue;
             }
-            for member in self.below(&group) {
+            for member in self.subtree(&group) {
                 if member == above {
-                    return Err(self.place(path, Error::invalid_input(format!("a hard link to /{target}, a group above it"))));
+                    return Err(self.error_at(path, Error::invalid_input(format!("a hard link to /{target}, a group above it"))));
                 }
                 if let Some(Link::Hard(other)) = self.objects.get(&member).and_then(|object| object.link.as_ref()) {
                     pending.push(other.clone());
@@ -90,40 +92,40 @@ impl Subfile {
         Ok(())
     }
 
-    /// Defines a link.
+    /// Creates a link.
     pub fn create_link(&mut self, path: &str, link: Link) -> Result<()> {
-        let link = link.checked().map_err(|error| self.place(path.trim_start_matches('/'), error))?;
+        let link = link.checked().map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         if let Link::Hard(target) = &link {
-            self.check_acyclic(&self.find_place(path)?, target)?;
+            self.check_acyclic(&self.resolve_parent(path)?, target)?;
         }
-        self.define(path, Object { link: Some(link), ..Object::default() })
+        self.define(path, ObjectEntry { link: Some(link), ..ObjectEntry::default() })
     }
 
-    /// The path of the object that `path` leads to, without links.
-    pub(crate) fn find(&self, path: &str) -> Result<String> {
-        let path = normal(path)?;
+    /// Resolves all links in a path; `NotFound` if there is no such object.
+    pub(crate) fn resolve(&self, path: &str) -> Result<String> {
+        let path = normalized_path(path)?;
         if self.objects.get(&path).is_some_and(|object| object.link.is_none()) {
             return Ok(path);
         }
-        self.follow(&path, MAX_LINKS)?.ok_or_else(|| self.place(&path, Error::not_found("there is no such object in the file that is written")))
+        self.follow(&path, MAX_LINKS)?.ok_or_else(|| self.error_at(&path, Error::not_found("there is no such object in the file that is written")))
     }
 
-    /// The path of a name: links on the way to it are followed, but not one that it is itself.
-    pub(crate) fn find_place(&self, path: &str) -> Result<String> {
-        let path = normal(path)?;
+    /// Resolves links in the parent of a path, but not the last name.
+    pub(crate) fn resolve_parent(&self, path: &str) -> Result<String> {
+        let path = normalized_path(path)?;
         let Some((above, name)) = path.rsplit_once('/') else { return Ok(path) };
         if self.objects.contains_key(above) && self.objects.get(above).is_some_and(|object| object.link.is_none()) {
             return Ok(path);
         }
-        // Groups that are not there yet have no links.
+        // Groups that do not exist yet contain no links.
         let mut known = above;
         loop {
             if let Some(found) = self.follow(known, MAX_LINKS)? {
                 let rest = path.get(known.len()..).unwrap_or_default();
-                return normal(&format!("{found}/{rest}"));
+                return normalized_path(&format!("{found}/{rest}"));
             }
             if self.objects.contains_key(known) {
-                return Err(self.place(&path, Error::not_found(format!("/{known} is a link that leads nowhere"))));
+                return Err(self.error_at(&path, Error::not_found(format!("/{known} is a dangling link"))));
             }
             known = match known.rsplit_once('/') {
                 Some((above, _)) => above,
@@ -133,7 +135,7 @@ impl Subfile {
         }
     }
 
-    /// As [`Subfile::find`]; `None` if there is no such object.
+    /// Resolves all links in a path; `None` if there is no such object.
     fn follow(&self, path: &str, links_left: u32) -> Result<Option<String>> {
         let mut found = String::new();
         let mut parts = path.split('/').filter(|part| !part.is_empty());
@@ -145,13 +147,13 @@ impl Subfile {
                 continue;
             };
             let Some(links_left) = links_left.checked_sub(1) else {
-                return Err(self.place(&next, Error::invalid_input("a link that leads to itself")));
+                return Err(self.error_at(&next, Error::invalid_input("a link that leads to itself")));
             };
             let target = match link {
                 Link::Hard(target) => target.clone(),
                 Link::Soft(target) if target.starts_with('/') => target.clone(),
                 Link::Soft(target) => format!("{found}/{target}"),
-                Link::External { .. } => return Err(self.place(&next, Error::unsupported("following a link to another file while this one is written"))),
+                Link::External { .. } => return Err(self.error_at(&next, Error::unsupported("following a link to another file while this one is written"))),
             };
             let rest: Vec<&str> = parts.collect();
             let target = target.split('/').filter(|part| *part != ".").collect::<Vec<_>>().join("/");
@@ -160,31 +162,31 @@ impl Subfile {
         Ok(Some(found))
     }
 
-    /// Paths of an object and of all that are in it.
-    fn below(&self, path: &str) -> Vec<String> {
+    /// Paths of an object and of everything in it.
+    fn subtree(&self, path: &str) -> Vec<String> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let own = self.objects.get_key_value(path).map(|(path, _)| path.clone());
         let inside = self.objects.range(prefix.clone()..).map(|(path, _)| path).filter(|inner| *inner != path).take_while(|path| path.starts_with(&prefix));
         own.into_iter().chain(inside.cloned()).collect()
     }
 
-    /// Removes a name, and the object if it has no other. What members of a removed group have other names keeps those.
-    /// References and dimension scales that led to a removed object lead nowhere. Values that are in the file already stay
-    /// there, in space that nothing uses.
+    /// Removes a name, and the object if it has no other name. Members of a removed group that have other names are kept under
+    /// those. References and dimension scales to a removed object become null. The space of its values in the file is not
+    /// reused.
     pub fn remove(&mut self, path: &str) -> Result<()> {
-        let path = self.existing_name(path)?;
+        let path = self.existing_path(path)?;
         self.remove_name(&path);
         Ok(())
     }
 
-    /// The path of a name that is there, other than the root's.
-    fn existing_name(&self, path: &str) -> Result<String> {
-        let path = self.find_place(path)?;
+    /// Resolves the parent of an existing path other than the root.
+    fn existing_path(&self, path: &str) -> Result<String> {
+        let path = self.resolve_parent(path)?;
         if path.is_empty() {
-            return Err(self.place(&path, Error::invalid_input("the root group cannot be moved or removed")));
+            return Err(self.error_at(&path, Error::invalid_input("the root group cannot be moved or removed")));
         }
         if !self.objects.contains_key(&path) {
-            return Err(self.place(&path, Error::not_found("there is no such object in the file that is written")));
+            return Err(self.error_at(&path, Error::not_found("there is no such object in the file that is written")));
         }
         Ok(path)
     }
@@ -192,59 +194,59 @@ impl Subfile {
     fn remove_name(&mut self, path: &str) {
         if self.objects.get(path).is_some_and(|object| object.link.is_none()) {
             let inside = format!("{path}/");
-            let leads_here = |(name, object): &(&String, &Object)| matches!(&object.link, Some(Link::Hard(target)) if target == path) && !name.starts_with(&inside);
+            let leads_here = |(name, object): &(&String, &ObjectEntry)| matches!(&object.link, Some(Link::Hard(target)) if target == path) && !name.starts_with(&inside);
             let other = self.objects.iter().find(leads_here).map(|(name, object)| (name.clone(), object.created));
             if let Some((other, created)) = other {
-                // The object takes another of its names.
+                // The object is kept under another of its names.
                 self.objects.remove(&other);
-                self.relocate(path, &other);
+                self.move_subtree(path, &other);
                 if let Some(object) = self.objects.get_mut(&other) {
                     object.created = created;
                 }
                 return;
             }
-            let members: Vec<String> = self.below(path).into_iter().filter(|name| name.strip_prefix(&inside).is_some_and(|name| !name.contains('/'))).collect();
+            let members: Vec<String> = self.subtree(path).into_iter().filter(|name| name.strip_prefix(&inside).is_some_and(|name| !name.contains('/'))).collect();
             for member in members {
                 self.remove_name(&member);
             }
-            // Hard links inside of the object to itself went with its members.
-            self.forget(path);
+            // Hard links to the object from inside of it were removed with its members.
+            self.clear_references_to(path);
         }
         self.objects.remove(path);
     }
 
-    /// References and scales lead to this object no more.
-    fn forget(&mut self, path: &str) {
+    /// Sets references and dimension scales to this object to null.
+    fn clear_references_to(&mut self, path: &str) {
         for object in self.objects.values_mut() {
             object.scales.retain(|_, scale| scale != path);
             if let Some(dataset) = &mut object.dataset {
                 dataset.recommit(|committed| (committed != path).then(|| committed.to_owned()));
             }
         }
-        self.each_target(|target| *target = target.take().filter(|target| target != path));
+        self.for_each_reference(|target| *target = target.take().filter(|target| target != path));
     }
 
-    /// Calls `each` with the path of each object that a reference leads to, which it may change.
-    fn each_target(&mut self, mut each: impl FnMut(&mut Option<String>)) {
-        self.targets.each_path(&mut each);
+    /// Calls `each` with the target path of each reference; `each` may change it.
+    fn for_each_reference(&mut self, mut each: impl FnMut(&mut Option<String>)) {
+        self.targets.for_each_path(&mut each);
         for object in self.objects.values_mut() {
-            object.pointers.iter_mut().for_each(|pointers| pointers.each_path(&mut each));
+            object.references.iter_mut().for_each(|references| references.for_each_path(&mut each));
             for attribute in object.attributes.values_mut() {
-                if let Attribute::References(pointers) = attribute {
-                    pointers.each_path(&mut each);
+                if let AttributeEntry::References(references) = attribute {
+                    references.for_each_path(&mut each);
                 }
             }
         }
     }
 
-    /// Gives an object another path, and makes the groups above that.
+    /// Moves an object to another path and creates the parent groups of that path.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<()> {
-        let (from, to) = (self.existing_name(from)?, self.find_place(to)?);
+        let (from, to) = (self.existing_path(from)?, self.resolve_parent(to)?);
         if self.objects.contains_key(&to) {
-            return Err(self.place(&to, Error::invalid_input("there is an object of this name already")));
+            return Err(self.error_at(&to, Error::invalid_input("there is an object of this name already")));
         }
         if to.starts_with(&format!("{from}/")) {
-            return Err(self.place(&from, Error::invalid_input(format!("a group cannot be moved into itself, to /{to}"))));
+            return Err(self.error_at(&from, Error::invalid_input(format!("a group cannot be moved into itself, to /{to}"))));
         }
         match self.objects.get(&from).and_then(|object| object.link.as_ref()) {
             None => self.check_acyclic(&to, &from)?,
@@ -253,7 +255,7 @@ impl Subfile {
         }
         let above = to.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
         self.create_group(&above)?;
-        self.relocate(&from, &to);
+        self.move_subtree(&from, &to);
         let order = self.new_object().created;
         if let Some(object) = self.objects.get_mut(&to) {
             object.created = order;
@@ -261,14 +263,14 @@ impl Subfile {
         Ok(())
     }
 
-    /// Moves an object and all that is in it to a path that is free, with what leads there.
-    fn relocate(&mut self, from: &str, to: &str) {
+    /// Moves an object and everything in it to a free path, and updates all links and references to them.
+    fn move_subtree(&mut self, from: &str, to: &str) {
         let prefix = format!("{from}/");
         let moved = |path: &str| match path.strip_prefix(&prefix) {
             Some(rest) => Some(format!("{to}/{rest}")),
             None => (path == from).then(|| to.to_owned()),
         };
-        for path in self.below(from) {
+        for path in self.subtree(from) {
             if let (Some(new), Some(object)) = (moved(&path), self.objects.remove(&path)) {
                 self.objects.insert(new, object);
             }
@@ -288,7 +290,7 @@ impl Subfile {
                 dataset.recommit(|committed| moved(committed).or_else(|| Some(committed.to_owned())));
             }
         }
-        self.each_target(|target| {
+        self.for_each_reference(|target| {
             if let Some(new) = target.as_deref().and_then(moved) {
                 *target = Some(new);
             }

@@ -1,8 +1,8 @@
-//! Ordered: values by name, which remember in which order the names came.
+//! A map by name that remembers insertion order.
 
 use std::collections::BTreeMap;
 
-/// Values by name, and the order in which the names were set first.
+/// A map by name that remembers in which order names were first inserted.
 #[derive(Debug, Clone)]
 pub(crate) struct Ordered<T> {
     values: BTreeMap<String, (u64, T)>,
@@ -16,7 +16,7 @@ impl<T> Default for Ordered<T> {
 }
 
 impl<T> Ordered<T> {
-    /// Sets a value; a name that is there keeps its place.
+    /// Sets a value; an existing name keeps its position.
     pub fn insert(&mut self, name: &str, value: T) {
         match self.values.get_mut(name) {
             Some((_, known)) => *known = value,
@@ -27,7 +27,7 @@ impl<T> Ordered<T> {
         }
     }
 
-    /// Keeps the values that `keep` chooses.
+    /// Keeps only the values for which `keep` is true.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.values.retain(|_, (_, value)| keep(value));
     }
@@ -36,7 +36,7 @@ impl<T> Ordered<T> {
         self.values.get(name).map(|(_, value)| value)
     }
 
-    /// Removes a value; whether there was one.
+    /// Removes a value and returns whether it existed.
     pub fn remove(&mut self, name: &str) -> bool {
         self.values.remove(name).is_some()
     }
@@ -46,7 +46,7 @@ impl<T> Ordered<T> {
         self.values.values_mut().map(|(_, value)| value)
     }
 
-    /// Names and values in the order in which the names were set first.
+    /// Names and values in insertion order.
     pub fn in_order(&self) -> impl Iterator<Item = (&str, &T)> {
         let mut all: Vec<(u64, &str, &T)> = self.values.iter().map(|(name, (order, value))| (*order, name.as_str(), value)).collect();
         all.sort_unstable_by_key(|(order, ..)| *order);

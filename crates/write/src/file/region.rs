@@ -1,18 +1,18 @@
-//! Boxes of elements: parts of arrays, and copies between them.
+//! Regions of arrays, and copies between them.
 
 use serde::{Deserialize, Serialize};
 
-/// A box of an array: `count` elements along each dimension from `start` on.
+/// A rectangular region of an array: `count` elements along each dimension, from `start` on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Region {
     /// First index along each dimension.
     pub start: Vec<u64>,
-    /// How many along each dimension.
+    /// Number of elements along each dimension.
     pub count: Vec<u64>,
 }
 
 impl std::fmt::Display for Region {
-    /// `[0:10, 5:8]`, as numpy's slices.
+    /// Formats the region like a numpy slice: `[0:10, 5:8]`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let slices = self.start.iter().zip(&self.count).map(|(start, count)| format!("{start}:{}", start.saturating_add(*count)));
         write!(f, "[{}]", slices.collect::<Vec<_>>().join(", "))
@@ -20,11 +20,11 @@ impl std::fmt::Display for Region {
 }
 
 impl Region {
-    /// All of an array.
+    /// The whole of an array.
     pub fn all(shape: &[u64]) -> Self {
         Self { start: vec![0; shape.len()], count: shape.to_vec() }
     }
-    /// `count` rows of an array of `shape`.
+    /// `count` rows of an array of `shape`, from row `first` on.
     pub(crate) fn rows(shape: &[u64], first: u64, count: u64) -> Self {
         let mut rows = Self::all(shape);
         if let (Some(start), Some(extent)) = (rows.start.first_mut(), rows.count.first_mut()) {
@@ -32,20 +32,20 @@ impl Region {
         }
         rows
     }
-    /// Whether it lies in an array of `shape`.
+    /// Whether the region is inside an array of `shape`.
     pub fn fits(&self, shape: &[u64]) -> bool {
         self.start.len() == shape.len()
             && self.count.len() == shape.len()
             && self.start.iter().zip(&self.count).zip(shape).all(|((start, count), n)| start.checked_add(*count).is_some_and(|end| end <= *n))
     }
-    /// How many elements it has; `None` beyond 64 bits.
+    /// Number of elements; `None` beyond 64 bits.
     pub fn elements(&self) -> Option<u64> {
         if self.count.contains(&0) {
             return Some(0);
         }
         self.count.iter().try_fold(1u64, |n, count| n.checked_mul(*count))
     }
-    /// What both have, if anything.
+    /// The intersection, `None` if it is empty.
     pub fn shared(&self, other: &Self) -> Option<Self> {
         let mut shared = Self { start: Vec::new(), count: Vec::new() };
         let ours = self.start.iter().zip(&self.count);
@@ -56,7 +56,7 @@ impl Region {
         }
         Some(shared)
     }
-    /// The smallest box that has both.
+    /// The bounding box of both.
     pub(crate) fn around(&self, other: &Self) -> Self {
         let mut around = Self { start: Vec::new(), count: Vec::new() };
         for ((a, n), (b, m)) in self.start.iter().zip(&self.count).zip(other.start.iter().zip(&other.count)) {
@@ -66,7 +66,7 @@ impl Region {
         }
         around
     }
-    /// The box of both, where they lie side by side.
+    /// The union, if both are adjacent and form a rectangular region.
     pub fn joined(&self, other: &Self) -> Option<Self> {
         let differs = |axis: &usize| self.start.get(*axis) != other.start.get(*axis) || self.count.get(*axis) != other.count.get(*axis);
         let mut different = (0..self.start.len()).filter(differs);
@@ -85,14 +85,15 @@ impl Region {
     }
 }
 
-/// Calls `each` with offsets (in elements) in both arrays and the length of every run that is contiguous in
-/// both: the box of `count` elements at `a_start` in an array of `a_shape`, and at `b_start` in one of `b_shape`.
+/// Splits a region into runs that are contiguous in two arrays. The region has `count` elements and begins at `a_start` in an
+/// array of `a_shape` and at `b_start` in one of `b_shape`. Calls `each` with the offset in both arrays and the length of each
+/// run, in elements.
 pub(crate) fn runs(count: &[u64], a_shape: &[u64], a_start: &[u64], b_shape: &[u64], b_start: &[u64], mut each: impl FnMut(u64, u64, u64)) {
     if count.contains(&0) {
         return;
     }
     let ndim = count.len();
-    // Dimensions from `inner` on are whole in both but for the first of them.
+    // All dimensions after `inner` are whole in both arrays.
     let mut inner = ndim.saturating_sub(1);
     while inner > 0 && count[inner] == a_shape[inner] && count[inner] == b_shape[inner] {
         inner -= 1;
@@ -118,7 +119,7 @@ pub(crate) fn runs(count: &[u64], a_shape: &[u64], a_start: &[u64], b_shape: &[u
     }
 }
 
-/// Copies a box between arrays of elements of `size` bytes; `false` where one of them is too short.
+/// Copies a region between arrays of elements of `size` bytes. Returns `false` if one array is too short.
 pub(crate) fn copy(count: &[u64], size: usize, from: (&[u8], &[u64], &[u64]), to: (&mut [u8], &[u64], &[u64])) -> bool {
     let mut whole = true;
     runs(count, from.1, from.2, to.1, to.2, |a, b, length| {
@@ -149,8 +150,8 @@ mod tests {
         })
     }
 
-    fn size(number: u64) -> usize {
-        usize::try_from(number).unwrap_or(usize::MAX)
+    fn size(index: u64) -> usize {
+        usize::try_from(index).unwrap_or(usize::MAX)
     }
 
     fn place(index: &[u64], start: &[u64], shape: &[u64]) -> usize {

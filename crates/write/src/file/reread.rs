@@ -1,64 +1,63 @@
-//! Reread: values of a dataset that were written before, from memory and from the file under way.
-
-use std::collections::BTreeMap;
+//! Reads back values of a dataset from memory and from the file that is being written.
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::hdf5::writer::StoredChunk;
 
-use super::allocator::Blocks;
-use super::dataset::{DatasetWriter, Partial, Storage};
-use super::definition::DatasetDefinition;
+use super::allocator::Allocator;
+use super::dataset::{DatasetStorage, DatasetWriter};
+use super::memory_length::memory_length;
+use super::partial_chunk::load_partial_chunk;
 use super::region::{Region, copy, runs};
-use super::touched_chunks::{blank, number_of, touched};
-use super::unwritten_regions::unwritten;
+use super::touched_chunks::{chunk_index, filled_with_fill_value, touched_chunks};
+use super::unwritten_regions::unwritten_regions;
 
 impl DatasetWriter {
-    /// The elements of `region` as they are now, as they lie in the file: what was never written is the fill value.
-    pub fn read(&self, region: &Region, blocks: &Blocks) -> Result<Vec<u8>> {
+    /// The elements of `region`, encoded as in the file. Elements that were never written have the fill value.
+    pub fn read(&self, region: &Region, allocator: &Allocator) -> Result<Vec<u8>> {
         let shape = self.definition.dataspace.shape().to_vec();
         if !region.fits(&shape) {
             return Err(Error::invalid_input(format!("{:?} elements from {:?} on in a dataset of shape {shape:?}", region.count, region.start)));
         }
-        let size = usize::try_from(self.definition.datatype.size()).unwrap_or(usize::MAX);
+        let size = memory_length(self.definition.datatype.size())?;
         let bytes = region.elements().and_then(|elements| elements.checked_mul(self.definition.datatype.size()));
-        let mut out = blank(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition);
+        let mut out = filled_with_fill_value(bytes.ok_or_else(|| Error::unsupported("a selection beyond 64 bits"))?, &self.definition)?;
         let zeros = vec![0; shape.len()];
         match &self.storage {
-            Storage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
-            Storage::Contiguous(None) => {}
-            Storage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
-            Storage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), blocks)?,
-            Storage::Placed { chunk_shape, base, stride } => {
-                for chunk in touched(region, &shape, chunk_shape) {
-                    let at = base.saturating_add(number_of(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
-                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
-                    read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), blocks)?;
+            DatasetStorage::Virtual(_) => return Err(Error::unsupported("reading a virtual dataset before the file is complete")),
+            DatasetStorage::Contiguous(None) => {}
+            DatasetStorage::Growing(growing) => growing.read(region, &self.definition, &mut out)?,
+            DatasetStorage::Contiguous(Some(address)) => read_runs(&mut out, region, (&zeros, &region.count), (&region.start, &shape), (*address, size), allocator)?,
+            DatasetStorage::Placed { chunk_shape, base, stride } => {
+                for chunk in touched_chunks(region, &shape, chunk_shape) {
+                    let at = base.saturating_add(chunk_index(&chunk.position, &shape, chunk_shape).saturating_mul(*stride));
+                    let (within, inside) = (relative_to(&chunk.part.start, &region.start), relative_to(&chunk.part.start, &chunk.origin));
+                    read_runs(&mut out, &chunk.part, (&within, &region.count), (&inside, chunk_shape), (at, size), allocator)?;
                 }
             }
-            Storage::Chunked { chunk_shape, stored, partial } => {
+            DatasetStorage::Chunked { chunk_shape, stored, partial } => {
                 let chunk_bytes = chunk_shape.iter().fold(self.definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
-                for chunk in touched(region, &shape, chunk_shape) {
+                for chunk in touched_chunks(region, &shape, chunk_shape) {
                     let decoded;
                     let bytes = match partial.get(&chunk.position) {
                         Some(waiting) => &waiting.bytes,
                         None if !stored.contains_key(&chunk.position) => continue,
                         None => {
-                            decoded = reopened(&chunk.position, stored, &self.definition, chunk_bytes, blocks)?.bytes;
+                            decoded = load_partial_chunk(&chunk.position, stored, &self.definition, chunk_bytes, allocator)?.bytes;
                             &decoded
                         }
                     };
-                    let (within, inside) = (from(&chunk.part.start, &region.start), from(&chunk.part.start, &chunk.origin));
+                    let (within, inside) = (relative_to(&chunk.part.start, &region.start), relative_to(&chunk.part.start, &chunk.origin));
                     if !copy(&chunk.part.count, size, (bytes, chunk_shape, &inside), (&mut out, &region.count, &within)) {
                         return Err(Error::internal("a chunk's part outside of its array"));
                     }
                 }
             }
         }
-        // Of a file that several tasks write, what nobody wrote gets the fill value last.
+        // In a shared subfile, fill values are written at the end: apply them here.
         if let Some(fill) = self.definition.fill_value.as_ref().filter(|_| self.shared) {
-            for missing in unwritten(region.clone(), &self.written) {
-                let fills = fill.repeat(usize::try_from(missing.elements().unwrap_or(0)).unwrap_or(0));
-                let within = from(&missing.start, &region.start);
+            for missing in unwritten_regions(region.clone(), &self.written) {
+                let elements = missing.elements().ok_or_else(|| Error::internal("an unwritten region beyond 64 bits"))?;
+                let fills = fill.repeat(memory_length(elements)?);
+                let within = relative_to(&missing.start, &region.start);
                 if !copy(&missing.count, size, (&fills, &missing.count, &zeros), (&mut out, &region.count, &within)) {
                     return Err(Error::internal("an unwritten part outside of its array"));
                 }
@@ -67,51 +66,36 @@ impl DatasetWriter {
         Ok(out)
     }
 
-    /// Addresses and lengths in bytes of all stored elements, without filters.
-    pub fn places(&self) -> Vec<(u64, u64)> {
-        match &self.storage {
-            Storage::Contiguous(Some(address)) => {
-                let count = self.definition.dataspace.element_count().unwrap_or(0);
-                vec![(*address, count.saturating_mul(self.definition.datatype.size()))]
+    /// Address and length in bytes of each stored range of unfiltered elements.
+    pub fn stored_ranges(&self) -> Result<Vec<(u64, u64)>> {
+        Ok(match &self.storage {
+            DatasetStorage::Contiguous(Some(address)) => {
+                let bytes = self.definition.dataspace.element_count()?.checked_mul(self.definition.datatype.size());
+                vec![(*address, bytes.ok_or_else(|| Error::internal("a dataset beyond 64 bits"))?)]
             }
-            Storage::Chunked { stored, .. } => stored.values().map(|chunk| (chunk.address, chunk.length)).collect(),
+            DatasetStorage::Chunked { stored, .. } => stored.values().map(|chunk| (chunk.address, chunk.length)).collect(),
             _ => Vec::new(),
-        }
+        })
     }
 }
 
-/// Positions counted from `origin`.
-fn from(start: &[u64], origin: &[u64]) -> Vec<u64> {
+/// `start` relative to `origin`.
+fn relative_to(start: &[u64], origin: &[u64]) -> Vec<u64> {
     start.iter().zip(origin).map(|(start, origin)| start.saturating_sub(*origin)).collect()
 }
 
-/// Reads the elements of a box from an array in the file, at `address`, into an array in memory; of both arrays, the
-/// position of the box and the shape.
-fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), blocks: &Blocks) -> Result<()> {
+/// Reads a region of an array in the file, at `address`, into an array in memory. `memory` and `file` are the start of the
+/// region and the shape in each array.
+fn read_runs(out: &mut [u8], region: &Region, memory: (&[u64], &[u64]), file: (&[u64], &[u64]), (address, size): (u64, usize), allocator: &Allocator) -> Result<()> {
     let mut outcome = Ok(());
     runs(&region.count, memory.1, memory.0, file.1, file.0, |to, at, length| {
         if outcome.is_ok() {
-            let start = usize::try_from(to).unwrap_or(usize::MAX).saturating_mul(size);
-            let length = usize::try_from(length).unwrap_or(usize::MAX).saturating_mul(size);
-            let part = out.get_mut(start..start.saturating_add(length)).ok_or_else(|| Error::internal("a part outside of its array"));
-            outcome = part.and_then(|part| blocks.read_at(address.saturating_add(at.saturating_mul(size as u64)), part));
+            outcome = (|| {
+                let (start, length) = (memory_length(to)?.saturating_mul(size), memory_length(length)?.saturating_mul(size));
+                let part = out.get_mut(start..start.saturating_add(length)).ok_or_else(|| Error::internal("a part outside of its array"))?;
+                allocator.read_at(address.saturating_add(at.saturating_mul(size as u64)), part)
+            })();
         }
     });
     outcome
-}
-
-/// A chunk to be written to further: as it was stored, or empty.
-pub(crate) fn reopened(
-    position: &[u64],
-    stored: &BTreeMap<Vec<u64>, StoredChunk>,
-    definition: &DatasetDefinition,
-    chunk_bytes: u64,
-    blocks: &Blocks,
-) -> Result<Partial> {
-    let Some(chunk) = stored.get(position) else { return Ok(Partial { bytes: blank(chunk_bytes, definition), written: 0 }) };
-    let mut raw = vec![0; usize::try_from(chunk.length).unwrap_or(usize::MAX)];
-    blocks.read_at(chunk.address, &mut raw)?;
-    let mut bytes = Vec::new();
-    definition.filters.decode(&raw, chunk.filter_mask, usize::try_from(chunk_bytes).unwrap_or(usize::MAX), &mut bytes)?;
-    Ok(Partial { bytes, written: 0 })
 }

@@ -1,18 +1,19 @@
-//! Resize: another extent for a dataset under way.
+//! Changes the shape of a dataset.
 
 use hyperslab_array::{Dataspace, Error, Result};
 
-use super::allocator::Blocks;
-use super::dataset::{DatasetWriter, Partial, Storage};
+use super::allocator::Allocator;
+use super::dataset::{DatasetStorage, DatasetWriter};
+use super::memory_length::memory_length;
+use super::partial_chunk::{PartialChunk, load_partial_chunk};
 use super::region::{Region, copy};
-use super::reread::reopened;
-use super::touched_chunks::blank;
+use super::touched_chunks::filled_with_fill_value;
 
 impl DatasetWriter {
-    /// Sets a new extent. Elements outside of it are gone: if the dataset grows again, the fill value is in their place.
-    pub fn resize(&mut self, to: Vec<u64>, blocks: &mut Blocks) -> Result<()> {
+    /// Sets a new shape. Elements outside of it are lost: if the dataset grows again, they have the fill value.
+    pub fn resize(&mut self, to: Vec<u64>, allocator: &mut Allocator) -> Result<()> {
         let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace else {
-            return Err(Error::invalid_input("a scalar or empty dataset has one size"));
+            return Err(Error::invalid_input("a scalar or empty dataset cannot be resized"));
         };
         if to.len() != shape.len() {
             return Err(Error::invalid_input(format!("shape {shape:?} cannot become {to:?}, which has {} dimensions", to.len())));
@@ -24,17 +25,17 @@ impl DatasetWriter {
         bytes.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
         let shrinks = to.iter().zip(&*shape).any(|(new, old)| new < old);
         *shape = to;
-        if shrinks { self.cut(blocks) } else { Ok(()) }
+        if shrinks { self.cut(allocator) } else { Ok(()) }
     }
 
-    /// Forgets what is outside of the extent.
-    fn cut(&mut self, blocks: &mut Blocks) -> Result<()> {
+    /// Drops elements outside of the current shape.
+    fn cut(&mut self, allocator: &mut Allocator) -> Result<()> {
         let shape = self.definition.dataspace.shape().to_vec();
         let inside = Region::all(&shape);
         self.written = self.written.iter().filter_map(|region| region.shared(&inside)).collect();
         match &mut self.storage {
-            Storage::Growing(growing) => growing.cut(&self.definition),
-            Storage::Chunked { chunk_shape, stored, partial } => {
+            DatasetStorage::Growing(growing) => growing.cut(&self.definition),
+            DatasetStorage::Chunked { chunk_shape, stored, partial } => {
                 let definition = &self.definition;
                 let origin = |position: &[u64]| -> Vec<u64> { position.iter().zip(chunk_shape.iter()).map(|(n, extent)| n.saturating_mul(*extent)).collect() };
                 let is_inside = |position: &[u64]| origin(position).iter().zip(&shape).all(|(start, extent)| start < extent);
@@ -49,22 +50,22 @@ impl DatasetWriter {
                 for position in cut {
                     let entry = match partial.remove(&position) {
                         Some(entry) => entry,
-                        None => reopened(&position, stored, definition, chunk_bytes, blocks)?,
+                        None => load_partial_chunk(&position, stored, definition, chunk_bytes, allocator)?,
                     };
-                    // Only what is inside stays, over a chunk of fill values.
+                    // Keep elements inside the shape; the rest of the chunk becomes the fill value.
                     let start = origin(&position);
                     let count: Vec<u64> = start.iter().zip(chunk_shape.iter()).zip(&shape).map(|((start, extent), end)| (*extent).min(end.saturating_sub(*start))).collect();
-                    let mut bytes = blank(chunk_bytes, definition);
+                    let mut bytes = filled_with_fill_value(chunk_bytes, definition)?;
                     let zeros = vec![0; shape.len()];
-                    let size = usize::try_from(definition.datatype.size()).unwrap_or(usize::MAX);
+                    let size = memory_length(definition.datatype.size())?;
                     if !copy(&count, size, (&entry.bytes, chunk_shape, &zeros), (&mut bytes, chunk_shape, &zeros)) {
                         return Err(Error::internal("a chunk's part outside of its array"));
                     }
-                    partial.insert(position, Partial { bytes, written: 0 });
+                    partial.insert(position, PartialChunk { bytes, written: 0 });
                 }
                 Ok(())
             }
-            _ => Err(Error::unsupported("making a dataset smaller that has no chunks")),
+            _ => Err(Error::unsupported("shrinking a dataset without chunks")),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Steps: values for every other element as boxes without gaps.
+//! Splits strided regions into contiguous ones.
 
 use hyperslab_array::{Error, Result};
 
 use super::region::{Region, copy};
 
-/// Calls `each` with boxes and their values that together are `region`, whose elements along each dimension are
-/// `step` apart. `bytes` are the elements, row-major.
+/// Splits a strided region, whose elements are `step` apart along each dimension, into regions without gaps. Calls `each`
+/// with each of them and its values. `bytes` are the elements of the strided region, row-major.
 pub fn without_steps(region: &Region, step: &[u64], bytes: &[u8], mut each: impl FnMut(&Region, &[u8]) -> Result<()>) -> Result<()> {
     if step.len() != region.count.len() || step.contains(&0) || region.start.len() != region.count.len() {
         return Err(Error::invalid_input(format!("steps {step:?} for {} dimensions", region.count.len())));
@@ -35,8 +35,8 @@ pub fn without_steps(region: &Region, step: &[u64], bytes: &[u8], mut each: impl
         each(&Region { start, count: count.clone() }, &piece)?;
         let next = (0..index.len()).rev().find(|axis| stepped.get(*axis) == Some(&true) && index.get(*axis).zip(region.count.get(*axis)).is_some_and(|(at, count)| at + 1 < *count));
         let Some(axis) = next else { return Ok(()) };
-        for (number, at) in index.iter_mut().enumerate().skip(axis) {
-            *at = if number == axis { *at + 1 } else { 0 };
+        for (index, at) in index.iter_mut().enumerate().skip(axis) {
+            *at = if index == axis { *at + 1 } else { 0 };
         }
     }
 }

@@ -1,27 +1,28 @@
-//! Touched: the chunks that a write reaches, and what it has of each.
+//! The chunks that a region touches, and which part of each.
 
 use hyperslab_array::{Error, Result};
 
 use super::definition::DatasetDefinition;
+use super::memory_length::memory_length;
 use super::region::{Region, copy};
 
-/// A chunk and what is written of it: its origin and the box in the dataset.
-pub(crate) struct Touched {
+/// A chunk that a region touches; `origin` and `part` are in coordinates of the dataset.
+pub(crate) struct TouchedChunk {
     pub position: Vec<u64>,
     pub origin: Vec<u64>,
     pub part: Region,
-    /// Whether the part is all of the chunk that lies in the dataset.
+    /// Whether `part` covers the whole chunk, as far as it is in the dataset.
     pub whole: bool,
 }
 
-/// Which chunk, row-major, of an array of `shape`.
-pub(crate) fn number_of(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
+/// Row-major index of a chunk in an array of `shape`.
+pub(crate) fn chunk_index(position: &[u64], shape: &[u64], chunk_shape: &[u64]) -> u64 {
     let axes = position.iter().zip(shape.iter().zip(chunk_shape));
     axes.fold(0, |number: u64, (position, (extent, chunk))| number.saturating_mul(extent.div_ceil(*chunk)).saturating_add(*position))
 }
 
-/// The chunks that `region` touches, row-major, in a dataset of `shape` or one that may grow to it.
-pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = Touched> + 'a {
+/// The chunks that `region` touches, in row-major order. `shape` is the current or maximum shape of the dataset.
+pub(crate) fn touched_chunks<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a [u64]) -> impl Iterator<Item = TouchedChunk> + 'a {
     let first: Vec<u64> = region.start.iter().zip(chunk_shape).map(|(start, extent)| start / extent).collect();
     let ends = region.start.iter().zip(&region.count).zip(chunk_shape);
     let last: Vec<u64> = ends.map(|((start, count), extent)| (start + count).saturating_sub(1) / extent).collect();
@@ -42,12 +43,12 @@ pub(crate) fn touched<'a>(region: &'a Region, shape: &'a [u64], chunk_shape: &'a
         let chunk = Region { start: origin.clone(), count: extents.map(|((origin, extent), n)| (*extent).min(n - origin)).collect() };
         let part = chunk.shared(region)?;
         let whole = part == chunk;
-        Some(Touched { position, origin, part, whole })
+        Some(TouchedChunk { position, origin, part, whole })
     })
 }
 
-/// The bytes of a whole chunk, where they lie side by side in `bytes`.
-pub(crate) fn as_it_lies<'a>(chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
+/// The bytes of a whole chunk, if they are contiguous in `bytes`.
+pub(crate) fn contiguous_chunk<'a>(chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &'a [u8], size: usize) -> Option<&'a [u8]> {
     if chunk.part.count != chunk_shape || chunk.part.count.get(1..) != region.count.get(1..) {
         return None;
     }
@@ -58,17 +59,17 @@ pub(crate) fn as_it_lies<'a>(chunk: &Touched, chunk_shape: &[u64], region: &Regi
     bytes.get(start..start.checked_add(length)?)
 }
 
-/// A chunk of fill values.
-pub(crate) fn blank(chunk_bytes: u64, definition: &DatasetDefinition) -> Vec<u8> {
-    let length = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
-    match &definition.fill_value {
+/// `chunk_bytes` bytes of fill values.
+pub(crate) fn filled_with_fill_value(chunk_bytes: u64, definition: &DatasetDefinition) -> Result<Vec<u8>> {
+    let length = memory_length(chunk_bytes)?;
+    Ok(match &definition.fill_value {
         Some(fill) => fill.repeat(length / fill.len().max(1)),
         None => vec![0; length],
-    }
+    })
 }
 
-/// Copies what `bytes`, the elements of `region`, have of a chunk into it.
-pub(crate) fn fill_in(target: &mut [u8], chunk: &Touched, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
+/// Copies the elements of a chunk from `bytes`, the elements of `region`, into `target`.
+pub(crate) fn copy_into_chunk(target: &mut [u8], chunk: &TouchedChunk, chunk_shape: &[u64], region: &Region, bytes: &[u8], size: usize) -> Result<()> {
     let within = |origin: &[u64]| -> Vec<u64> { chunk.part.start.iter().zip(origin).map(|(start, origin)| start - origin).collect() };
     let (from, to) = (within(&region.start), within(&chunk.origin));
     if copy(&chunk.part.count, size, (bytes, &region.count, &from), (target, chunk_shape, &to)) {

@@ -1,9 +1,9 @@
-//! Unwritten: the boxes of an array that nobody wrote, for the fill value.
+//! The regions of an array that were not written, for the fill value.
 
 use super::region::Region;
 
-/// Boxes without an element in common that together are what of `whole` lies in none of `regions`.
-pub(crate) fn unwritten(whole: Region, regions: &[Region]) -> Vec<Region> {
+/// Splits `whole` minus `regions` into disjoint regions.
+pub(crate) fn unwritten_regions(whole: Region, regions: &[Region]) -> Vec<Region> {
     let first = |region: &Region| region.start.first().copied().unwrap_or(0);
     let end = |region: &Region| first(region).saturating_add(region.count.first().copied().unwrap_or(1));
     let mut sorted: Vec<&Region> = regions.iter().collect();
@@ -13,7 +13,7 @@ pub(crate) fn unwritten(whole: Region, regions: &[Region]) -> Vec<Region> {
     for region in sorted {
         let mut next = Vec::with_capacity(left.len());
         for piece in left {
-            // Regions that follow begin further on: they take nothing of what is before this one.
+            // Later regions begin at or after this one, so a piece that ends before it is final.
             if end(&piece) <= first(region) { done.push(piece) } else { without(piece, region, &mut next) }
         }
         left = next;
@@ -22,7 +22,7 @@ pub(crate) fn unwritten(whole: Region, regions: &[Region]) -> Vec<Region> {
     done
 }
 
-/// Adds to `out` the boxes of `piece` that are not in `region`.
+/// Adds the regions of `piece` minus `region` to `out`.
 fn without(mut piece: Region, region: &Region, out: &mut Vec<Region>) {
     let Some(shared) = piece.shared(region) else { return out.push(piece) };
     let axes = shared.start.iter().zip(&shared.count).map(|(start, count)| (*start, start.saturating_add(*count)));
@@ -59,11 +59,11 @@ mod tests {
             boxes in proptest::collection::vec(proptest::collection::vec((0u64..6, 0u64..4), 3), 0..6),
         ) {
             let boxes: Vec<Region> = boxes.iter().map(|axes| region(&axes[..shape.len()])).collect();
-            let left = unwritten(Region::all(&shape), &boxes);
+            let left = unwritten_regions(Region::all(&shape), &boxes);
             let has = |region: &Region, at: &[u64]| region.start.iter().zip(&region.count).zip(at).all(|((start, count), at)| (*start..start + count).contains(at));
             let total: u64 = shape.iter().product();
-            for number in 0..total {
-                let mut rest = number;
+            for index in 0..total {
+                let mut rest = index;
                 let mut at = vec![0; shape.len()];
                 for axis in (0..shape.len()).rev() {
                     at[axis] = rest % shape[axis];

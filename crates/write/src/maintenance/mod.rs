@@ -1,4 +1,4 @@
-//! What is done to a container after its commits: verify, vacuum, fuse.
+//! Maintains committed containers: verify, vacuum, fuse. Knows `container` and the rooms below it.
 
 pub(crate) mod fuse;
 pub(crate) mod vacuum;

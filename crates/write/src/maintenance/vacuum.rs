@@ -1,4 +1,4 @@
-//! Tidy: what plans have left that were never committed, and what commits have replaced.
+//! Removes leftovers: writes that were never committed, and commits that were replaced.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -6,43 +6,45 @@ use std::time::{Duration, SystemTime};
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::{FolderLock, real_path, remove_leftovers};
 
-use crate::container::claim::is_of_claims;
+use crate::container::claim::is_claim_file;
 use crate::container::commit::remove_folder;
-use crate::container::folder::{is_removed, write_of};
+use crate::container::folder::{is_aborted_folder, write_id_of};
 use crate::container::lineage::{container_of, home_of, living};
-use crate::container::state::{RECORD, State, state_of};
+use crate::container::record::RECORD;
+use crate::container::state::{State, state_of};
 
-/// What was removed, and what was left.
+/// Result of [`vacuum`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tidied {
-    /// Writes whose subfiles are gone.
+pub struct VacuumResult {
+    /// Ids of writes whose subfiles were removed.
     pub removed: Vec<String>,
-    /// Writes that were touched not long ago: somebody may be at them, or still read them.
+    /// Ids of writes that are too young to remove: they may be in progress or still be read.
     pub young: Vec<String>,
-    /// Writes that were committed, as far as can be told, and that no master in the folder is made of.
+    /// Ids of writes that seem committed, but that no master in the folder uses.
     pub orphans: Vec<String>,
-    /// Files that are gone, next to the master and in its container: of writers that were killed before theirs got its name.
+    /// Temporary files of killed writers that were removed, next to the master and in its container.
     pub files: Vec<String>,
 }
 
-/// What to remove.
+/// What [`vacuum`] removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TidyOptions {
-    /// What was touched later than so long ago stays.
+pub struct VacuumOptions {
+    /// Leftovers changed more recently than this are kept.
     pub age: Duration,
-    /// Whether to remove commits that no master in the folder is made of.
+    /// Whether to remove commits that no master in the folder uses.
     pub orphans: bool,
-    /// Whether to remove nothing, and say what would be removed.
+    /// Whether to remove nothing and only return what would be removed.
     pub is_dry: bool,
 }
 
-/// Removes the subfiles of plans for `master` that were not committed, or were overwritten, and that nobody has touched
-/// for `age`. What a master in the same folder is made of stays, whatever that master is called. What was committed and
-/// belongs to no master stays unless `orphans` are to go. Fails if a file next to the container cannot be read and may be
-/// a master that uses what is to be removed. What killed writers of a file called `master` have left next to it goes, too,
-/// also if that is not a master.
-pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
-    let TidyOptions { age, orphans, is_dry } = options;
+/// Removes the subfiles of writes to `master` that were not committed, or were replaced, and that have not changed for `age`.
+/// Commits that any master in the same folder uses are kept, whatever the name of that master. Commits that no master uses
+/// are kept unless `orphans` is set. Temporary files that killed writers of `master` left next to it are removed as well,
+/// even if it is not a master.
+///
+/// Fails if a file next to the container cannot be read, because it may be a master that uses what would be removed.
+pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
+    let VacuumOptions { age, orphans, is_dry } = options;
     let master = &real_path(master)?;
     let home = match state_of(master)? {
         State::Committed { commit } => home_of(master, &commit),
@@ -51,74 +53,103 @@ pub fn tidy(master: &Path, options: TidyOptions) -> Result<Tidied> {
     let container = home.unwrap_or_else(|| container_of(master));
     let shown = container.display().to_string();
     let failed = |error: std::io::Error| Error::from(error).in_file(&shown);
-    let mut tidied = Tidied::default();
+    let mut result = VacuumResult::default();
     let leftovers = remove_leftovers(master, age, is_dry);
-    tidied.files.extend(leftovers.into_iter().map(|path| path.display().to_string()));
+    result.files.extend(leftovers.into_iter().map(|path| path.display().to_string()));
     if !container.exists() {
-        return Ok(tidied);
+        return Ok(result);
     }
     let _lock = FolderLock::take(&container)?;
     let living = living(&container)?;
     let mut writes = Vec::new();
     for entry in std::fs::read_dir(&container).map_err(failed)? {
         let place = entry.map_err(failed)?.path();
-        if place.file_name().and_then(|name| name.to_str()).is_some_and(is_of_claims) {
+        if place.file_name().and_then(|name| name.to_str()).is_some_and(is_claim_file) {
             let modified = place.symlink_metadata().and_then(|found| found.modified());
             if modified.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age)) {
                 if !is_dry {
                     std::fs::remove_file(&place).map_err(failed)?;
                 }
-                tidied.files.push(place.display().to_string());
+                result.files.push(place.display().to_string());
             }
             continue;
         }
-        let Some(name) = place.file_name().and_then(|name| write_of(name.to_str()?)).map(str::to_owned) else { continue };
+        let Some(name) = place.file_name().and_then(|name| write_id_of(name.to_str()?)).map(str::to_owned) else { continue };
         let rank = living.superseded.iter().position(|other| other.folder == name);
         writes.push((rank, name, place));
     }
-    // What was replaced goes from the oldest commit on, because each tells of those before it.
+    // Remove replaced commits oldest first, because each record leads to older ones.
     writes.sort();
     for (rank, name, place) in writes {
-        let is_removed = is_removed(&place);
-        if living.folders.contains(&name) && !is_removed {
+        let is_aborted_folder = is_aborted_folder(&place);
+        if living.folders.contains(&name) && !is_aborted_folder {
             continue;
         }
         let replaced = rank.and_then(|rank| living.superseded.get(rank));
-        if !is_removed && place.join(RECORD).exists() {
+        if !is_aborted_folder && place.join(RECORD).exists() {
             if replaced.is_none() && !orphans {
-                tidied.orphans.push(name);
+                result.orphans.push(name);
                 continue;
             }
-            living.certain()?;
+            living.require_complete()?;
         }
         let touched = match replaced {
             Some(replaced) => std::fs::metadata(container.join(&replaced.by).join(RECORD)).and_then(|record| record.modified()),
             None => newest(&place),
         };
-        if is_removed || touched.map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
+        if is_aborted_folder || touched.map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
             if !is_dry {
                 remove_folder(&place)?;
             }
-            tidied.removed.push(name);
+            result.removed.push(name);
         } else {
-            tidied.young.push(name);
+            result.young.push(name);
         }
     }
-    for names in [&mut tidied.removed, &mut tidied.young, &mut tidied.orphans, &mut tidied.files] {
+    for names in [&mut result.removed, &mut result.young, &mut result.orphans, &mut result.files] {
         names.sort();
     }
-    // The folder of all commits goes with its last one.
+    // Remove the container folder if it is empty now.
     if !is_dry {
         let _ = std::fs::remove_dir(&container);
     }
-    Ok(tidied)
+    Ok(result)
 }
 
-/// When the folder or a file in it was changed last.
+/// Last modification time of the folder and the files in it.
 fn newest(folder: &Path) -> std::io::Result<SystemTime> {
     let mut newest = std::fs::metadata(folder)?.modified()?;
     for entry in std::fs::read_dir(folder)? {
         newest = newest.max(entry?.metadata()?.modified()?);
     }
     Ok(newest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::folder::REMOVED;
+    use crate::container::plan::{WriteMode, WritePlan};
+
+    type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
+
+    #[test]
+    fn leftovers_of_a_killed_abort_are_removed_by_the_next_one_or_by_vacuum() -> Outcome {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("out.h5");
+        for again in [true, false] {
+            let mut plan = WritePlan::new(&path, WriteMode::Create, None)?;
+            plan.begin()?;
+            std::fs::write(plan.folder().join("0000-a.h5"), b"")?;
+            std::fs::rename(plan.folder(), plan.container().join(format!("{}{REMOVED}", plan.id())))?;
+            if again {
+                plan.abort()?;
+            } else {
+                let options = VacuumOptions { age: Duration::from_secs(60), orphans: false, is_dry: false };
+                assert_eq!(vacuum(&path, options)?.removed, vec![plan.id().to_owned()]);
+            }
+            assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+        }
+        Ok(())
+    }
 }

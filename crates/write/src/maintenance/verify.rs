@@ -1,4 +1,4 @@
-//! Verify: whether a container's files are all there, whole, and belong together.
+//! Verifies that all files of a container exist, are complete, and belong together.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,48 +9,53 @@ use hyperslab_formats::{Content, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::{real_path, remove_leftovers};
 
-use crate::container::checksum;
-use crate::container::commit::crowded;
-use crate::container::folder::write_of;
-use crate::container::lineage::{container_of, home_of, living, named_by, records};
-use crate::container::state::{RECORD, SUBFILE_ATTRIBUTE, reading_session, root_text};
+use crate::container::commit::too_many_subfiles_remark;
+use crate::container::commit_name::commit_named_in;
+use crate::container::folder::write_id_of;
+use crate::container::lineage::{container_of, home_of, living, records};
+use crate::container::record::RECORD;
+use crate::container::state::root_text;
 use crate::container::tail::commits_in;
+use crate::encoding::checksum;
+use crate::file::reading_session::reading_session;
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
-/// What there is to say of a container.
+/// Result of [`verify`].
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
-    /// Each with the file it is about; none where all is well.
+    /// Problems, each with its file; empty if the container is valid.
     pub problems: Vec<String>,
-    /// What does not make values wrong, each with the file it is about.
+    /// Remarks that do not affect values, each with its file.
     pub remarks: Vec<String>,
-    /// Commits that the master is made of.
+    /// Number of commits that the master uses.
     pub commits: u64,
-    /// Subfiles of all commits.
+    /// Number of subfiles of all commits.
     pub subfiles: u64,
     /// Bytes of all subfiles.
     pub subfile_bytes: u64,
 }
 
-/// Checks the master at `path`, every subfile that its commits name, and every source of its virtual datasets; with
-/// `values` also all bytes of the subfiles that have checksums, and all chunks of the others.
-/// Fails where `path` is no container; what is wrong inside of one is a problem.
+/// Checks the master at `path`, every subfile of its commits, and every source of its virtual datasets. With `values`, also
+/// checks all bytes of subfiles that have checksums and decodes all chunks of the others.
+///
+/// Fails if `path` is not a container. Damage inside of a container is reported in [`Verification::problems`].
 pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     let session = reading_session()?;
     let master = session.open(path)?;
     let shown = path.display().to_string();
     let root = master.object(ObjectId(0))?;
-    let last = named_by(&root.attributes)
+    let last = commit_named_in(&root.attributes)
         .ok_or_else(|| Error::invalid_input("this is one file, not a master with subfiles: it names no commit").in_file(&shown))?;
     let mut found = Verification::default();
-    // Each subfile is open while it is looked at: there may be more than files can be open.
+    // Open one subfile at a time: there may be more than files may be open.
     let mut takes = takes(&master);
-    found.remarks.extend(crowded(path, takes.len()));
+    found.remarks.extend(too_many_subfiles_remark(path, takes.len()));
     let mut problem = |file: &str, what: &str| found.problems.push(format!("{file}: {what}"));
     let path = &real_path(path)?;
     let container = home_of(path, &last).unwrap_or_else(|| container_of(path));
     let folder_name = container.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     match records(&container, &last) {
-        Err(error) => problem(&shown, &format!("its commits cannot be told: {error}")),
+        Err(error) => problem(&shown, &format!("its commits cannot be determined: {error}")),
         Ok(records) => {
             let names = std::iter::once(&last).chain(records.iter().filter_map(|record| record.previous.as_ref()));
             found.commits = (records.len() + names.map(|name| commits_in(&container, name).len()).sum::<usize>()) as u64;
@@ -61,7 +66,7 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
                 let place = container.join(&record.id).join(&subfile.name);
                 match std::fs::metadata(&place) {
                     Err(error) => {
-                        problem(&name, &format!("is not there: {error}"));
+                        problem(&name, &format!("does not exist: {error}"));
                         continue;
                     }
                     Ok(metadata) if metadata.len() != subfile.bytes => {
@@ -95,17 +100,17 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
     }
     unreadable(&master, &shown, &mut problem);
     for (name, takes) in takes {
-        problem(&shown, &format!("takes {} parts from {name}, which is no readable subfile of its commits", takes.len()));
+        problem(&shown, &format!("uses {} parts of {name}, which is not a readable subfile of its commits", takes.len()));
     }
     let leftovers = remove_leftovers(path, Duration::from_secs(24 * 3600), true).into_iter().map(|left| {
-        format!("{}: a writer that was killed has left it; tidy removes it", left.display())
+        format!("{}: left by a writer that was killed; vacuum removes it", left.display())
     });
     found.remarks.extend(leftovers);
     found.remarks.extend(orphans(&container, &folder_name)?);
     Ok(found)
 }
 
-/// Commits in the container that no master next to it is made of.
+/// Remarks on commits in the container that no master next to it uses.
 fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
     if !container.exists() {
         return Ok(Vec::new());
@@ -114,8 +119,8 @@ fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
     for entry in std::fs::read_dir(container).map_err(|error| Error::from(error).in_file(container.display().to_string()))?.flatten() {
         let (name, place) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
         let is_known = living.folders.contains(&name) || living.superseded.iter().any(|old| old.folder == name);
-        if write_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
-            orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; tidy removes it if it is told to remove orphans"));
+        if write_id_of(&name) == Some(&name) && !is_known && place.join(RECORD).exists() {
+            orphans.push(format!("{folder_name}/{name}: belongs to no master in this folder; vacuum removes it with `orphans`"));
         }
     }
     orphans.sort();
@@ -133,10 +138,10 @@ fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Reads all values, a slab at a time.
+/// Reads all values slab by slab and reports those that cannot be decoded.
 fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     const SLAB_BYTES: u64 = 64 << 20;
-    for (number, object) in file.tree().objects.iter().enumerate() {
+    for (index, object) in file.tree().objects.iter().enumerate() {
         let Content::Dataset(dataset) = &object.content else { continue };
         let shape = dataset.dataspace.shape();
         if matches!(dataset.dataspace, Dataspace::Null) {
@@ -149,8 +154,8 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
         let mut first = 0;
         while first < rows {
             let count = step.min(rows - first);
-            let axis = |(number, extent): (usize, &u64)| if number == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } };
-            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(ObjectId(number), &selection, &Cancellation::new()));
+            let axis = |(index, extent): (usize, &u64)| if index == 0 { Axis::Range { start: first, count, step: 1 } } else { Axis::Range { start: 0, count: *extent, step: 1 } };
+            let read = Selection::new(shape.iter().enumerate().map(axis).collect(), shape).and_then(|selection| file.read(ObjectId(index), &selection, &Cancellation::new()));
             if let Err(error) = read {
                 problem(name, &format!("the values of {} cannot be read: {error}", object.path));
                 break;
@@ -160,29 +165,29 @@ fn undecodable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// A part of a dataset of the master, and what it takes of a subfile.
-struct Take<'a> {
+/// A part of a dataset of the master, and its source in a subfile.
+struct MappedSource<'a> {
     object: &'a str,
     datatype: &'a Datatype,
     dataset: String,
     selection: &'a StoredSelection,
 }
 
-/// What the master's datasets take, by the name of the subfile.
-fn takes(master: &File) -> BTreeMap<String, Vec<Take<'_>>> {
-    let mut takes: BTreeMap<String, Vec<Take<'_>>> = BTreeMap::new();
+/// The sources of the master's datasets, by subfile.
+fn takes(master: &File) -> BTreeMap<String, Vec<MappedSource<'_>>> {
+    let mut takes: BTreeMap<String, Vec<MappedSource<'_>>> = BTreeMap::new();
     for object in &master.tree().objects {
         let Content::Dataset(dataset) = &object.content else { continue };
         for mapping in dataset.virtual_mappings.iter() {
-            let take = Take { object: &object.path, datatype: &dataset.datatype, dataset: mapping.dataset.replace("%%", "%"), selection: &mapping.source_selection };
+            let take = MappedSource { object: &object.path, datatype: &dataset.datatype, dataset: mapping.dataset.replace("%%", "%"), selection: &mapping.source_selection };
             takes.entry(mapping.file.replace("%%", "%")).or_default().push(take);
         }
     }
     takes
 }
 
-/// Whether every source that the master names is a dataset of this subfile that holds what is taken of it.
-fn sources(file: &File, name: &str, takes: &[Take<'_>], problem: &mut impl FnMut(&str, &str)) {
+/// Checks that every source in this subfile is a dataset with the right datatype and a sufficient shape.
+fn sources(file: &File, name: &str, takes: &[MappedSource<'_>], problem: &mut impl FnMut(&str, &str)) {
     for take in takes {
         let (path, object) = (&take.dataset, take.object);
         match file.find(path).and_then(|found| found.file.dataset(found.object).cloned()) {

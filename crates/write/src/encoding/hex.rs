@@ -1,8 +1,8 @@
-//! Bytes in versioned text: as hexadecimal digits.
+//! Bytes as hexadecimal digits in JSON.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes that a person can copy out of a log.
+/// Bytes that serialize as hexadecimal digits, so that they can be copied from a log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Hex(pub Vec<u8>);
 
@@ -18,7 +18,7 @@ impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
-        let digits = digits.filter(|digits| digits.len() % 2 == 0).ok_or_else(|| serde::de::Error::custom("bytes that are no hexadecimal digits"))?;
+        let digits = digits.filter(|digits| digits.len() % 2 == 0).ok_or_else(|| serde::de::Error::custom("bytes are not hexadecimal digits"))?;
         Ok(Self(digits.chunks_exact(2).map(|pair| pair.iter().fold(0, |n, digit| n << 4 | digit)).collect()))
     }
 }

@@ -1,4 +1,4 @@
-//! Carried: objects of a file that is read, as they are written into another.
+//! Reads objects of an existing file in the form in which they are written into another.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,31 +8,31 @@ use hyperslab_reader::File;
 
 use super::definition::AttributeValue;
 use super::links::Link;
-use super::object_references::Pointers;
+use super::object_references::ObjectReferences;
 
-/// An attribute of an object that is written.
-pub(crate) enum Carried {
+/// An attribute, as it is written into the other file.
+pub(crate) enum CopiedAttribute {
     Value(AttributeValue),
-    References(Pointers),
-    /// The dimension scales of a dataset.
+    References(ObjectReferences),
+    /// A `DIMENSION_LIST`: paths of the dimension scales, by dimension.
     Scales(BTreeMap<u32, String>),
-    /// What follows from other attributes.
+    /// A `REFERENCE_LIST`, which is derived from other attributes.
     Nothing,
 }
 
-/// A file that is read, with its objects by address.
-pub(crate) struct Source<'a> {
+/// An existing file, with its objects by address.
+pub(crate) struct SourceFile<'a> {
     file: &'a File,
     by_address: HashMap<u64, &'a str>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceFile<'a> {
     pub fn new(file: &'a File) -> Self {
         let by_address = file.tree().objects.iter().filter_map(|object| Some((object.address?, object.path.as_str()))).collect();
         Self { file, by_address }
     }
 
-    /// The path of the object that a reference points at; `None` of a reference to nothing.
+    /// Path of the object that a reference points to; `None` for a null reference.
     fn target(&self, reference: &[u8]) -> Result<Option<String>> {
         let address = reference.iter().rev().try_fold(0u64, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)));
         match address {
@@ -44,38 +44,38 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn pointers(&self, shape: &[u64], bytes: &[u8]) -> Result<Pointers> {
+    fn object_references(&self, shape: &[u64], bytes: &[u8]) -> Result<ObjectReferences> {
         let targets = bytes.chunks_exact(8).map(|reference| self.target(reference)).collect::<Result<Vec<_>>>()?;
-        Pointers::new(shape.to_vec(), &targets)
+        ObjectReferences::new(shape.to_vec(), &targets)
     }
 
-    /// The references of a dataset; `None` of other datasets.
-    pub fn references(&self, id: ObjectId) -> Result<Option<Pointers>> {
+    /// The values of a dataset of object references; `None` for other datasets.
+    pub fn references(&self, id: ObjectId) -> Result<Option<ObjectReferences>> {
         let dataset = self.file.dataset(id)?;
         if !is_reference(&dataset.datatype) || matches!(dataset.dataspace, Dataspace::Null) {
             return Ok(None);
         }
         let shape = dataset.dataspace.shape();
         let values = self.file.read(id, &Selection::all(shape), &Cancellation::new())?;
-        self.pointers(shape, &values.bytes).map(Some)
+        self.object_references(shape, &values.bytes).map(Some)
     }
 
-    /// An attribute, whose references become paths.
-    pub fn attribute(&self, attribute: &Attribute) -> Result<Carried> {
+    /// Converts an attribute; references become paths.
+    pub fn attribute(&self, attribute: &Attribute) -> Result<CopiedAttribute> {
         let value = attribute.value.clone()?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
-            return Ok(Carried::Nothing);
+            return Ok(CopiedAttribute::Nothing);
         }
         if attribute.name == "DIMENSION_LIST" && value.datatype.has_references() {
-            return self.scales(&value).map(Carried::Scales);
+            return self.scales(&value).map(CopiedAttribute::Scales);
         }
         if is_reference(&value.datatype) {
-            return self.pointers(attribute.dataspace.shape(), &value.bytes).map(Carried::References);
+            return self.object_references(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
         }
         if value.datatype.has_references() {
             return Err(Error::unsupported(format!("copying attribute {:?}, which has references inside of other values", attribute.name)));
         }
-        Ok(Carried::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
+        Ok(CopiedAttribute::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
     }
 
     fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, String>> {
@@ -86,14 +86,14 @@ impl<'a> Source<'a> {
             if count != 1 {
                 return Err(Error::unsupported(format!("copying dimension {dimension} with {count} scales")));
             }
-            if let Some(path) = self.target(value.heap.object(reference)?.get(..8).unwrap_or_default())? {
+            if let Some(path) = self.target(value.heap.object(reference)?.get(..8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?)? {
                 scales.insert(dimension, path.trim_start_matches('/').to_owned());
             }
         }
         Ok(scales)
     }
 
-    /// The links of a group that are not an object's first name, by path.
+    /// Paths and targets of the links of a group, without the first name of each object.
     pub fn links(&self, path: &str, group: &Group) -> Result<Vec<(String, Link)>> {
         let mut links = Vec::new();
         for link in &group.links {
@@ -115,7 +115,7 @@ impl<'a> Source<'a> {
         Ok(links)
     }
 
-    /// The path of a committed datatype that is the same as this one.
+    /// Path of a committed datatype equal to this one.
     pub fn committed(&self, datatype: &Datatype) -> Option<String> {
         let same = |content: &Content| matches!(content, Content::Datatype(committed) if committed == datatype);
         self.file.tree().objects.iter().find(|object| same(&object.content)).map(|object| object.path.clone())

@@ -1,4 +1,4 @@
-//! Completion: what several tasks have put into one file becomes an HDF5 file, by whoever commits.
+//! Completes shared subfiles: the commit adds the metadata that makes the bytes of several tasks an HDF5 file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,34 +6,37 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_storage::{SharedFile, unique_name};
 
-use crate::container::checksum;
-use crate::container::fragment::Fragment;
-use crate::container::plan::WritePlan;
-use crate::container::state::{SUBFILE_ATTRIBUTE, SubfileRecord, reading_session};
-use crate::container::task::text_attribute;
+use crate::encoding::checksum;
 use crate::file::dataset::DatasetWriter;
-use crate::file::file_writer::Subfile;
-use super::task_regions::{Layout, Place, Sharing, name_of};
+use crate::file::definition::text_attribute;
+use crate::file::file_writer::FileWriter;
+use crate::file::placement::Placement;
+use crate::file::reading_session::reading_session;
+use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
+use crate::shared::layout::{Layout, name_of};
+use crate::shared::shared_datasets::SharedDatasets;
+use super::fragment::Fragment;
+use super::plan::WritePlan;
+use super::record::{RECORD, SubfileRecord};
 
-/// Says that tasks which begin from now on write files of their own.
+/// Marker file: tasks that begin from now on write their own files.
 pub(crate) const CLOSED: &str = ".closed";
 
-/// What says that an attempt at this task writes into a shared file.
+/// Marker file: an attempt at this task writes into a shared subfile.
 pub(crate) fn mark_of(folder: &Path, task: u64) -> PathBuf {
     folder.join(format!(".{task:04}.claimed"))
 }
 
-/// Completes the shared file of `group`, which these fragments are all of it that counts. May be called again, also
-/// after it was killed half-way.
-pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragments: &[&Fragment]) -> Result<SubfileRecord> {
+/// Completes the shared subfile `group` with the data of these fragments. Idempotent, even after it was killed halfway.
+pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, fragments: &[&Fragment]) -> Result<SubfileRecord> {
     let folder = plan.folder();
     let layout = sharing.layout(group)?;
     let place = folder.join(name_of(group));
     let shown = place.display().to_string();
     if !place.exists() {
-        return Err(Error::not_found("the subfile that these tasks have written is not there").in_file(shown));
+        return Err(Error::not_found("the subfile that these tasks wrote does not exist").in_file(shown));
     }
-    // An attempt that has begun here, and of which no fragment came, may still be writing.
+    // An attempt that began here without a fragment may still be writing, so complete a copy.
     let loose = sharing.tasks(group).any(|task| mark_of(&folder, task).exists() && !fragments.iter().any(|fragment| fragment.task == task));
     let (name, place) = if loose {
         let name = format!("shared-{group:04}-{}.h5", unique_name().chars().take(8).collect::<String>());
@@ -46,7 +49,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
     let file = SharedFile::open(&place)?;
     let length = file.length()?;
     let session = reading_session()?;
-    let mut subfile = Subfile::later(&place, Some(sharing.alignment), &session)?;
+    let mut subfile = FileWriter::deferred(&place, Some(sharing.alignment), &session)?;
     if !plan.durable {
         subfile.without_sync();
     }
@@ -59,11 +62,11 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
             let Some(found) = fragment.objects.get(path).and_then(|object| object.dataset.as_ref()) else { continue };
             let shape = definition.dataspace.shape();
             if !found.shared || found.shape != shape {
-                return Err(bad("it is of another layout than the plan's"));
+                return Err(bad("its layout is not that of the plan"));
             }
-            let regions = found.local_regions().ok_or_else(|| bad("it says that it wrote outside of its array"))?;
-            if !found.chunks.is_empty() && *place != Place::Segments {
-                return Err(bad("chunks whose places the plan gives"));
+            let regions = found.local_regions().ok_or_else(|| bad("it claims to have written outside of its array"))?;
+            if !found.chunks.is_empty() && *place != Placement::Segments {
+                return Err(bad("it lists chunks whose offsets are fixed by the plan"));
             }
             let chunks: Vec<StoredChunk> = found.chunks.iter().map(StoredChunk::from).collect();
             let counts = shape.iter().zip(definition.chunk_shape.iter().flatten()).map(|(extent, chunk)| extent.div_ceil((*chunk).max(1)));
@@ -74,31 +77,31 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &Sharing, group: u64, fragment
                 let (true, Some(stop)) = (inside, stop) else { return Err(bad(&format!("a chunk at {:?} that is not in its subfile", chunk.position))) };
                 end = end.max(stop);
             }
-            dataset.note(&regions, chunks.into_iter())?;
+            dataset.add_written(&regions, chunks.into_iter())?;
         }
         rest.push((path, dataset));
     }
     for (path, dataset) in rest {
-        dataset.fill_rest(|at, bytes| file.write_at(at, bytes)).map_err(|error| error.at_object(format!("/{path}")))?;
-        subfile.create_shared(path, dataset)?;
+        dataset.fill_unwritten(|at, bytes| file.write_at(at, bytes)).map_err(|error| error.at_object(format!("/{path}")))?;
+        subfile.create_prepared(path, dataset)?;
     }
     for fragment in fragments {
-        let least = fragment.shared.as_ref().map_or(0, |shared| shared.end);
-        if length < least {
-            return Err(Error::corrupt(format!("the subfile has {length} bytes, task {} has written it up to {least}", fragment.task)).in_file(shown));
+        let min_bytes = fragment.shared.as_ref().map_or(0, |shared| shared.end);
+        if length < min_bytes {
+            return Err(Error::corrupt(format!("the subfile has {length} bytes, task {} wrote it up to byte {min_bytes}", fragment.task)).in_file(shown));
         }
     }
     let bytes = subfile.finish_shared(&file, end.next_multiple_of(8))?;
     let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
     let tasks: Vec<u64> = fragments.iter().map(|fragment| fragment.task).collect();
-    Ok(SubfileRecord { name, bytes, task: tasks.first().copied().unwrap_or(0), tasks, checksums })
+    SubfileRecord::of_tasks(name, bytes, tasks, checksums)
 }
 
-/// Whether the fragment's part of a shared file agrees with the plan.
-pub(crate) fn check(sharing: Option<&Sharing>, fragment: &Fragment) -> Result<()> {
+/// Checks that the fragment's part of a shared subfile agrees with the plan.
+pub(crate) fn check(sharing: Option<&SharedDatasets>, fragment: &Fragment) -> Result<()> {
     let Some(shared) = &fragment.shared else {
         let stray = fragment.objects.values().any(|object| object.dataset.as_ref().is_some_and(|dataset| dataset.shared));
-        return if stray { Err(Error::invalid_input(format!("the fragment of task {} shares a subfile and does not say which", fragment.task))) } else { Ok(()) };
+        return if stray { Err(Error::invalid_input(format!("the fragment of task {} has values in a shared subfile but does not say in which", fragment.task))) } else { Ok(()) };
     };
     let group = sharing.filter(|sharing| sharing.factor > 1).map(|sharing| sharing.group_of(fragment.task)).transpose()?;
     if group != Some(shared.group) {
@@ -107,16 +110,15 @@ pub(crate) fn check(sharing: Option<&Sharing>, fragment: &Fragment) -> Result<()
     Ok(())
 }
 
-/// The layout that a task of the plan writes into; `None` where it has a file of its own: it shares with nobody, or
-/// another attempt has its place.
-pub(crate) fn claimed(plan: &WritePlan, sharing: &Sharing, task: u64) -> Result<Option<(u64, Layout)>> {
-    use crate::container::state::RECORD;
+/// Claims a task's part of its shared subfile and returns the group and its layout. `None` if the task writes its own file:
+/// it does not share, or another attempt has claimed its part.
+pub(crate) fn claimed(plan: &WritePlan, sharing: &SharedDatasets, task: u64) -> Result<Option<(u64, Layout)>> {
     let folder = plan.folder();
     let group = sharing.group_of(task)?;
     if sharing.factor == 1 {
         return Ok(None);
     }
-    // In this order: whoever closes looks for marks afterwards.
+    // In this order, because a commit first closes the subfile and then looks for marks.
     if !hyperslab_storage::claim(&mark_of(&folder, task))? || folder.join(CLOSED).exists() || folder.join(RECORD).exists() {
         return Ok(None);
     }

@@ -1,15 +1,15 @@
-//! Dimensions: those of netCDF that no variable belongs to, in a master that others add to.
+//! netCDF dimensions without a variable, in a master that is appended to.
 
 use hyperslab_array::{Dataspace, Datatype, Elements, HeapObjects, Result};
 
-use crate::container::fragment::{AttributeFragment, StoredValue};
-use crate::container::master::Master;
-use super::definition::AttributeValue;
+use crate::file::definition::AttributeValue;
+use super::fragment::{AttributeFragment, StoredValue};
+use super::master::Master;
 
-/// How the attribute `NAME` of a dimension without a variable begins; its extent follows in 10 characters.
+/// Prefix of the attribute `NAME` of a dimension without a variable; the length follows in 10 characters.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable.";
 
-/// The attribute `NAME` of a dimension of this extent.
+/// The attribute `NAME` of a dimension of this length.
 fn label(extent: u64) -> Result<AttributeFragment> {
     let mut bytes = format!("{NO_VARIABLE}{extent:10}").into_bytes();
     bytes.push(0);
@@ -28,7 +28,7 @@ fn is_dimension(name: &AttributeFragment) -> bool {
 }
 
 impl Master {
-    /// Paths of the dimensions without limit that have no variable.
+    /// Paths of the unlimited dimensions without a variable.
     fn unlimited_dimensions(&self) -> Vec<String> {
         let found = self.objects.iter().filter(|(_, object)| {
             let unlimited = object.dataset.as_ref().is_some_and(|dataset| matches!(&dataset.definition.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.first() == Some(&None)));
@@ -47,12 +47,12 @@ impl Master {
         Ok(())
     }
 
-    /// Gives dimensions without limit no extent, as every plan defines them.
+    /// Sets the length of unlimited dimensions to 0, as plans define them.
     pub(crate) fn reset_dimensions(&mut self) -> Result<()> {
         self.unlimited_dimensions().iter().try_for_each(|path| self.set_dimension(path, 0))
     }
 
-    /// Gives each dimension without limit the extent of its longest variable.
+    /// Sets the length of each unlimited dimension to that of its longest variable.
     pub(crate) fn grow_dimensions(&mut self) -> Result<()> {
         for path in self.unlimited_dimensions() {
             let along = self.objects.values().flat_map(|object| {

@@ -1,35 +1,45 @@
-//! Copying: parts of datasets that lie in other files, into one dataset. Chunks that are the same in both are copied as they
-//! are stored, without decoding.
+//! Copies datasets, or parts of them, from other files into one dataset. Chunks that are identical in source and target are
+//! copied without decoding.
 
 use hyperslab_array::{Axis, Cancellation, ChunkGrid, Dataspace, Error, HeapReference, Result, Selection};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_reader::File;
 
-use crate::container::master::region_of;
-use crate::maintenance::fuse::Fused;
 use super::definition::DatasetDefinition;
-use super::file_writer::Subfile;
+use super::file_writer::FileWriter;
+use super::memory_length::memory_length;
 use super::region::Region;
+use super::stored_box::region_of;
 
-/// Bytes of values that are read and written at a time where chunks cannot be copied.
+/// Bytes of values re-encoded at a time, if chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;
-/// Bytes of values of a dataset that gets another chunk shape when it goes on growing, and of a chunk that is too small then.
+/// Maximum bytes of values of a growing dataset that gets a new chunk shape.
 const MAX_REGROWN_BYTES: u64 = 2 << 20;
+/// Chunks of at least this many bytes keep their shape in a growing dataset.
 const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
-/// Copies into the dataset `path` of `out`.
-pub(crate) struct Copy<'a> {
-    pub out: &'a mut Subfile,
+/// How much was copied, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct CopyCounts {
+    /// Chunks copied without decoding.
+    pub copied_chunks: u64,
+    /// Bytes of values that were decoded and re-encoded.
+    pub reencoded_bytes: u64,
+}
+
+/// Copies values into the dataset `path` of `out`.
+pub(crate) struct DatasetCopy<'a> {
+    pub out: &'a mut FileWriter,
     pub path: &'a str,
     pub cancellation: &'a Cancellation,
-    pub fused: &'a mut Fused,
-    /// Whether the dataset goes on growing.
+    pub counts: &'a mut CopyCounts,
+    /// Whether more will be appended to the dataset.
     pub grows: bool,
 }
 
-/// A dataset of another file, what is taken of it, and where that belongs.
-pub(crate) struct Part {
+/// The `local` region of a dataset in another file, and the `region` of the target where it belongs.
+pub(crate) struct SourcePart {
     pub file: File,
     pub id: ObjectId,
     pub source: Dataset,
@@ -37,21 +47,21 @@ pub(crate) struct Part {
     pub region: Region,
 }
 
-/// How sources store their values.
+/// Chunk shape and filters of a source.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stored {
+pub(crate) struct StorageFormat {
     pub chunk_shape: Option<Vec<u64>>,
     pub filters: Pipeline,
 }
 
-impl Stored {
+impl StorageFormat {
     pub fn of(dataset: &Dataset) -> Self {
         Self { chunk_shape: dataset.chunk_shape.clone(), filters: pipeline(dataset) }
     }
 }
 
-impl Copy<'_> {
-    /// All of a dataset of `file`, whose datatype may be `committed`.
+impl DatasetCopy<'_> {
+    /// Copies a whole dataset of `file`. `committed` is the path of its committed datatype, if any.
     pub fn dataset(&mut self, file: &File, id: ObjectId, dataset: &Dataset, committed: Option<String>) -> Result<()> {
         let definition = DatasetDefinition { fill_value: dataset.fill_value.clone(), fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
         if dataset.virtual_mappings.is_empty() {
@@ -65,23 +75,23 @@ impl Copy<'_> {
             }
             let all = Region::all(dataset.dataspace.shape());
             if dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() {
-                let whole = Part { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
+                let whole = SourcePart { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone() };
                 if self.chunks(&whole, dataset.dataspace.shape())? {
                     return Ok(());
                 }
             }
-            return self.recode(file, id, dataset, &all, &all);
+            return self.reencode(file, id, dataset, &all, &all);
         }
         let mappings = &dataset.virtual_mappings;
-        let mut first: Option<Stored> = None;
+        let mut first: Option<StorageFormat> = None;
         let mut alike = true;
-        // There may be more sources than files can be open: each is open while it is looked at.
+        // There may be more sources than files may be open, so each is open only while it is examined.
         for mapping in mappings.iter() {
-            let stored = Stored::of(&self.part(file, mapping)?.source);
+            let stored = StorageFormat::of(&self.part(file, mapping)?.source);
             alike &= first.as_ref().is_none_or(|first| *first == stored);
             first.get_or_insert(stored);
         }
-        let first = first.ok_or_else(|| Error::internal("a virtual dataset of nothing"))?;
+        let first = first.ok_or_else(|| Error::internal("a virtual dataset without mappings"))?;
         self.create(definition, &first, alike)?;
         for mapping in mappings.iter() {
             let part = self.part(file, mapping)?;
@@ -90,10 +100,10 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Defines the dataset for parts that are stored as `first`, all of them if they are `alike`.
-    pub fn create(&mut self, definition: DatasetDefinition, first: &Stored, alike: bool) -> Result<()> {
+    /// Defines the dataset for sources in the storage format `first`; `alike` says whether all of them have it.
+    pub fn create(&mut self, definition: DatasetDefinition, first: &StorageFormat, alike: bool) -> Result<()> {
         let definition = match &first.chunk_shape {
-            // Chunks that fitted the rows of each task: the whole gets a shape of its own.
+            // Each task's chunks fit its own rows, so the whole dataset gets a new chunk shape.
             Some(_) if !alike => DatasetDefinition { filters: first.filters.clone(), ..definition },
             Some(chunk_shape) => DatasetDefinition { chunk_shape: Some(chunk_shape.clone()), filters: first.filters.clone(), ..definition },
             None => definition,
@@ -101,26 +111,27 @@ impl Copy<'_> {
         self.out.create_dataset(self.path, definition)
     }
 
-    /// Writes a part: its chunks as they are stored if all parts are stored `alike` and the chunks fit.
-    pub fn put(&mut self, part: &Part, alike: bool) -> Result<()> {
+    /// Copies a part: chunk by chunk without decoding if all parts are stored `alike` and the chunk grids match, else re-encoded.
+    pub fn put(&mut self, part: &SourcePart, alike: bool) -> Result<()> {
         let target = self.out.definition(self.path)?;
         let copies = alike && !target.datatype.uses_heap() && part.source.chunk_shape.is_some() && part.source.chunk_shape == target.chunk_shape;
         if copies && self.chunks(part, target.dataspace.shape())? {
             return Ok(());
         }
-        self.recode(&part.file, part.id, &part.source, &part.local, &part.region)
+        self.reencode(&part.file, part.id, &part.source, &part.local, &part.region)
     }
 
-    fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<Part> {
+    fn part(&self, file: &File, mapping: &VirtualMapping) -> Result<SourcePart> {
         let regions = region_of(&mapping.source_selection).zip(region_of(&mapping.selection)).filter(|(local, region)| local.count == region.count);
         let (local, region) = regions.ok_or_else(|| Error::unsupported("fusing a virtual dataset that no task wrote").at_object(self.path))?;
         let found = file.linked_file(&mapping.file.replace("%%", "%"))?.find(&mapping.dataset.replace("%%", "%"))?;
         let source = found.file.dataset(found.object)?.clone();
-        Ok(Part { file: found.file, id: found.object, source, local, region })
+        Ok(SourcePart { file: found.file, id: found.object, source, local, region })
     }
 
-    /// Copies the chunks of a part if each of them is one of the target too, all of it; else nothing.
-    fn chunks(&mut self, part: &Part, shape: &[u64]) -> Result<bool> {
+    /// Copies the chunks of a part without decoding if each of them is a whole chunk of the target. Otherwise copies nothing and
+    /// returns `false`.
+    fn chunks(&mut self, part: &SourcePart, shape: &[u64]) -> Result<bool> {
         let Some(chunk_shape) = &part.source.chunk_shape else { return Ok(false) };
         let clipped = |origin: &[u64], shape: &[u64]| Region {
             start: origin.to_vec(),
@@ -148,20 +159,20 @@ impl Copy<'_> {
             self.cancellation.check()?;
             let ChunkSource::Stored { offset, length, filter_mask } = location.source else { continue };
             let Some(target) = moved(&location.origin) else { continue };
-            let mut raw = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+            let mut raw = vec![0; memory_length(length)?];
             storage.read_exact_at(offset, &mut raw)?;
             let position = target.iter().zip(chunk_shape).map(|(start, chunk)| start / chunk).collect();
             self.out.put_chunk(self.path, position, &raw, filter_mask)?;
-            self.fused.copied_chunks += 1;
+            self.counts.copied_chunks += 1;
         }
         Ok(true)
     }
 
-    /// Reads `local` of a dataset and writes it as `region`, slab by slab.
-    fn recode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
+    /// Reads the region `local` of a dataset and writes it as `region`, slab by slab.
+    fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region) -> Result<()> {
         let size = source.datatype.size().max(1);
         let row = local.count.iter().skip(1).fold(size, |n, count| n.saturating_mul(*count)).max(1);
-        // Whole chunks, so that none is decoded twice.
+        // Slabs of whole chunks, so that no chunk is decoded twice.
         let chunk = source.chunk_shape.as_ref().and_then(|shape| shape.first().copied()).unwrap_or(1).max(1);
         let rows = (SLAB_BYTES / row).max(1).div_ceil(chunk).saturating_mul(chunk);
         let total = local.count.first().copied();
@@ -182,7 +193,7 @@ impl Copy<'_> {
             let values = file.read(id, &Selection::new(axes.collect(), source.dataspace.shape())?, self.cancellation)?;
             let resolve = |reference: HeapReference| values.heap.object(reference);
             self.out.write(self.path, &slab(region), &values.bytes, &resolve)?;
-            self.fused.recoded_bytes += values.bytes.len() as u64;
+            self.counts.reencoded_bytes += values.bytes.len() as u64;
             first += count.unwrap_or(0);
             if total.is_none_or(|total| first >= total) {
                 return Ok(());
@@ -191,7 +202,7 @@ impl Copy<'_> {
     }
 }
 
-/// The filters of a dataset that was read, for one that is written.
+/// The filters of a dataset that was read, as a pipeline for writing.
 fn pipeline(dataset: &Dataset) -> Pipeline {
     const FLETCHER32: u16 = 3;
     let filter = |filter: &hyperslab_formats::FilterDescription| Filter {
@@ -203,7 +214,7 @@ fn pipeline(dataset: &Dataset) -> Pipeline {
     Pipeline { filters: dataset.filters.iter().map(filter).collect() }
 }
 
-/// Whether a dataset that can grow has few values in small chunks.
+/// Whether a growing dataset has few values in small chunks.
 fn is_regrown(dataset: &Dataset, chunk: &[u64]) -> bool {
     let grows = matches!(&dataset.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
     let chunk_bytes = chunk.iter().fold(dataset.datatype.size(), |n, extent| n.saturating_mul(*extent));

@@ -1,0 +1,52 @@
+//! Writes the fill value where no task wrote, in a shared subfile.
+
+use std::collections::BTreeSet;
+
+use hyperslab_array::Result;
+
+use super::dataset::{DatasetStorage, DatasetWriter};
+use super::region::{Region, runs};
+use super::touched_chunks::{chunk_index, touched_chunks};
+use super::unwritten_regions::unwritten_regions;
+
+/// Bytes of fill values written at a time.
+pub(crate) const FILL_PIECE_BYTES: usize = 1 << 20;
+
+impl DatasetWriter {
+    /// Writes the fill value to regions that no task wrote, where the file has zeros. Chunks that no task touched are omitted
+    /// from the metadata, so readers see the fill value there without this.
+    pub fn fill_unwritten(&self, mut write_at: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+        let Some(fill) = &self.definition.fill_value else { return Ok(()) };
+        let (shape, size) = (self.definition.dataspace.shape(), self.definition.datatype.size());
+        let piece = fill.repeat((FILL_PIECE_BYTES / fill.len().max(1)).max(1));
+        let mut outcome = Ok(());
+        let mut put = |mut at: u64, length: u64| {
+            let end = at.saturating_add(length);
+            while outcome.is_ok() && at < end {
+                let part = usize::try_from(end - at).ok().and_then(|length| piece.get(..length)).unwrap_or(&piece);
+                outcome = write_at(at, part);
+                at += part.len() as u64;
+            }
+        };
+        let zeros = vec![0; shape.len()];
+        match &self.storage {
+            DatasetStorage::Contiguous(Some(address)) if !self.written.is_empty() => {
+                for region in unwritten_regions(Region::all(shape), &self.written) {
+                    runs(&region.count, &region.count, &zeros, shape, &region.start, |_, to, length| put(address + to * size, length * size));
+                }
+            }
+            DatasetStorage::Placed { chunk_shape, base, stride } => {
+                let known: BTreeSet<Vec<u64>> = self.written.iter().flat_map(|region| touched_chunks(region, shape, chunk_shape)).map(|chunk| chunk.position).collect();
+                for region in unwritten_regions(Region::all(shape), &self.written) {
+                    for chunk in touched_chunks(&region, shape, chunk_shape).filter(|chunk| known.contains(&chunk.position)) {
+                        let at = base.saturating_add(chunk_index(&chunk.position, shape, chunk_shape).saturating_mul(*stride));
+                        let within: Vec<u64> = chunk.part.start.iter().zip(&chunk.origin).map(|(start, origin)| start - origin).collect();
+                        runs(&chunk.part.count, &chunk.part.count, &zeros, chunk_shape, &within, |_, to, length| put(at + to * size, length * size));
+                    }
+                }
+            }
+            _ => {}
+        }
+        outcome
+    }
+}

@@ -1,0 +1,46 @@
+//! State of an object before the file is finished.
+
+use std::collections::BTreeMap;
+
+use hyperslab_array::Datatype;
+
+use super::dataset::DatasetWriter;
+use super::definition::AttributeValue;
+use super::links::Link;
+use super::object_references::ObjectReferences;
+use super::ordered::Ordered;
+
+/// The value of an attribute.
+#[derive(Debug, Clone)]
+pub(crate) enum AttributeEntry {
+    Value(AttributeValue),
+    /// References to objects.
+    References(ObjectReferences),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct ObjectEntry {
+    /// Number of objects and names defined before its name.
+    pub(crate) created: u64,
+    /// Identifies the object independently of its name.
+    pub(crate) id: u64,
+    /// Whether the file records the creation order of its attributes and, for a group, of its members.
+    pub(crate) tracked: bool,
+    pub(crate) attributes: Ordered<AttributeEntry>,
+    pub(crate) dataset: Option<DatasetWriter>,
+    /// Set if the object is a dataset of references to objects.
+    pub(crate) references: Option<ObjectReferences>,
+    /// Set if this is a link, not an object.
+    pub(crate) link: Option<Link>,
+    /// Set if the object is a committed datatype.
+    pub(crate) datatype: Option<Datatype>,
+    /// Paths of a dataset's dimension scales, by dimension.
+    pub(crate) scales: BTreeMap<u32, String>,
+}
+
+impl ObjectEntry {
+    /// Whether this is a group: nothing else is set.
+    pub(crate) fn is_group(&self) -> bool {
+        self.dataset.is_none() && self.link.is_none() && self.references.is_none() && self.datatype.is_none()
+    }
+}

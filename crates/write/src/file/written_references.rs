@@ -1,0 +1,60 @@
+//! Writes the references in datasets once every object has an address.
+
+use hyperslab_array::Result;
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, place_references};
+
+use super::file_writer::FileWriter;
+use super::memory_length::memory_length;
+use super::reference_targets::Target;
+
+/// File offset and bytes.
+type Placed = (u64, Vec<u8>);
+
+impl FileWriter {
+    /// The target with this id.
+    pub fn target_of(&self, id: u64) -> Option<&Target> {
+        self.targets.get(id)
+    }
+
+    /// Allocates space for region references and returns its address.
+    pub(crate) fn place_regions(&mut self, file: &NewFile) -> Result<u64> {
+        let nowhere = vec![0; file.objects.len()];
+        let at = self.allocator.open_end()?;
+        let (_, heap) = self.placed(file, at, &nowhere)?;
+        let heap = heap.finish();
+        if !heap.is_empty() {
+            self.allocator.write_open(at, &heap)?;
+        }
+        Ok(at)
+    }
+
+    /// Writes the references of all datasets, with the final addresses of objects.
+    pub(crate) fn place_references(&mut self, file: &NewFile, regions: u64, addresses: &[u64]) -> Result<()> {
+        let (placed, heap) = self.placed(file, regions, addresses)?;
+        for (address, bytes) in placed {
+            self.allocator.write_at(address, &bytes)?;
+        }
+        let heap = heap.finish();
+        if !heap.is_empty() {
+            self.allocator.write_at(regions, &heap)?;
+        }
+        Ok(())
+    }
+
+    /// The elements of all datasets with references and their addresses, and the heap of region references at `at`.
+    fn placed(&self, file: &NewFile, at: u64, addresses: &[u64]) -> Result<(Vec<Placed>, HeapWriter)> {
+        let pointed = Pointed { objects: addresses, regions: &file.regions };
+        let (mut placed, mut heap) = (Vec::new(), HeapWriter::in_pages(at, self.allocator.page_bytes()));
+        for (_, dataset) in self.datasets().filter(|(_, dataset)| dataset.definition().datatype.has_references()) {
+            let datatype = &dataset.definition().datatype;
+            for (address, length) in dataset.stored_ranges()? {
+                let mut bytes = vec![0; memory_length(length)?];
+                self.allocator.read_at(address, &mut bytes)?;
+                self.targets.translate(datatype, &mut bytes, &file.regions, file.objects.len())?;
+                place_references(datatype, &mut bytes, &mut heap, pointed)?;
+                placed.push((address, bytes));
+            }
+        }
+        Ok((placed, heap))
+    }
+}
