@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Result, Selection};
 use hyperslab_predicate::{Condition, KeyType};
-use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, Level, Matches, Passing, RowSelection};
+use hyperslab_scan::pruner::{Blocks, ColumnIndex, CountBounds, Edge, KeyRange, Level, Matches, MatchingValues, RowSelection};
 
 use super::counts::{block_count, counts_below};
 use super::indexed_column::IndexedColumn;
@@ -74,10 +74,10 @@ impl ColumnIndex for IndexedColumn {
             let Some((_, row)) = self.directory.row(entry).filter(|_| self.key_type.is_some()) else { return Ok(None) };
             let is_covered = is_whole || self.directory.covers(selection, &entry.region);
             if row.zone.numbers > 0 {
-                let here = KeyRange { least: row.zone.min, greatest: row.zone.max, exact: is_covered };
+                let here = KeyRange { min: row.zone.min, max: row.zone.max, exact: is_covered };
                 found = Some(found.map_or(here, |sum| KeyRange {
-                    least: sum.least.min(here.least),
-                    greatest: sum.greatest.max(here.greatest),
+                    min: sum.min.min(here.min),
+                    max: sum.max.max(here.max),
                     exact: sum.exact && here.exact,
                 }));
             }
@@ -97,7 +97,7 @@ impl ColumnIndex for IndexedColumn {
         row_values(self, selection, rows, cancellation)
     }
 
-    fn passing(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
+    fn matching_values(&self, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
         matching_values(self, selection, condition, sparse, cancellation)
     }
 

@@ -12,7 +12,7 @@ use super::row_collector::{Positions, RowCollector};
 
 /// Bounds of the number of selected values of one block that pass the condition.
 pub(crate) fn block_count(column: &IndexedColumn, entry: &BlockEntry, selection: &Selection, condition: &Condition, scratch: &mut Vec<u8>) -> Result<CountBounds> {
-    let unknown = |elements: u64| CountBounds { least: 0, most: elements };
+    let unknown = |elements: u64| CountBounds { lower: 0, upper: elements };
     let axes = selection.axes().iter().zip(entry.region.origin.iter().zip(&entry.region.shape));
     let selected: u64 = axes.map(|(axis, (start, count))| axis.positions_within(*start, start + count).1).product();
     let Some((index_file, row)) = column.directory.row(entry) else { return Ok(unknown(selected)) };
@@ -32,7 +32,7 @@ pub(crate) fn block_count(column: &IndexedColumn, entry: &BlockEntry, selection:
             Ok(RowCollector::join([rows]).len())
         };
         let lower = count(certain)?;
-        return Ok(CountBounds { least: lower, most: lower + count(possible)? });
+        return Ok(CountBounds { lower: lower, upper: lower + count(possible)? });
     }
     let counted = match (row.level, condition.values()) {
         (Level::Zone, _) => return Ok(unknown(selected)),
@@ -48,7 +48,7 @@ pub(crate) fn block_count(column: &IndexedColumn, entry: &BlockEntry, selection:
             let others = u64::from(if set.has_nan() { row.zone.nans } else { 0 }) + u64::from(if set.has_null() { row.zone.nulls } else { 0 });
             Ok(query.ranks(set, scratch)?.iter().fold(CountBounds::exactly(others), |sum, ranks| {
                 let lower = ranks.end.lower.saturating_sub(ranks.first.upper);
-                sum + CountBounds { least: lower.into(), most: (ranks.end.upper - ranks.first.lower).into() }
+                sum + CountBounds { lower: lower.into(), upper: (ranks.end.upper - ranks.first.lower).into() }
             }))
         }),
     };
@@ -92,7 +92,7 @@ pub(crate) fn counts_below(column: &IndexedColumn, entries: &[&BlockEntry], edge
         column.with_ranks(entry, index_file, row, level, |query| {
             for (sum, edge) in sums.iter_mut().zip(edges) {
                 let rank = query.below_edge(*edge, scratch)?;
-                *sum = *sum + CountBounds { least: rank.lower.into(), most: rank.upper.into() };
+                *sum = *sum + CountBounds { lower: rank.lower.into(), upper: rank.upper.into() };
             }
             Ok(())
         })

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::{Condition, KeyType, ValueSet};
-use hyperslab_scan::pruner::{Level, Passing, WORDS};
+use hyperslab_scan::pruner::{Level, MatchingValues, CHUNK_WORDS};
 use rayon::prelude::*;
 
 use crate::block::block_keys::Key;
@@ -35,11 +35,11 @@ struct Scratch<K> {
     few: Vec<(u16, K)>,
     /// The key at each position that is marked; arbitrary at other positions.
     slots: Vec<K>,
-    marks: Box<[u64; WORDS]>,
+    marks: Box<[u64; CHUNK_WORDS]>,
 }
 
 /// See [`hyperslab_scan::pruner::ColumnIndex::passing`].
-pub(crate) fn matching_values(column: &IndexedColumn, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<Passing>> {
+pub(crate) fn matching_values(column: &IndexedColumn, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
     let (Some(key_type), Some(set)) = (column.key_type, condition.values()) else { return Ok(None) };
     if key_type == KeyType::Boolean || !column.directory.is_whole(selection) {
         return Ok(None);
@@ -65,7 +65,7 @@ pub(crate) fn matching_values(column: &IndexedColumn, selection: &Selection, con
     if sparse.is_some_and(|share| count as u64 > elements / share.max(1)) {
         return Ok(None);
     }
-    let values = MatchingValues { column, key_type, cancellation, wanted, count };
+    let values = ValueReader { column, key_type, cancellation, wanted, count };
     match key_type.width() {
         1 => values.read::<u8>(),
         2 => values.read::<u16>(),
@@ -95,7 +95,8 @@ fn ranks(column: &IndexedColumn, entry: &BlockEntry, set: &ValueSet, scratch: &m
     }
 }
 
-struct MatchingValues<'a> {
+/// Reads the matching values of a column's blocks.
+struct ValueReader<'a> {
     column: &'a IndexedColumn,
     key_type: KeyType,
     cancellation: &'a Cancellation,
@@ -103,8 +104,8 @@ struct MatchingValues<'a> {
     count: usize,
 }
 
-impl MatchingValues<'_> {
-    fn read<K: Key>(&self) -> Result<Option<Passing>> {
+impl ValueReader<'_> {
+    fn read<K: Key>(&self) -> Result<Option<MatchingValues>> {
         let session = self.column.file.session();
         let length = self.count.checked_mul(K::WIDTH).ok_or_else(|| Error::limit_exceeded("the matching values exceed memory"))?;
         let mut bytes = session.values().take(length)?;
@@ -115,7 +116,7 @@ impl MatchingValues<'_> {
             rest = others;
             pieces.push((wanted, mine));
         }
-        let scratch = || Scratch::<K> { positions: Vec::new(), words: Vec::new(), few: Vec::new(), slots: vec![K::default(); WORDS * 64], marks: Box::new([0; WORDS]) };
+        let scratch = || Scratch::<K> { positions: Vec::new(), words: Vec::new(), few: Vec::new(), slots: vec![K::default(); CHUNK_WORDS * 64], marks: Box::new([0; CHUNK_WORDS]) };
         let outcome = session.compute(|| {
             pieces.par_chunks_mut(BLOCKS_PER_TASK).try_for_each_init(scratch, |scratch, pieces| {
                 self.cancellation.check()?;
@@ -125,7 +126,7 @@ impl MatchingValues<'_> {
         match outcome {
             Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
             Err(error) => Err(error),
-            Ok(()) => Ok(Some(Passing { bytes, count: self.count })),
+            Ok(()) => Ok(Some(MatchingValues { bytes, count: self.count })),
         }
     }
 

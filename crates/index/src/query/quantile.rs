@@ -28,11 +28,11 @@ pub(crate) fn key_at_rank(column: &IndexedColumn, entries: &[&BlockEntry], wante
     while from < to {
         let middle = from + (to - from).div_ceil(2);
         let Some(below) = bounds(middle)? else { return Ok(None) };
-        if below.most <= wanted {
+        if below.upper <= wanted {
             (low, from) = (middle, middle);
         } else {
             to = middle - 1;
-            if below.least > wanted {
+            if below.lower > wanted {
                 high = high.min(middle - 1);
             }
         }
@@ -42,7 +42,7 @@ pub(crate) fn key_at_rank(column: &IndexedColumn, entries: &[&BlockEntry], wante
         let middle = from + (to - from) / 2;
         // The answer does not exceed a key if more than `wanted` values are below the next key.
         let Some(below) = bounds(middle + 1)? else { return Ok(None) };
-        if below.least > wanted {
+        if below.lower > wanted {
             (high, to) = (middle, middle);
         } else {
             from = middle + 1;

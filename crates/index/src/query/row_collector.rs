@@ -1,7 +1,7 @@
 //! Row collector: sets of positions of a block, and their conversion to rows of a selection.
 
 use hyperslab_array::{Result, Selection};
-use hyperslab_scan::pruner::{FEW, RowSelection, WORDS};
+use hyperslab_scan::pruner::{MAX_LISTED_ROWS, RowSelection, CHUNK_WORDS};
 use roaring::RoaringBitmap;
 
 use crate::block::block_grid::BlockBox;
@@ -16,25 +16,25 @@ pub(crate) enum Positions {
     /// Distinct positions in any order.
     Few(Vec<u16>),
     /// One bit per position.
-    Many(Box<[u64; WORDS]>),
+    Many(Box<[u64; CHUNK_WORDS]>),
 }
 
 impl Positions {
     /// The positions of lists. `lists` calls its argument with each list; they have `count` distinct positions together.
     pub fn of(count: usize, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
-        if count <= FEW {
+        if count <= MAX_LISTED_ROWS {
             let mut few = Vec::with_capacity(count);
             lists(&mut |list| few.extend(list.iter().map(|position| u16::from_le_bytes(*position))))?;
             return Ok(if few.is_empty() { Self::None } else { Self::Few(few) });
         }
-        let mut words = Box::new([0u64; WORDS]);
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         lists(&mut |list| toggle(&mut words, list))?;
         Ok(Self::Many(words))
     }
 
     /// All positions of a block with `count` elements except those of the lists.
     pub fn all_but(count: u32, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
-        let mut words = Box::new([0u64; WORDS]);
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         fill(&mut words, count);
         lists(&mut |list| toggle(&mut words, list))?;
         Ok(Self::Many(words))
@@ -42,7 +42,7 @@ impl Positions {
 
     /// The union of bitmaps.
     pub fn of_bitmaps<'a>(bitmaps: impl Iterator<Item = &'a RoaringBitmap>) -> Self {
-        let mut words = Box::new([0u64; WORDS]);
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         let mut any = false;
         for position in bitmaps.flat_map(RoaringBitmap::iter) {
             any = true;
@@ -54,8 +54,8 @@ impl Positions {
     }
 
     /// One bit per position.
-    fn words(&self) -> Box<[u64; WORDS]> {
-        let mut words = Box::new([0u64; WORDS]);
+    fn words(&self) -> Box<[u64; CHUNK_WORDS]> {
+        let mut words = Box::new([0u64; CHUNK_WORDS]);
         match self {
             Self::None => {}
             Self::All(count) => fill(&mut words, *count),
@@ -67,7 +67,7 @@ impl Positions {
 }
 
 /// Inverts the bits at positions, which are little endian.
-fn toggle(words: &mut [u64; WORDS], positions: &[[u8; 2]]) {
+fn toggle(words: &mut [u64; CHUNK_WORDS], positions: &[[u8; 2]]) {
     for position in positions {
         let position = u16::from_le_bytes(*position);
         words[usize::from(position >> 6)] ^= 1 << (position & 63);
@@ -75,7 +75,7 @@ fn toggle(words: &mut [u64; WORDS], positions: &[[u8; 2]]) {
 }
 
 /// Sets the first `count` bits.
-fn fill(words: &mut [u64; WORDS], count: u32) {
+fn fill(words: &mut [u64; CHUNK_WORDS], count: u32) {
     let count = count as usize;
     for (word_index, word) in words.iter_mut().enumerate().take(count.div_ceil(64)) {
         let left = count - word_index * 64;
@@ -125,7 +125,7 @@ impl RowCollector {
             let end = source + count;
             let mut word_index = source / 64;
             while word_index * 64 < end {
-                let mut word = words[word_index as usize % WORDS];
+                let mut word = words[word_index as usize % CHUNK_WORDS];
                 if word_index * 64 < source {
                     word &= u64::MAX << (source % 64);
                 }

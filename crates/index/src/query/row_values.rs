@@ -8,7 +8,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result, Selection};
 use hyperslab_predicate::KeyType;
-use hyperslab_scan::pruner::{Level, RowSelection, WORDS};
+use hyperslab_scan::pruner::{Level, RowSelection, CHUNK_WORDS};
 use rayon::prelude::*;
 
 use crate::block::block_keys::Key;
@@ -29,7 +29,7 @@ const RANKS_PER_PAGE: u32 = (PAGE_BYTES / 2) as u32;
 /// The wanted positions of a block: one bit per position, and their number.
 struct Wanted<'a> {
     entry: &'a BlockEntry,
-    marks: Box<[u64; WORDS]>,
+    marks: Box<[u64; CHUNK_WORDS]>,
     count: usize,
     rows: Rows,
 }
@@ -111,7 +111,7 @@ impl RowValues<'_> {
             (rest, first) = (others, first + wanted.count);
         }
         let others = session.compute(|| {
-            let scratch = || Scratch { bytes: Vec::new(), slots: vec![K::default(); WORDS * 64] };
+            let scratch = || Scratch { bytes: Vec::new(), slots: vec![K::default(); CHUNK_WORDS * 64] };
             let of_block = |scratch: &mut Scratch<K>, (wanted, first, slots): (&Wanted<'_>, usize, &mut [K])| {
                 self.cancellation.check()?;
                 Ok(self.of_block(wanted, scratch, slots)?.map(|others| others.into_iter().map(|(index, valid)| (first + index, valid)).collect()))
@@ -156,7 +156,7 @@ impl RowValues<'_> {
 
     /// The wanted positions of a block, and their rows.
     fn wanted<'a>(&self, entry: &'a BlockEntry) -> Wanted<'a> {
-        let mut marks = Box::new([0u64; WORDS]);
+        let mut marks = Box::new([0u64; CHUNK_WORDS]);
         let mut runs: Vec<(u64, u64, u64)> = Vec::new();
         match consecutive_rows(&entry.region, self.selection) {
             Some(first) => runs.push((0, first, entry.region.elements())),
@@ -169,7 +169,7 @@ impl RowValues<'_> {
                 marks.iter_mut().zip(words).for_each(|(mark, word)| *mark = u64::from_le_bytes(*word));
             } else {
                 let positions = mask.set_indices().map(|place| place + *source as usize);
-                positions.for_each(|position| marks[(position / 64) % WORDS] |= 1 << (position % 64));
+                positions.for_each(|position| marks[(position / 64) % CHUNK_WORDS] |= 1 << (position % 64));
             }
             let first = i128::from(*target) - i128::from(*source);
             return Wanted { entry, count: mask.count_set_bits(), marks, rows: Rows::Consecutive(first) };
