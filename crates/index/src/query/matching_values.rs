@@ -38,7 +38,7 @@ struct Scratch<K> {
     marks: Box<[u64; CHUNK_WORDS]>,
 }
 
-/// See [`hyperslab_scan::pruner::ColumnIndex::passing`].
+/// See [`hyperslab_scan::pruner::ColumnIndex::matching_values`].
 pub(crate) fn matching_values(column: &IndexedColumn, selection: &Selection, condition: &Condition, sparse: Option<u64>, cancellation: &Cancellation) -> Result<Option<MatchingValues>> {
     let (Some(key_type), Some(set)) = (column.key_type, condition.values()) else { return Ok(None) };
     if key_type == KeyType::Boolean || !column.directory.is_whole(selection) {
