@@ -120,7 +120,7 @@ def test_a_changed_file_is_never_believed(tmp_path: pathlib.Path, embedded: bool
             os.utime(path, ns=(moment, moment))
             if compression is None:
                 assert not used(path)
-            assert any("stale" in remark and "other values" in remark for remark in hs.indexes.status(path)), hs.indexes.status(path)
+            assert any("stale" in remark and "values of the file have changed" in remark for remark in hs.indexes.status(path)), hs.indexes.status(path)
     path.write_bytes(whole)
     assert used(path)
 
@@ -132,7 +132,7 @@ def test_a_sidecar_of_another_file_is_not_believed(tmp_path: pathlib.Path) -> No
     hs.index(first, "/x")
     shutil.copytree(tmp_path / "a.h5.hsidx", tmp_path / "b.h5.hsidx")
     assert first.stat().st_size == second.stat().st_size and not used(second)
-    assert "other values" in hs.indexes.status(second)[0]
+    assert "values of the file have changed" in hs.indexes.status(second)[0]
 
 
 def test_renaming_in_a_folder_with_one_index_gives_right_answers(tmp_path: pathlib.Path) -> None:
@@ -392,7 +392,7 @@ def test_killed_builds_leave_nothing_after_the_next(tmp_path: pathlib.Path, embe
         assert sorted(file.suffix for file in folder.iterdir() if file.name != ".building") == [".arrow", ".arrow", ".json"]
 
 
-def test_the_segments_of_tasks_are_left_until_they_are_old(tmp_path: pathlib.Path) -> None:
+def test_the_index_files_of_tasks_are_kept_until_they_are_old(tmp_path: pathlib.Path) -> None:
     path = make(tmp_path / "a.h5")
     fragments = [hs.indexes.build(task) for task in hs.indexes.plan(path, "/x").tasks(2)]
     hs.index(path, "/y")  # another build, meanwhile

@@ -186,33 +186,33 @@ def indexed(tmp_path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path, Any]:
 
 
 @pytest.mark.parametrize("name", ["../../victim.txt", "ABSOLUTE", "manifest.json", "../a.h5", "0" * 32 + ".arro", "G" * 32 + ".arrow", ".", "", "@", "@-1", "@9" * 20, "x/" + "0" * 32 + ".arrow"])
-def test_a_manifest_names_only_segments(tmp_path: pathlib.Path, name: str) -> None:
+def test_a_manifest_names_only_index_files(tmp_path: pathlib.Path, name: str) -> None:
     path, place, manifest = indexed(tmp_path)
     victim = tmp_path / "victim.txt"
     victim.write_text("-----BEGIN PRIVATE KEY-----")
     name = str(victim) if name == "ABSOLUTE" else name
-    manifest["files"][0]["columns"][0]["segments"].append({"name": name, "bytes": 27, "blocks": 0, "build": 0})
+    manifest["files"][0]["columns"][0]["index_files"].append({"name": name, "bytes": 27, "blocks": 0, "build": 0})
     place.write_bytes(seal(manifest))
     assert hs.query(path, "/", "x > 199990").count() == 9
-    assert any("not used" in remark and "cannot be one of its own" in remark for remark in hs.indexes.status(path))
+    assert any("not used" in remark and "cannot belong to it" in remark for remark in hs.indexes.status(path))
     hs.index(path, "/y", embedded=True)
     hs.index(path, "/x", anew=True)
     assert victim.read_text() == "-----BEGIN PRIVATE KEY-----" and b"PRIVATE KEY" not in path.read_bytes()
     assert hs.query(path, "/", "x > 199990").count() == 9 and h5py.File(path)["x"][5] == 5
 
 
-def test_a_segment_is_named_once(tmp_path: pathlib.Path) -> None:
+def test_an_index_file_is_named_once(tmp_path: pathlib.Path) -> None:
     path, place, manifest = indexed(tmp_path)
-    manifest["files"][0]["columns"][0]["segments"] *= 1000
+    manifest["files"][0]["columns"][0]["index_files"] *= 1000
     place.write_bytes(seal(manifest))
     assert hs.query(path, "/", "x > 199990").count() == 9
     assert any("twice" in remark for remark in hs.indexes.status(path))
 
 
 @pytest.mark.parametrize("what", ["link", "pipe", "folder"])
-def test_a_segment_and_a_manifest_are_regular_files(tmp_path: pathlib.Path, what: str) -> None:
+def test_an_index_file_and_a_manifest_are_regular_files(tmp_path: pathlib.Path, what: str) -> None:
     path, place, manifest = indexed(tmp_path)
-    for victim in (place.with_name(manifest["files"][0]["columns"][0]["segments"][0]["name"]), place):
+    for victim in (place.with_name(manifest["files"][0]["columns"][0]["index_files"][0]["name"]), place):
         moved = tmp_path / "moved"
         victim.rename(moved)
         {"link": lambda: victim.symlink_to(moved), "pipe": lambda: os.mkfifo(victim), "folder": lambda: victim.mkdir()}[what]()
@@ -237,24 +237,57 @@ def test_a_write_plan_whose_id_leads_elsewhere_is_refused(tmp_path: pathlib.Path
     assert (victim / "a.txt").exists()
 
 
+def sealed(value: Any) -> bytes:
+    """A task or fragment with the checksum of its bytes."""
+    body = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return body + b"\n%08x" % zlib.crc32(body)
+
+
+def unsealed(data: bytes) -> Any:
+    return json.loads(data[:-9])
+
+
 @pytest.mark.parametrize("change", [{"folder": "/etc"}, {"name": "../x.h5"}, {"name": "other.h5"}, {"previous": [{"name": "../../victim.txt", "bytes": 1, "blocks": 1}]}])
 def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, change: Any) -> None:
     path, _, _ = indexed(tmp_path)
     (task,) = hs.indexes.plan(path, "/y").tasks(1)
     hs.indexes.commit([hs.indexes.build(task)])
     (task,) = hs.indexes.plan(path, "/y", anew=True).tasks(1)
-    changed = json.loads(task)
+    changed = unsealed(task)
+    assert sealed(changed) == task
     changed["datasets"][0].update(change)
-    with pytest.raises(hs.Error, match="these bytes|segment"):
-        hs.indexes.build(json.dumps(changed).encode())
-    fragment = json.loads(hs.indexes.build(task))
+    with pytest.raises(hs.Error, match="its file names do not belong together|names the index file"):
+        hs.indexes.build(sealed(changed))
+    fragment = unsealed(hs.indexes.build(task))
     fragment["datasets"][0]["task"].update(change)
-    with pytest.raises(hs.Error, match="these bytes|segment"):
-        hs.indexes.commit([json.dumps(fragment).encode()])
-    fragment = json.loads(hs.indexes.build(task))
-    fragment["datasets"][0]["segment"]["name"] = "../../victim.txt"
-    with pytest.raises(hs.InvalidInputError, match="its segment is elsewhere"):
-        hs.indexes.commit([json.dumps(fragment).encode()])
+    with pytest.raises(hs.Error, match="its file names do not belong together|names the index file"):
+        hs.indexes.commit([sealed(fragment)])
+    fragment = unsealed(hs.indexes.build(task))
+    fragment["datasets"][0]["index_file"]["name"] = "../../victim.txt"
+    with pytest.raises(hs.InvalidInputError, match="its index file is outside the sidecar"):
+        hs.indexes.commit([sealed(fragment)])
+
+
+def test_a_damaged_task_or_fragment_is_refused(tmp_path: pathlib.Path) -> None:
+    path, _, _ = indexed(tmp_path)
+    (task,) = hs.indexes.plan(path, "/y").tasks(1)
+    fragment = hs.indexes.build(task)
+    for good, use in ((task, hs.indexes.build), (fragment, lambda bad: hs.indexes.commit([bad]))):
+        for place in range(len(good)):
+            bad = bytearray(good)
+            bad[place] ^= 1 << place % 8
+            with pytest.raises(hs.InvalidInputError, match="is damaged: its checksum does not match"):
+                use(bytes(bad))
+        for length in (0, 1, 8, 9, len(good) // 2, len(good) - 9, len(good) - 1):
+            with pytest.raises(hs.InvalidInputError, match="is damaged"):
+                use(good[:length])
+        # A release before checksums wrote version 1.
+        for old in (json.dumps({**unsealed(good), "version": 1}).encode(), sealed({**unsealed(good), "version": 1})):
+            with pytest.raises(hs.InvalidInputError, match="has version 1, but this release reads version 2"):
+                use(old)
+    assert hs.query(path, "/", "y > 199990").count() == 9
+    hs.indexes.commit([fragment])
+    assert hs.indexes.status(path) == []
 
 
 def test_a_file_from_before_1970_has_an_index(tmp_path: pathlib.Path) -> None:

@@ -417,4 +417,4 @@ def test_progress_hears_all_bytes_and_the_command_says_what_it_does(tmp_path: pa
     assert heard[-1] == (800_000, 800_000)
     command = [sys.executable, "-m", "hyperslab.cli", "index", str(path), "/x", "/row"]
     run = subprocess.run([sys.executable, "-c", "from hyperslab.cli import main; main()", *command[3:], "--plan"], capture_output=True, text=True, check=True)
-    assert "there already" in run.stdout and "level P" in run.stdout
+    assert "already built" in run.stdout and "level P" in run.stdout

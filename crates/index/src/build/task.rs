@@ -169,3 +169,51 @@ pub(crate) fn build(file: &File, datasets: &[&DatasetTask], cancellation: &Cance
     built.sort_by_key(|(index, _)| *index);
     Ok(built.into_iter().map(|(_, fragment)| fragment).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::block_grid::BlockGrid;
+    use crate::store::manifest::IndexFileEntry;
+    use crate::store::stamp::Stamp;
+    use hyperslab_scan::pruner::Level;
+
+    fn task() -> IndexTask {
+        let grid = BlockGrid { outer: vec![100], inner: vec![100] };
+        let text = |text: &str| text.to_owned();
+        let entry = IndexFileEntry { name: format!("{}.arrow", "0".repeat(32)), bytes: 10, blocks: 1, build: 0, offset: 0 };
+        let dataset = DatasetTask::new(text("/data/a.h5"), text("/x"), "/data/a.h5.hsidx".into(), text("a.h5"), Stamp::default(), text("1"), text("Float32"), false, Level::Exact, vec![100], grid, text("2"), vec![entry]);
+        IndexTask::of(vec![dataset])
+    }
+
+    #[test]
+    fn each_changed_byte_of_a_task_and_of_a_fragment_is_refused() -> Result<()> {
+        let task = task();
+        let dataset = task.datasets.first().cloned().ok_or_else(|| Error::internal("no dataset"))?;
+        let fragment = IndexFragment { version: VERSION, datasets: vec![DatasetFragment { task: dataset, index_file: None, kept: Vec::new(), built_blocks: 3, kept_blocks: 4 }] };
+        let (task, fragment) = (task.encode()?, fragment.encode()?);
+        assert!(IndexTask::decode(&task).is_ok());
+        assert!(IndexFragment::decode(&fragment).is_ok_and(|fragment| fragment.blocks() == (3, 4)));
+        for good in [task, fragment] {
+            for index in 0..good.len() {
+                for change in [1, 0x20, 0xff] {
+                    let mut bad = good.clone();
+                    bad[index] ^= change;
+                    let errors = [IndexTask::decode(&bad).err(), IndexFragment::decode(&bad).err()];
+                    assert!(errors.iter().flatten().filter(|error| error.message().contains("damaged")).count() == 2, "byte {index}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn another_version_is_named() -> Result<()> {
+        let old = br#"{"version":1,"datasets":[]}"#.to_vec();
+        for bytes in [old.clone(), envelope::seal(old)] {
+            let message = IndexTask::decode(&bytes).err().map(|error| error.message().to_owned()).unwrap_or_default();
+            assert_eq!(message, "this index task has version 1, but this release reads version 2");
+        }
+        Ok(())
+    }
+}
