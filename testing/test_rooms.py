@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import graphlib
-import json
 import pathlib
-import subprocess
 
 import pytest
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import rooms
+from rooms import ROOT
 
 ARROWS = {
     "hyperslab-array": set(),
@@ -35,25 +33,17 @@ ARROWS = {
 }
 
 
-@pytest.fixture(scope="module")
-def packages() -> dict[str, dict]:
-    run = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return {package["name"]: package for package in json.loads(run.stdout)["packages"]}
+def test_each_crate_knows_only_those_that_it_may() -> None:
+    assert rooms.ours() == ARROWS
 
 
-def test_each_crate_knows_only_those_that_it_may(packages: dict[str, dict]) -> None:
-    def is_ours(package: dict) -> bool:
-        path = pathlib.Path(package["manifest_path"])
-        return path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "benches")
-
-    ours = {name for name, package in packages.items() if is_ours(package)}
-    assert ours == set(ARROWS)
-    for name in ours:
-        known = {d["name"] for d in packages[name]["dependencies"] if d["kind"] is None and d["name"] in ours}
-        assert known == ARROWS[name], name
+def test_the_drawing_is_of_these_crates() -> None:
+    drawn = rooms.PAGE.read_text().split(rooms.BEGIN)[1].split(rooms.END)[0]
+    assert drawn == rooms.drawing(), "python testing/rooms.py writes it"
 
 
-def test_formats_knows_no_arrow_and_nothing_brings_libhdf5_or_an_engine(packages: dict[str, dict]) -> None:
+def test_formats_knows_no_arrow_and_nothing_brings_libhdf5_or_an_engine() -> None:
+    packages = rooms.packages()
     direct = {d["name"] for d in packages["hyperslab-formats"]["dependencies"] if d["kind"] is None}
     assert not [name for name in direct if name.startswith(("arrow", "parquet"))]
     reached, pending = set(), [(name, None) for name in ARROWS]

@@ -55,7 +55,7 @@ enum Object {
     /// A dataset or a group, whose columns its layout tells.
     Table { path: String, layout: Option<Layout> },
     /// Arrays beside each other: a step of a query.
-    ArraySources(ArraySources),
+    Arrays(ArraySources),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl Split {
     pub(crate) fn new(part: &SegmentScan, schema: &Schema, request: &ScanRequest) -> Result<Self> {
         let segment = &part.segment;
         let object = match segment.named {
-            true => Object::ArraySources(ArraySources::of(segment, &files_of(segment))?),
+            true => Object::Arrays(ArraySources::of(segment, &files_of(segment))?),
             false => Object::Table { path: segment.path.clone(), layout: request.layout },
         };
         let captures = segment.captures().into_iter().map(|(name, value)| Ok((name, Capture::of(&value)?)));
@@ -140,7 +140,7 @@ impl Split {
                 let file = opened.next().ok_or_else(|| Error::invalid_input("these bytes are no split: no file"))??;
                 Segment::new(&file, path, *layout, self.decode, &captures)?
             }
-            Object::ArraySources(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
+            Object::Arrays(arrays) => arrays.segment(&opened.collect::<Result<Vec<_>>>()?, &captures, self.decode)?,
         };
         let request = ScanRequest {
             columns: Some(self.columns.clone()),
