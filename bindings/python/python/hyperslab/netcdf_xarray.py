@@ -67,7 +67,7 @@ def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str],
 
     for name in encoding:
         if name not in dataset.variables:
-            raise InvalidInputError(f"encoding of {name!r}, which is no variable of the dataset")
+            raise InvalidInputError(f"encoding of {name!r}, which is not a variable of the dataset")
     target: Any = file.create_group(path) if path.strip("/") else file
     without_limit = {*unlimited, *dataset.encoding.get("unlimited_dims", ())}
     variables, attributes = encode_dataset_coordinates(dataset)

@@ -236,7 +236,7 @@ class NewGroup(MutableMapping[str, Any]):
             return self.create_group(name)
         found = self[name]
         if not isinstance(found, NewGroup):
-            raise InvalidTypeError(f"{found.name} is no group")
+            raise InvalidTypeError(f"{found.name} is not a group")
         return found
 
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
@@ -328,7 +328,7 @@ class NewGroup(MutableMapping[str, Any]):
             return self.create_dataset(name, shape, dtype, **options)
         found = self[name]
         if not isinstance(found, NewDataset):
-            raise InvalidTypeError(f"{found.name} is no dataset")
+            raise InvalidTypeError(f"{found.name} is not a dataset")
         wanted = tuple(dtype_encoding.extents("shape", shape))
         if found.shape != wanted:
             raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}")

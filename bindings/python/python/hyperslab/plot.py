@@ -118,7 +118,7 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
     leading = dataset.ndim - drawn
     given = index if isinstance(index, tuple) else (index,)
     if len(given) > leading:
-        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions beside those that are drawn")
+        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions that are not drawn")
     fixed = given + (0,) * (leading - len(given))
 
     # An image has two pixels for each cell, so that the frame hides none.

@@ -144,7 +144,7 @@ class Query:
         """
         lists, others = _lists(text, variables)
         if others:
-            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`")
+            raise InvalidInputError(f"{next(iter(others))!r} is not a list after `in`: give other variables to `query`")
         return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
 
     def count(self) -> int:

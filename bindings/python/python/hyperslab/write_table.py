@@ -31,7 +31,7 @@ def _reader(source: Any) -> pa.RecordBatchReader:
         source = pa.Table.from_batches(list(source))
     if hasattr(source, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(source)
-    raise InvalidInputError(f"{type(source).__name__} is no Arrow data: give a table, batches, or what has an Arrow stream")
+    raise InvalidInputError(f"{type(source).__name__} is not Arrow data: give a table, batches, or an object with an Arrow stream")
 
 
 class _Column:
@@ -218,7 +218,7 @@ def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
     for column, dataset in zip(columns, datasets):
         _check_column(column, dataset._datatype, _meanings(file, dataset.name))
         if len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
-            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: this is no table")
+            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: these are not columns of one table")
     return _writer_of(columns, datasets)
 
 
