@@ -113,7 +113,7 @@ def test_plot_draws_a_picture(tmp_path: pathlib.Path) -> None:
         (["sql", PROFILES, "selec 1"], "syntax error"),
         (["export", PROFILES, "/theta", "theta.xlsx"], ".parquet, .arrow or .csv"),
         (["export", PROFILES, "/theta", "no/such/folder/theta.csv"], "no/such/folder"),
-        (["plot", PROFILES, "/", "out.png"], "is no dataset"),
+        (["plot", PROFILES, "/", "out.png"], "is not a dataset"),
         (["plot", PROFILES, "/theta", "out.png", "--index", "99"], "99"),
         (["plot", PROFILES, "/theta", "out.png", "--index", "1,2,3"], "3 indexes"),
         (["plot", PROFILES, "/theta", "out.xyz"], "xyz"),

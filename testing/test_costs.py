@@ -273,11 +273,11 @@ def test_names_of_lists_are_looked_up(tmp_path: pathlib.Path) -> None:
     arrays = {"x": np.arange(10)}
     with pytest.raises(hs.InvalidInputError, match="variables"):
         hs.query(arrays, "/", "x in c")
-    with pytest.raises(hs.InvalidInputError, match="'d' is no list"):
+    with pytest.raises(hs.InvalidInputError, match="'d' is not a list"):
         hs.query(arrays, "/", "x > 1").where("x > 2", variables={"d": [1]})
     with h5py.File(tmp_path / "x.h5", "w") as f:
         f["x"] = np.arange(10)
-    with pytest.raises(hs.InvalidInputError, match="'d' does not stand behind `in`"):
+    with pytest.raises(hs.InvalidInputError, match="'d' is not used after `in`"):
         hs.open(tmp_path / "x.h5").table("/x", where="x > 1", variables={"d": [1]})
     assert hs.query(arrays, "/", "x in x", variables={"x": [3, 4]}).positions().tolist() == [3, 4]
     with pytest.raises(hs.InvalidInputError, match="compare it with a number"):

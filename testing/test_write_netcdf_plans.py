@@ -236,7 +236,7 @@ def test_an_append_may_say_less_and_more(tmp_path: pathlib.Path) -> None:
     (lambda p: p.task(0).variable("nowhere"), "there is no variable 'nowhere' in the plan: there are time, x"),
     (lambda p: p.task(0).variable("x")[:], "'NetcdfVariable' object is not subscriptable|the plan has the values"),
     (lambda p: p.task(0).create_dataset("v", data=[1]), "let the plan create the variable"),
-    (lambda p: p.task(0).variable("time").append(np.array(["2000-01-01T01"], "M8[h]")), "no whole number of days"),
+    (lambda p: p.task(0).variable("time").append(np.array(["2000-01-01T01"], "M8[h]")), "not a whole number of days"),
     (lambda p: pickle.loads(pickle.dumps(p)).create_dimension("z", 2), "defines no more"),
 ])
 def test_what_a_plan_refuses(tmp_path: pathlib.Path, how: Any, words: str | None) -> None:

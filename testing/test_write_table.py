@@ -105,7 +105,7 @@ def test_a_table_without_rows_keeps_its_columns(tmp_path: pathlib.Path) -> None:
     (pa.table([[1], [2]], names=["a", "a"]), "name of its own"),
     (pa.table({"a/b": [1]}), "no / in its name"),
     (pa.table({"a": ["x", "a\0b"]}), "NUL"),
-    (5, "no Arrow data"),
+    (5, "not Arrow data"),
 ])
 def test_what_hdf5_cannot_hold_is_refused_by_name(tmp_path: pathlib.Path, table: object, words: str) -> None:
     with pytest.raises(hs.Error, match=words):

@@ -131,7 +131,7 @@ def test_nulls_as_nan_and_what_is_no_table(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "two.h5", "w") as f:
         f.create_dataset("x", data=[1.0, 2.0], maxshape=(None,))
         f.create_dataset("y", data=[1.0], maxshape=(None,))
-    with pytest.raises(hs.InvalidInputError, match="this is no table"):
+    with pytest.raises(hs.InvalidInputError, match="not columns of one table"):
         hs.write_table(pa.table({"x": [1.0], "y": [1.0]}), tmp_path / "two.h5", mode="a")
     plan = hs.WritePlan(tmp_path / "plan.h5")
     with plan.task(0) as task:

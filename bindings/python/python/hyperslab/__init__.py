@@ -8,14 +8,15 @@ from .attributes import Attributes, Empty
 from .counters import Counters, counters
 from .indexes import index
 from .objects import Dataset, Group
-from .references import AttributeReference, Reference, RegionReference
+from .references import AttributeReference, Reference, RegionReference, RegionSelection
 from . import dtypes, indexes, spark
 from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
 from .parallel import Committed, Fused, ManySubfilesWarning, Task, VacuumResult, Verification, WritePlan, fuse, vacuum, verify
 from .arrays import Array
-from .query import Histogram, Query, Step, query
+from .query import Query, query
+from .query_results import CountBounds, Histogram, HistogramBounds, Step
 from .sql import sql
 from .narrow_integers import integer_dtype
 from .table import Split, Table
@@ -25,12 +26,13 @@ from .writing import ExternalLink, HardLink, NewDataset, NewDatatype, NewFile, N
 
 __all__ = [
     "Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError",
-    "Counters", "Dataset", "Empty", "Error", "ErrorKind", "ExternalLink", "File", "FileSet", "Fused", "Group", "HardLink",
-    "Histogram", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "ManySubfilesWarning",
-    "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile", "NewGroup", "NewNetcdf", "NewReference",
-    "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "Query", "ReadOnlyError", "Reference",
-    "RegionReference", "SoftLink", "Split", "Step", "Table", "Task", "UnclosedWarning", "UnsupportedError",
-    "VacuumResult", "Verification", "VirtualLayout", "VirtualSource", "WritePlan", "__version__", "counters", "create",
-    "create_netcdf", "fuse", "index", "indexes", "integer_dtype", "open", "query", "register_filter", "spark", "sql",
-    "unregister_filter", "vacuum", "verify", "write_table", "write_xarray",
+    "CountBounds", "Counters", "Dataset", "Empty", "Error", "ErrorKind", "ExternalLink", "File", "FileSet", "Fused",
+    "Group", "HardLink", "Histogram", "HistogramBounds", "InternalError", "InvalidInputError", "IoError",
+    "LimitExceededError", "ManySubfilesWarning", "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile",
+    "NewGroup", "NewNetcdf", "NewReference", "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "Query",
+    "ReadOnlyError", "Reference", "RegionReference", "RegionSelection", "SoftLink", "Split", "Step", "Table", "Task",
+    "UnclosedWarning", "UnsupportedError", "VacuumResult", "Verification", "VirtualLayout", "VirtualSource",
+    "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "indexes", "integer_dtype",
+    "open", "query", "register_filter", "spark", "sql", "unregister_filter", "vacuum", "verify", "write_table",
+    "write_xarray",
 ]

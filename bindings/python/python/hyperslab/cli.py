@@ -30,10 +30,10 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
                   help="HDF5 and netCDF as tables. FILE is a path or, in quotes, a glob.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Where = Annotated[Optional[str], typer.Option(help="Keep the rows for which this holds: \"lat > 60 and t2m > 280\".")]
+Where = Annotated[Optional[str], typer.Option(help="Only rows that match: \"lat > 60 and t2m > 280\".")]
 Columns = Annotated[Optional[str], typer.Option(help="Only these columns, separated by commas.")]
 Layout = Annotated[Optional[str], typer.Option(help="cells, rows, columns or records.")]
-Raw = Annotated[bool, typer.Option("--raw", help="Stored values: no netCDF decoding.")]
+Raw = Annotated[bool, typer.Option("--raw", help="Stored values, without netCDF decoding.")]
 
 
 def _version(wanted: bool) -> None:
@@ -47,11 +47,11 @@ _OPEN: dict[str, Any] = {}  # how files are opened, from the options before the 
 
 @app.callback()
 def _root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
-          limit: Annotated[Optional[list[str]], typer.Option("--limit", help="What a file may cost: chunk_bytes=1000000. May be repeated.")] = None,
+          limit: Annotated[Optional[list[str]], typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")] = None,
           paths: Annotated[str, typer.Option(help="Other files that a file may name: folder (its own and below) or anywhere.")] = "folder",
-          missing_sources: Annotated[str, typer.Option(help="Of virtual datasets: error or fill.")] = "error",
-          threads: Annotated[Optional[int], typer.Option(min=1, help="How many decode; one a core by default.")] = None,
-          index_folder: Annotated[Optional[str], typer.Option(help="Where indexes are that do not lie beside the files.")] = None) -> None:
+          missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
+          threads: Annotated[Optional[int], typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
+          index_folder: Annotated[Optional[str], typer.Option(help="Folder of indexes that are not next to the files.")] = None) -> None:
     """HDF5 and netCDF as tables."""
     limits = {}
     for given in limit or ():
@@ -72,7 +72,7 @@ def _say(what: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: numbers that JSON lacks are null, bytes that are no text are base64."""
+    """A value for JSON: NaN and infinity become null, bytes that are not UTF-8 become base64."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -128,9 +128,9 @@ def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
 
 
 @app.command()
-def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Attributes too.")] = False,
+def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Annotated[bool, typer.Option("--attributes", "-a", help="Also show attributes.")] = False,
        as_json: AsJson = False) -> None:
-    """The tree: shape, type, chunks, filters, compression ratio. Of several files, that of the first (JSON: of all)."""
+    """Show the tree: shape, type, chunks, filters, compression ratio. With several files, that of the first (JSON: all)."""
     files = _open(file).files
     facts: list[dict[str, Any]] = []
     with waiting("reading the tree"):
@@ -174,7 +174,7 @@ def _tree(file: hs.File, path: str, attributes: bool) -> tuple[Tree, list[dict[s
 
 @app.command()
 def info(file: str, path: Annotated[Optional[str], typer.Argument()] = None, as_json: AsJson = False) -> None:
-    """The format and sizes of a file (of several: their sums), or all about one object."""
+    """Show the format and sizes of a file (of several files their sums), or all properties of one object."""
     opened = _open(file)
     if path is not None:
         found = _single(opened, file)[path]
@@ -226,9 +226,9 @@ def _nodes(group: hs.Group) -> Iterator[tree.Shown]:
 
 
 @app.command()
-def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="How many rows.")] = 10,
+def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows.")] = 10,
          columns: Columns = None, where: Where = None, layout: Layout = None, raw: Raw = False, as_json: AsJson = False) -> None:
-    """The first rows of a table (JSON: one row a line)."""
+    """Show the first rows of a table (JSON: one row per line)."""
     with waiting("reading"):
         table = _table(file, path, where, columns, layout, raw)
         found = table.head(rows)
@@ -239,7 +239,7 @@ def head(file: str, path: Annotated[str, typer.Argument()] = "/", rows: Annotate
 @app.command()
 def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv.")] = None,
         as_json: AsJson = False) -> None:
-    """Runs an SQL query (DuckDB); every dataset and table-like group is a view of its name."""
+    """Run an SQL query (DuckDB); every dataset and table-like group is a view."""
     with waiting("running the query"):
         relation = hs.sql(query, _open(file))
         found = relation.to_arrow_table() if out is None else None
@@ -251,7 +251,7 @@ def sql(file: str, query: str, out: Annotated[Optional[str], typer.Option("-o", 
 
 @app.command()
 def export(file: str, path: str, out: str, where: Where = None, columns: Columns = None, layout: Layout = None, raw: Raw = False) -> None:
-    """Writes a table as OUT.parquet, .arrow or .csv, a batch at a time."""
+    """Write a table to OUT.parquet, .arrow or .csv, batch by batch."""
     table = _table(file, path, where, columns, layout, raw)
     _write(out, table.batches(), table.count() if where is None else None)
     _note_omitted(table, columns)
@@ -262,7 +262,7 @@ def _table(file: str, path: str, where: Optional[str], columns: Optional[str], l
 
 
 def _note_omitted(table: hs.Table, columns: Optional[str]) -> None:
-    """Says on standard error what is not in the table, unless the columns were chosen."""
+    """Prints omitted members to standard error, unless the columns were chosen."""
     if table.omitted and columns is None:
         print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
 
@@ -292,13 +292,13 @@ def _maker(out: str) -> Callable[[str, pa.Schema], Any]:
 @app.command()
 def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.Option(help="Indexes of the leading dimensions: 3,0.")] = None,
          cmap: Annotated[Optional[str], typer.Option(help="A colormap of matplotlib.")] = None,
-         vmin: Annotated[Optional[float], typer.Option(help="The least value shown.")] = None,
-         vmax: Annotated[Optional[float], typer.Option(help="The greatest value shown.")] = None,
-         log: Annotated[bool, typer.Option("--log", help="Scale values by their logarithm.")] = False) -> None:
-    """A quick look as a picture: 1-D as a line, N-D as an image of the last two dimensions."""
+         vmin: Annotated[Optional[float], typer.Option(help="The smallest value shown.")] = None,
+         vmax: Annotated[Optional[float], typer.Option(help="The largest value shown.")] = None,
+         log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False) -> None:
+    """Draw a picture: 1-D as a line, N-D as an image of the last two dimensions."""
     found = _single(_open(file), file)[path]
     if not isinstance(found, hs.Dataset):
-        raise hs.InvalidInputError(f"{path} is no dataset: `hyperslab ls {file}` shows them")
+        raise hs.InvalidInputError(f"{path} is not a dataset: `hyperslab ls {file}` shows them")
     try:
         at = tuple(int(i) for i in index.split(",")) if index else ()
     except ValueError:
@@ -309,20 +309,20 @@ def plot(file: str, path: str, out: str, index: Annotated[Optional[str], typer.O
 
 
 @app.command()
-def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(help="The condition: \"energy > 1.3 && 100 < x && x < 140\"; every row without.")] = None,
-          count: Annotated[bool, typer.Option("--count", help="Only how many rows.")] = False,
-          values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (_row, _file and wildcards' names, too).")] = None,
-          histogram: Annotated[Optional[str], typer.Option(help="Bins of one to three variables, separated by commas.")] = None,
-          bins: Annotated[str, typer.Option(help="How many, or adaptive:64 for bins of equal weight.")] = "10",
+def query(file: str, group: str, text: Annotated[Optional[str], typer.Argument(help="The condition: \"energy > 1.3 && 100 < x && x < 140\". By default every row matches.")] = None,
+          count: Annotated[bool, typer.Option("--count", help="Print the number of matching rows (the default).")] = False,
+          values: Annotated[Optional[str], typer.Option(help="Columns of the rows, separated by commas (also _row, _file and names of wildcards).")] = None,
+          histogram: Annotated[Optional[str], typer.Option(help="Count rows in bins of one to three variables, separated by commas.")] = None,
+          bins: Annotated[str, typer.Option(help="Number of bins, or adaptive:64 for bins of equal weight.")] = "10",
           log: Annotated[bool, typer.Option("--log", help="Bins of equal ratio.")] = False,
-          weights: Annotated[Optional[str], typer.Option(help="The variable whose sums the bins hold.")] = None,
+          weights: Annotated[Optional[str], typer.Option(help="Sum this variable in each bin, instead of counting rows.")] = None,
           quantile: Annotated[Optional[str], typer.Option(help="Exact quantiles: energy:0.5,0.99")] = None,
-          minmax: Annotated[Optional[str], typer.Option(help="The least and greatest value of a variable.")] = None,
+          minmax: Annotated[Optional[str], typer.Option(help="Minimum and maximum of a variable.")] = None,
           out: Annotated[Optional[str], typer.Option("-o", "--out", help="Write the rows to OUT.parquet, .arrow or .csv, or draw them as OUT.png.")] = None,
-          rows: Annotated[Optional[str], typer.Option(help="The array whose elements are asked for, where TEXT does not say so.")] = None,
-          limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="How many rows are shown.")] = 10,
-          explain: Annotated[bool, typer.Option("--explain", help="How the query would run.")] = False, as_json: AsJson = False) -> None:
-    """Asks which elements of the arrays in GROUP (wildcards, or re:…) satisfy TEXT."""
+          rows: Annotated[Optional[str], typer.Option(help="The array whose elements are the rows, if TEXT does not determine it.")] = None,
+          limit: Annotated[int, typer.Option("-n", "--rows-shown", min=0, help="Number of rows shown.")] = 10,
+          explain: Annotated[bool, typer.Option("--explain", help="Show how the query would run.")] = False, as_json: AsJson = False) -> None:
+    """Find the elements of the arrays in GROUP (wildcards, or re:…) that match TEXT."""
     with waiting("looking up names"):
         asked = hs.query(_open(file) if not file.startswith("re:") and not file.endswith(".parquet") else file, group, text, rows=rows, threads=_OPEN.get("threads"), index_folder=_OPEN.get("index_folder"))
     if explain:
@@ -385,8 +385,8 @@ def _bins(names: list[str], found: hs.Histogram, as_json: bool) -> None:
 
 
 @app.command()
-def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Read all bytes too.")] = False, as_json: AsJson = False) -> None:
-    """Whether all subfiles of a container are there, whole, and belong together; fails where not."""
+def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Also read all bytes.")] = False, as_json: AsJson = False) -> None:
+    """Check that all subfiles of a container exist, are complete, and belong together; exit status 1 if not."""
     with waiting("checking"):
         found = hs.verify(file, values=values)
     if as_json:
@@ -400,11 +400,11 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Rea
 
 
 @app.command()
-def vacuum(file: str, hours: Annotated[float, typer.Option(help="Only what has not changed for this many hours.")] = 24,
-         orphans: Annotated[bool, typer.Option("--orphans", help="Remove commits too that no master in the folder uses.")] = False,
-         dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only say what would be removed.")] = False,
+def vacuum(file: str, hours: Annotated[float, typer.Option(help="Only what was not touched for this many hours.")] = 24,
+         orphans: Annotated[bool, typer.Option("--orphans", help="Also remove commits that no master in the folder uses.")] = False,
+         dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only list what would be removed.")] = False,
          as_json: AsJson = False) -> None:
-    """Removes what killed writers and killed builds of indexes of a file have left, and what was overwritten."""
+    """Remove leftovers of killed writers and killed index builds of a file, and overwritten data."""
     with careful():
         done = hs.vacuum(file, hours=hours, index_folder=_OPEN.get("index_folder"), orphans=orphans, dry_run=dry_run)
     if as_json:
@@ -422,9 +422,9 @@ def vacuum(file: str, hours: Annotated[float, typer.Option(help="Only what has n
 
 
 @app.command()
-def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", help="Take the place of a file that is there.")] = False,
+def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
          as_json: AsJson = False) -> None:
-    """Makes one ordinary file of a container; chunks are copied without decoding where they can be."""
+    """Make one ordinary file of a container; copies chunks without decoding them if possible."""
     done = 0
     with careful(), counting(os.path.basename(out), None) as advance:
         def hear(now: int, _: int) -> None:
@@ -442,11 +442,11 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
 @app.command()
 def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths of datasets or groups; * and ? are wildcards.")],
           level: Annotated[Optional[str], typer.Option(help="Z, K, P, X or B; one that suits each dataset by default.")] = None,
-          raw: Raw = False, together: Annotated[bool, typer.Option("--together", help="One index of all files of a folder.")] = False,
-          embedded: Annotated[bool, typer.Option("--embedded", help="Put the index at the end of each HDF5 file itself.")] = False,
-          anew: Annotated[bool, typer.Option("--anew", help="Build also what is there and valid.")] = False,
-          plan: Annotated[bool, typer.Option("--plan", help="Only say what would be built.")] = False, as_json: AsJson = False) -> None:
-    """Builds value indexes beside the files, or brings them up to date; queries use them from then on."""
+          raw: Raw = False, together: Annotated[bool, typer.Option("--together", help="Make one index of all files of a folder.")] = False,
+          embedded: Annotated[bool, typer.Option("--embedded", help="Append the index to each HDF5 file itself.")] = False,
+          anew: Annotated[bool, typer.Option("--anew", help="Build valid indexes again, too.")] = False,
+          plan: Annotated[bool, typer.Option("--plan", help="Only show what would be built.")] = False, as_json: AsJson = False) -> None:
+    """Build value indexes next to the files, or bring them up to date; queries use them automatically."""
     if embedded and not plan:
         with careful(), waiting("indexing"):
             planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True, index_folder=_OPEN.get("index_folder"))

@@ -1,4 +1,4 @@
-"""Constants: arrays of values that a condition names behind `in`."""
+"""Constants: lists of values that a condition names after `in`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Named = tuple[str, str, Union[bytes, list[str]]]
 
 
 def named_lists(text: str | None, variables: Mapping[str, Any] | None) -> list[Named]:
-    """The lists that `text` names behind `in`, from `variables`."""
+    """The lists that `text` names after `in`, from `variables`."""
     if not variables or text is None:
         return []
     return [(name, *_constants(name, variables[name])) for name in dict.fromkeys(_native.list_names(text)) if name in variables]
@@ -25,7 +25,7 @@ def named_lists(text: str | None, variables: Mapping[str, Any] | None) -> list[N
 
 def _constants(name: str, values: Any) -> tuple[str, bytes | list[str]]:
     if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__array__") or hasattr(values, "__iter__")):
-        raise InvalidInputError(f"{name!r} is a {type(values).__name__}; behind `in` stands an array or a list of constants")
+        raise InvalidInputError(f"{name!r} is a {type(values).__name__}; give an array or a list of constants after `in`")
     if isinstance(values, Dataset):
         values = values.asstr()[...] if values.dtype.kind in "OS" else values[...]
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -86,7 +86,7 @@ def _of_objects(name: str, values: list[Any]) -> tuple[str, bytes | list[str]]:
         try:
             return "text", [value.decode() if isinstance(value, bytes) else value for value in values]
         except UnicodeDecodeError:
-            raise InvalidInputError(f"{name!r} has bytes that are no UTF-8 text") from None
+            raise InvalidInputError(f"{name!r} has bytes that are not UTF-8") from None
     if all(isinstance(value, np.datetime64) or hasattr(value, "isoformat") for value in values):
         return "text", _times(name, np.array(values, dtype="M8[ns]"))
     other = next(value for value in values if value is None or type(value) is not type(values[0]))

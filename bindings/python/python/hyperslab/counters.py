@@ -1,4 +1,4 @@
-"""Counters: what reads have cost, and what indexes have saved."""
+"""Counters: the cost of reads, and what indexes saved."""
 
 from __future__ import annotations
 
@@ -8,29 +8,35 @@ from . import _native
 
 
 class Counters(NamedTuple):
-    """Sums over all reads of values (not of metadata). The difference of two is what was done between them."""
+    """Totals of all reads of values (not of metadata) in this process. `since` gives the difference of two."""
 
-    #: Bytes of values that were asked of the files.
+    #: Bytes of values requested from files.
     bytes_read: int
-    #: Chunks that went through their filters.
+    #: Chunks that were decoded.
     chunks_decoded: int
-    #: Chunks in the rows of a scan that were not read, since an index, or a test of other columns, left no row of them.
+    #: Chunks within the rows of a scan that were skipped because an index, or a test of other columns, ruled out their rows.
     chunks_skipped: int
-    #: Seconds spent in filters, of all threads together.
+    #: Seconds spent in filters, summed over all threads.
     decode_seconds: float
-    #: Blocks of 65,536 values of which indexes were asked.
+    #: Blocks of 65,536 values for which an index was consulted.
     index_blocks: int
-    #: Of these, blocks without a value that passes.
+    #: Those of them without a matching value.
     index_blocks_pruned: int
 
     def since(self, before: Counters) -> Counters:
-        """What was done after `before` was taken."""
+        """The difference to earlier counters."""
         return Counters(
             self.bytes_read - before.bytes_read, self.chunks_decoded - before.chunks_decoded, self.chunks_skipped - before.chunks_skipped,
             self.decode_seconds - before.decode_seconds, self.index_blocks - before.index_blocks, self.index_blocks_pruned - before.index_blocks_pruned)
 
 
 def counters() -> Counters:
-    """What this process has read since it began, by all files, tables and queries."""
+    """Returns the totals of this process, over all files, tables and queries.
+
+    Example:
+        >>> before = hs.counters()
+        >>> q.count()
+        >>> hs.counters().since(before).bytes_read
+    """
     bytes_read, decoded, skipped, nanoseconds, blocks, pruned = _native.counters()
     return Counters(bytes_read, decoded, skipped, nanoseconds / 1e9, blocks, pruned)

@@ -1,12 +1,12 @@
-"""File: one file or several, opened."""
+"""File: opening files, and tables of what is in them."""
 
 from __future__ import annotations
 
 import glob as globbing
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from . import _native, tree
@@ -16,10 +16,14 @@ from .natural_order import natural_key
 from .objects import Group, Names
 from .sessions import session
 from .table import Table
+from .type_aliases import Path, Paths
+
+if TYPE_CHECKING:
+    import pyarrow.dataset
 
 
 class File(Group):
-    """An open file: its root group, and tables of what is in it."""
+    """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one."""
 
     def __init__(self, native: _native.File, others: list[_native.File] | None = None, pattern: str | None = None) -> None:
         if not isinstance(native, _native.File):
@@ -29,12 +33,12 @@ class File(Group):
 
     @property
     def files(self) -> list[File]:
-        """The open files: itself, or each file of a `FileSet`."""
+        """The open files: a list of this file, or the files of a `FileSet`."""
         return [self]
 
     @property
     def filename(self) -> str:
-        """The path it was opened by."""
+        """The path by which it was opened."""
         return self._file.path
 
     @property
@@ -42,22 +46,38 @@ class File(Group):
         """`Hdf5`, `Netcdf3` or `Netcdf4`."""
         return self._file.format
 
-    def table(self, path: str | None = None, where: Any = None, columns: list[str] | None = None, layout: str | None = None,
-              decode: bool = True, batch_rows: int = 65536, limit: int | None = None, omitted: str = "warn",
+    def table(self, path: str | None = None, where: str | pyarrow.dataset.Expression | None = None, columns: Sequence[str] | None = None,
+              layout: str | None = None, decode: bool = True, batch_rows: int = 65536, limit: int | None = None, omitted: str = "warn",
               variables: Mapping[str, Any] | None = None) -> Table:
-        """Arrays at `path` as a table (the root group without a path). Members of a group that are not columns are in
-        `Table.omitted`, and in an `OmittedColumnsWarning` unless `columns` are given; `omitted="error"` makes them an
-        `InvalidInputError`, `omitted="ignore"` no warning. `variables` are lists of constants that `where` names behind `in`:
-        `where="id in ids", variables={"ids": array}`."""
-        options = {"where": where, "variables": variables, "columns": columns, "layout": layout, "decode": decode,
+        """Plans a scan of the arrays at `path`. Planning reads metadata only.
+
+        Args:
+            path: A dataset or a group, with wildcards; by default the root group.
+            where: A condition such as `"depth < 100 and t2m > 280"`, or a pyarrow expression.
+            columns: Names of the columns; by default all that fit together, which `Table.omitted` completes.
+            layout: `cells`, `rows`, `columns` or `records`; by default the one that fits the arrays.
+            decode: Apply the netCDF conventions (fill values, scale and offset, times). With `False`, values are as stored.
+            batch_rows: Maximum number of rows of a record batch.
+            limit: Maximum number of rows.
+            omitted: If members of the group are not columns and `columns` is not given: `warn` (`OmittedColumnsWarning`),
+                `error` (`InvalidInputError`) or `ignore`.
+            variables: Lists of constants that `where` names after `in`.
+
+        Raises:
+            NotFoundError: There is no such object or column.
+            InvalidInputError: `where` is not a valid condition, or the arrays do not fit together.
+
+        Example:
+            >>> hs.open("profiles.nc").table("/profiles", where="id in ids", variables={"ids": [3, 5]}).to_pandas()
+        """
+        options = {"where": where, "variables": variables, "columns": columns if columns is None or isinstance(columns, str) else list(columns), "layout": layout, "decode": decode,
                    "batch_rows": batch_rows, "limit": limit, "file_pattern": self._pattern}
         table = Table(self._natives, path or "/", options)
         table._report_omitted(omitted, 2)
         return table
 
     def refresh(self) -> None:
-        """Reads the file's metadata anew: what a writer has added since shows in this object, and in
-        datasets that are taken from it (or refreshed) from now on."""
+        """Reads the metadata of the file again: this object, and datasets taken from it afterwards, show what writers have added."""
         self._natives = [native.reopen() for native in self._natives]
         self._file = self._natives[0]
         self._about = self._file.describe(self._number)
@@ -66,7 +86,7 @@ class File(Group):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to do: the file closes with its last user."""
+        """Does nothing: the file is closed when the last object that uses it is gone."""
 
     def __repr__(self) -> str:
         return f"{self.filename}\n{tree.text(self)}"
@@ -157,7 +177,7 @@ class FileSet(File):
 
 
 def _local(path: Any) -> str:
-    """The local path that `path` stands for."""
+    """The local path of a path or `file://` URL."""
     if hasattr(path, "read"):
         name = getattr(path, "name", None)
         hint = f"open({name!r})" if isinstance(name, str) else "open() with the path of a file"
@@ -172,28 +192,42 @@ def _local(path: Any) -> str:
     return os.path.expanduser(name) if name.startswith("~") and not os.path.exists(name) else name
 
 
-def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str | None = None, paths: str | None = None,
-         missing_sources: str | None = None, limits: Mapping[str, int] | None = None, index_folder: Any = None) -> File:
-    """Opens a path, a list of paths or a glob (files in natural order: `run2` before `run10`) for reading; `mode` is
-    always `r`. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas.
-    `threads` decode, one a core by default. `format` is one of `hdf5`, `netcdf3`, `netcdf4`: another
-    file is refused, and `hdf5` shows a netCDF-4 file as plain HDF5.
+def open(path: Paths, mode: str = "r", *, threads: int | None = None, format: str | None = None, paths: str | None = None,
+         missing_sources: str | None = None, limits: Mapping[str, int] | None = None, index_folder: Path | None = None) -> File:
+    """Opens one or more HDF5 or netCDF files for reading.
 
-    External links, virtual datasets and external raw data name other files: `paths="folder"` (the default)
-    opens those in the file's folder and below, `paths="anywhere"` any. A source of a virtual dataset that
-    is not there is an error, with `missing_sources="fill"` the fill value, as in h5py.
+    Args:
+        path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`). A leading `~` is
+            the home folder, and `file://` URLs are paths, as in pandas.
+        mode: Always `r`; `hyperslab.create` writes files.
+        threads: Number of threads that decode; one per core by default.
+        format: `hdf5`, `netcdf3` or `netcdf4`: refuses files of other formats. `hdf5` shows a netCDF-4 file as plain HDF5.
+        paths: Other files that external links, virtual datasets and external raw data may name: those in the file's folder
+            and below (`folder`, the default), or any (`anywhere`).
+        missing_sources: If a source of a virtual dataset does not exist: `error` (the default), or `fill` for the fill value,
+            as in h5py.
+        limits: Limits on what a file may cost, such as `{"chunk_bytes": 1 << 20}`. The error for an unknown name lists all.
+        index_folder: A folder with value indexes of files in folders that are not writable (`hyperslab.index`). Tables,
+            queries and SQL look there first.
 
-    `limits` changes what a file may cost: `{"chunk_bytes": 1 << 20}`. An unknown name lists them all.
+    Returns:
+        A `File`, or for a list or a glob a `FileSet`.
 
-    `index_folder` is a folder for value indexes of files that nobody may write beside (`hyperslab.index`); tables,
-    queries and SQL of this file look there first."""
+    Raises:
+        NotFoundError: A file does not exist, or no file matches.
+        InvalidInputError: A file is neither HDF5 nor netCDF, or an argument is not valid.
+
+    Example:
+        >>> with hs.open("profiles.nc") as f:
+        ...     f["theta"][0, :10]
+    """
     if mode != "r":
         raise ReadOnlyError(f"mode {mode!r}: {READ_ONLY}")
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
         raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
     opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources,
-                     tuple(sorted((limits or {}).items())), None if index_folder is None else os.path.abspath(index_folder))
+                     tuple(sorted((limits or {}).items())), None if index_folder is None else os.path.abspath(os.fsdecode(index_folder)))
     if isinstance(path, (list, tuple)):
         names, pattern = [_local(p) for p in path], None
     else:
@@ -201,7 +235,7 @@ def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str 
         wild = globbing.has_magic(name) and not os.path.exists(name)
         names, pattern = (sorted(globbing.glob(name), key=natural_key), name) if wild else ([name], None)
     if not names:
-        raise MissingFileError(f"no file matches {path}")
+        raise MissingFileError(f"no file matches {path!r}" if pattern is None else f"no file matches {pattern}")
     natives = opener.open(names)
     for native in natives:
         if wanted is not None and native.format.lower() != wanted:

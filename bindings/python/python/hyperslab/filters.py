@@ -85,12 +85,12 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
 
 
 def _factor(scaleoffset: Any, kind: str) -> int:
-    """The number of bits of integers, 0 is as many as needed, or of digits behind the point of floats."""
+    """The number of bits of integers, 0 is as many as needed, or the number of decimal places of floats."""
     if kind not in ("integer", "float"):
         raise InvalidTypeError("scaleoffset is for integers and floats")
     if scaleoffset is True:
         if kind == "float":
-            raise InvalidInputError("scaleoffset=True of floats: give the number of digits behind the point to keep")
+            raise InvalidInputError("scaleoffset=True of floats: give the number of decimal places to keep")
         return 0
     if not isinstance(scaleoffset, (int, np.integer)) or not 0 <= scaleoffset <= 64:
         raise InvalidInputError(f"scaleoffset={scaleoffset!r}: give a whole number from 0 to 64")

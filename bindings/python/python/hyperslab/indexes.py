@@ -7,17 +7,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from . import _native
 from .errors import InvalidInputError
-from .sources import opened
+from .sources import Files, opened
+from .type_aliases import Path
 
 __all__ = ["IndexPlan", "Indexed", "PlannedIndex", "build", "commit", "plan", "status", "verify"]
 
 
 class PlannedIndex(NamedTuple):
-    """One dataset: what is to be built, and why so."""
+    """A dataset of a plan.
+
+    Attributes:
+        file: Path of the file.
+        path: Path of the dataset.
+        level: Level of the index: Z, K, P, X or B.
+        reason: Why this level, or why the dataset is left out.
+        elements: Number of values.
+        value_bytes: Bytes of values to be read.
+        index_bytes: Estimated bytes of the index.
+        needed: Whether the index is to be built; `False` if a valid one exists.
+    """
 
     file: str
     path: str
@@ -30,7 +42,7 @@ class PlannedIndex(NamedTuple):
 
 
 class Indexed(NamedTuple):
-    """What a commit did: datasets, blocks that were built, blocks of an older index that were kept."""
+    """What a commit published: datasets, blocks that were built, and blocks of an older index that were kept."""
 
     datasets: int
     built_blocks: int
@@ -38,8 +50,8 @@ class Indexed(NamedTuple):
 
 
 class IndexPlan:
-    """A build of indexes, planned from metadata and a few values. `run()` builds everything here; `tasks()` are for
-    other processes or machines."""
+    """A planned build of indexes, from metadata and a few values. `run()` builds all of it in this process; `tasks()`
+    divides it for other processes or machines."""
 
     def __init__(self, files: list[_native.File], datasets: Sequence[str], *, level: str | None = None, decode: bool = True,
                  together: bool = False, anew: bool = False) -> None:
@@ -47,7 +59,7 @@ class IndexPlan:
 
     @property
     def datasets(self) -> list[PlannedIndex]:
-        """What will be built, and what is there already."""
+        """What will be built, and which indexes exist already."""
         return [PlannedIndex(*planned) for planned in self._native.datasets()]
 
     @property
@@ -56,7 +68,7 @@ class IndexPlan:
         return self._native.value_bytes
 
     def explain(self) -> str:
-        """The plan for people, a line a dataset."""
+        """Describes the plan, one line per dataset."""
         lines = []
         for planned in self.datasets:
             if planned.elements == 0 and not planned.needed:
@@ -69,12 +81,23 @@ class IndexPlan:
         return "\n".join(lines)
 
     def run(self, progress: Callable[[int], object] | None = None) -> int:
-        """Builds and publishes; the number of datasets. `progress` hears bytes of values that are done more."""
+        """Builds and publishes the indexes in this process.
+
+        Args:
+            progress: Called with the number of bytes of values processed since the last call.
+
+        Returns:
+            The number of datasets whose indexes were built.
+        """
         return self._native.run(progress)
 
     def tasks(self, count: int) -> list[bytes]:
-        """About `count` units of building, as bytes: run each with `indexes.build` on any machine that
-        sees the files, and pass the results to `indexes.commit`."""
+        """Divides the build into tasks: run each with `indexes.build` on any machine that sees the files, and pass the
+        results to `indexes.commit`.
+
+        Args:
+            count: About how many tasks.
+        """
         if count < 1:
             raise InvalidInputError(f"count is {count}: give 1 or more")
         return self._native.tasks(count)
@@ -83,26 +106,49 @@ class IndexPlan:
         return f"<IndexPlan>\n{self.explain()}"
 
 
-def plan(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-               anew: bool = False, index_folder: Any = None) -> IndexPlan:
-    """Plans what `index` builds."""
+def plan(files: Files, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
+         anew: bool = False, index_folder: Path | None = None) -> IndexPlan:
+    """Plans what `hyperslab.index` would build, with the same arguments. Builds nothing.
+
+    Example:
+        >>> plan = hs.indexes.plan("run.h5", "/energy")
+        >>> fragments = [hs.indexes.build(task) for task in plan.tasks(8)]  # anywhere
+        >>> hs.indexes.commit(fragments)
+    """
     names = [datasets] if isinstance(datasets, str) else list(datasets)
     return IndexPlan(opened(files, None, index_folder).files, names, level=level, decode=decode, together=together, anew=anew)
 
 
-def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
-          anew: bool = False, embedded: bool = False, index_folder: Any = None,
+def index(files: Files, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
+          anew: bool = False, embedded: bool = False, index_folder: Path | None = None,
           progress: Callable[[int, int], object] | None = None) -> IndexPlan:
-    """Builds value indexes of datasets (paths, wildcards, or groups for all that is in them) beside their files, and
-    brings those up to date that are stale. Tables with `where=`, SQL and Spark use them from then on.
+    """Builds value indexes of datasets, or brings stale ones up to date. Tables with `where=`, queries, SQL and Spark use
+    valid indexes automatically.
 
-    `level` is Z (zones), K (every 64th value), P (positions in order), X (and the values) or B (bitmaps of distinct
-    values); each dataset gets one that suits it where none is given. `decode=False` indexes values as stored.
-    `together=True` makes one index of all files of a folder, `embedded=True` puts it at the end of each HDF5 file itself,
-    and `index_folder` is a folder to put it into below the path of the file's own folder, for data that nobody may write
-    beside; `open` and `query` take it, too.
-    `files` may be arrays of others (read-only memory maps, datasets of h5py and Zarr) and Parquet files, as `query` takes
-    them, if all of them are in one file or folder. `progress` hears bytes of values done and in all."""
+    Args:
+        files: As in `query`. Arrays of other libraries (read-only memory maps, h5py and Zarr datasets) must all be in one
+            file or folder.
+        datasets: Paths of datasets, with wildcards, or of groups for all datasets in them.
+        level: Z (zones), K (every 64th value), P (positions in order), X (positions and values) or B (bitmaps of distinct
+            values); by default the one that suits each dataset.
+        decode: Index decoded values; with `False` values as stored.
+        together: Make one index of all files of a folder.
+        anew: Build valid indexes again, too.
+        embedded: Put the index at the end of each HDF5 file instead of next to it.
+        index_folder: Put the index in this folder, below the path of the file's own folder, if that is not writable. Pass
+            the same folder to `open` and `query`.
+        progress: Called with the bytes of values processed so far, and their total.
+
+    Returns:
+        The plan that was built.
+
+    Raises:
+        NotFoundError: No dataset matches.
+        ConflictError: A file changed while its index was built.
+
+    Example:
+        >>> hs.index("run.h5", "/Step#*/energy")
+    """
     inside: list[str] = []
     if embedded:
         if together or index_folder is not None:
@@ -112,7 +158,7 @@ def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *
     try:
         built = _run(plan(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder), progress)
     except BaseException:
-        # What is in a file is still there.
+        # The indexes in the files are untouched.
         for path in staged:
             _native.index_unstage(path)
         raise
@@ -123,7 +169,7 @@ def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *
 
 
 def _run(planned: IndexPlan, progress: Callable[[int, int], object] | None) -> IndexPlan:
-    """Builds what is planned, and tells how far it is."""
+    """Builds a plan, and reports progress."""
     total, done = planned.value_bytes, 0
 
     def hear(more: int) -> None:
@@ -137,21 +183,47 @@ def _run(planned: IndexPlan, progress: Callable[[int, int], object] | None) -> I
 
 
 def build(task: bytes, *, threads: int | None = None) -> bytes:
-    """Builds one task of a plan, and returns the fragment to pass to `commit`."""
+    """Builds one task of a plan.
+
+    Args:
+        task: An element of `IndexPlan.tasks`.
+        threads: Number of threads; one per core by default.
+
+    Returns:
+        A fragment to pass to `commit`.
+
+    Raises:
+        ConflictError: A file changed since the plan was made.
+    """
     return _native.index_task(bytes(task), threads)
 
 
 def commit(fragments: Iterable[bytes]) -> Indexed:
-    """Makes what tasks have built visible, for each folder at once."""
+    """Publishes what tasks have built, atomically for each folder. Repeating a commit is harmless.
+
+    Args:
+        fragments: The results of `build` for all tasks of a plan.
+
+    Raises:
+        ConflictError: A file changed since the plan was made, or fragments are missing.
+    """
     return Indexed(*_native.index_commit([bytes(fragment) for fragment in fragments]))
 
 
-def status(files: Any, *, index_folder: Any = None) -> list[str]:
-    """Why indexes that are there are not used, or only in part: stale, damaged, of another version, not readable, cut off."""
+def status(files: Files, *, index_folder: Path | None = None) -> list[str]:
+    """Explains why existing indexes are not used, or only in part: stale, damaged, of another version, not readable, truncated.
+
+    Returns:
+        One remark per problem; none if all indexes are used.
+    """
     return [remark for native in opened(files, None, index_folder).files for remark in _native.index_remarks(native)]
 
 
-def verify(files: Any, *, index_folder: Any = None) -> list[str]:
-    """Reads the values of indexed datasets, and says which are not those that the indexes were made of, though by length and
-    time of change the files are the same: damage that nothing else tells. What has no valid index is not read."""
+def verify(files: Files, *, index_folder: Path | None = None) -> list[str]:
+    """Reads the values of indexed datasets again, and finds those that changed although the size and modification time of
+    the file did not: damage that nothing else detects. Skips datasets without a valid index.
+
+    Returns:
+        One message per dataset with changed values.
+    """
     return [problem for native in opened(files, None, index_folder).files for problem in _native.index_verify(native)]

@@ -84,7 +84,7 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
     try:
         index = operator.index(key)
     except TypeError:
-        raise InvalidTypeError(f"{key!r} is no index: give integers, slices, ..., masks or lists") from None
+        raise InvalidTypeError(f"{key!r} is not an index: give integers, slices, ..., masks or lists") from None
     _check(np.asarray([index], dtype=object), extent)
     return (index % extent, 1, 1), 0, 1, False
 

@@ -1,22 +1,27 @@
-"""MPI: one plan, made on one process; every process writes, or indexes; one commits. Needs mpi4py.
+"""MPI: one process plans, all processes write or index, one process commits. Needs mpi4py.
 
-Processes wait for each other when a write begins and when it ends, and nowhere between."""
+Processes wait for each other when a write begins and when it ends, and nowhere in between."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import indexes
 from .errors import CancelledError, Error
 from .indexes import Indexed
 from .netcdf_plan import NetcdfPlan
 from .parallel import Committed, Task, WritePlan
+from .sources import Files
+from .type_aliases import Path
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 
 def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
-    """What `make` gives on `root`, on every process; its exception on every process too."""
+    """Calls `make` on process `root`, and returns its result, or raises its exception, on every process."""
     outcome: tuple[Any, BaseException | None] = (None, None)
     if comm.Get_rank() == root:
         try:
@@ -29,11 +34,17 @@ def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
     return made
 
 
-def plan(comm: Any, path: Any, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
+def plan(comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
          netcdf: bool = False, **options: Any) -> WritePlan:
-    """A plan for all processes of `comm`, as `WritePlan(path, mode, writers=comm.size, **options)`, or with `netcdf=True`
-    as `NetcdfPlan`. `define` is called with it on process `root`, and creates what all write together. Every process calls
-    this."""
+    """Makes a plan on one process and shares it with all processes of `comm`. Every process calls this.
+
+    Args:
+        comm: A communicator of mpi4py.
+        path, mode, options: As in `WritePlan`; `writers` is the number of processes.
+        define: Called with the plan on process `root`; creates the datasets that all processes write together.
+        root: The process that plans.
+        netcdf: Make a `NetcdfPlan`.
+    """
     options.setdefault("writers", comm.Get_size())
 
     def make() -> bytes:
@@ -45,9 +56,20 @@ def plan(comm: Any, path: Any, mode: str = "create", *, define: Callable[[Any], 
     return WritePlan.from_bytes(_shared(comm, root, make))
 
 
-def commit(comm: Any, plan: WritePlan, fragment: bytes | None, *, root: int = 0) -> Committed:
-    """Makes what all processes wrote visible: process `root` commits their fragments, and all hear how it ended. Where
-    one process gives `None`, nothing becomes visible and what was written is removed. Every process calls this."""
+def commit(comm: MPI.Comm, plan: WritePlan, fragment: bytes | None, *, root: int = 0) -> Committed:
+    """Publishes what all processes wrote. Every process calls this, and gets the same result or exception.
+
+    Args:
+        comm: A communicator of mpi4py.
+        plan: The plan of `plan`.
+        fragment: The result of this process's `Task.finish`, or `None` if it failed: then nothing is published, and what was
+            written is removed.
+        root: The process that commits.
+
+    Raises:
+        CancelledError: A process passed `None`.
+        ConflictError: As in `WritePlan.commit`.
+    """
     fragments = comm.gather(fragment, root)
 
     def make() -> Committed:
@@ -62,12 +84,22 @@ def commit(comm: Any, plan: WritePlan, fragment: bytes | None, *, root: int = 0)
 
 
 @contextmanager
-def write(comm: Any, path: Any, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
-          threads: int | None = None, **options: Any) -> Iterator[Any]:
-    """Plan, write, commit: `with hyperslab.mpi.write(comm, "out.h5", define=...) as task: task.write("x", values)`.
+def write(comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0,
+          threads: int | None = None, **options: Any) -> Iterator[Task]:
+    """Plans, writes and commits. Every process enters the `with` block.
 
-    With `netcdf=True` the plan and the task are those of netCDF. The file becomes visible when every process has left the `with`; an exception in one of them gives the whole write
-    up. Every process enters."""
+    The file appears when every process has left the block. An exception in one process discards the whole write.
+
+    Args:
+        comm, path, mode, define, root, options: As in `plan`; `netcdf=True` gives tasks of netCDF.
+        threads: Number of threads that compress in each process; one per core by default.
+
+    Example:
+        >>> def define(plan):
+        ...     plan.create_dataset("x", (4000,), "f8")
+        >>> with hyperslab.mpi.write(comm, "out.h5", define=define) as task:
+        ...     task.write("x", values(task.region("x")))
+    """
     made = plan(comm, path, mode, define=define, root=root, **options)
     task = fragment = None
     failure: BaseException | None = None
@@ -91,10 +123,18 @@ def write(comm: Any, path: Any, mode: str = "create", *, define: Callable[[Any],
         raise failure
 
 
-def index(comm: Any, files: Any, datasets: str | Iterable[str], level: str | None = None, *, root: int = 0, threads: int | None = 1,
+def index(comm: MPI.Comm, files: Files, datasets: str | Iterable[str], level: str | None = None, *, root: int = 0, threads: int | None = 1,
           **options: Any) -> Indexed:
-    """Builds value indexes as `hyperslab.index` does, the processes of `comm` a part of the blocks each. Nothing is
-    visible before all is built; an exception in one of them gives the whole up. Every process calls this."""
+    """Builds value indexes as `hyperslab.index` does; each process of `comm` builds a part. Every process calls this.
+
+    Publishes the indexes when all processes have succeeded. An exception in one process discards the whole build.
+
+    Args:
+        comm: A communicator of mpi4py.
+        files, datasets, level, options: As in `hyperslab.index`.
+        root: The process that plans and commits.
+        threads: Number of threads of each process.
+    """
     size = comm.Get_size()
     tasks = _shared(comm, root, lambda: indexes.plan(files, datasets, level, **options).tasks(4 * size))
     fragments: list[bytes] = []

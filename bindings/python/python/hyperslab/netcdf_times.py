@@ -123,7 +123,7 @@ class TimeEncoding:
             return np.asarray(out.astype(self.dtype)), bool(missing.any())
         if (rest != 0)[~missing].any():
             worst = times[~missing][(rest != 0)[~missing]].reshape(-1)[0]
-            raise InvalidInputError(f"{what}: {worst} is no whole number of {self.step}: give finer units, or dtype=\"f8\"")
+            raise InvalidInputError(f"{what}: {worst} is not a whole number of {self.step}: give finer units, or dtype=\"f8\"")
         info = np.iinfo(self.dtype)
         kept = whole[~missing]
         if kept.size and (int(kept.min()) < info.min or int(kept.max()) > info.max):

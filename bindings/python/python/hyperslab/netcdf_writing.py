@@ -12,6 +12,7 @@ from . import _native, dtype_encoding, netcdf_times, netcdf_types
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
 from .netcdf_variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
+from .type_aliases import Path
 from .writing import NewFile, NewGroup, extents, fill_of, filters_of, unknown_mode
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
@@ -107,14 +108,25 @@ class NetcdfGroup(NewGroup):
 
     def create_variable(self, name: str, dims: Sequence[str] = (), dtype: Any = None, data: Any = None, *, fill_value: Any = None,
                         attrs: Mapping[str, Any] | None = None, units: str | None = None, calendar: str | None = None, **options: Any) -> NetcdfVariable:
-        """A variable over dimensions that are there. Along those without limit it has as many rows as `data`, and
-        grows. `fill_value` becomes `_FillValue`: masked values are stored as that, else as the attribute `missing_value`, else
-        as netCDF's default, which is also what was never written; with `fill_value=False` that is 0.
+        """Creates a variable over existing dimensions.
 
-        `dtype` is a type of numbers, `str`, `S1` for characters, or a type that the file defines. Booleans are stored as
-        xarray does it, as `i1` with the attribute `dtype`. Dates and durations (of numpy, Python, cftime) become counts of
-        whole numbers, `i8`, with CF's `units` and `calendar`; the units are chosen so that nothing is lost, or given.
-        The other options are those of `create_dataset`."""
+        Args:
+            name: Name of the variable, or its path.
+            dims: Names of the dimensions. Along unlimited ones, the variable has as many rows as `data`, and grows.
+            dtype: A numeric type, `str`, `S1` for characters, or a type that the file defines. Booleans are stored as xarray
+                does, as `i1` with the attribute `dtype`. Dates and durations (of numpy, Python, cftime) become integer
+                counts, `i8`, with CF's `units` and `calendar`.
+            data: The values.
+            fill_value: The attribute `_FillValue`, which also stands for masked values. By default, masked values are stored
+                as the attribute `missing_value` or as netCDF's default, which is also the value of unwritten elements; with
+                `fill_value=False` unwritten elements are 0.
+            attrs: Attributes.
+            units, calendar: How dates and durations are counted; by default units that represent them exactly.
+            options: Those of `create_dataset`, such as `compression` and `chunks`.
+
+        Raises:
+            InvalidInputError: A dimension does not exist, or `data` does not fit the dimensions.
+        """
         path = self._place(name, "variable")
         if path in self._contents.variables:
             raise InvalidInputError(f"there is a variable {path} already")
@@ -324,7 +336,7 @@ def storage_of(options: dict[str, Any], sizes: Sequence[int | None]) -> tuple[li
 
 
 class NewNetcdf(NetcdfGroup, NewFile):
-    """A netCDF-4 file that is being written: dimensions first, then variables over them."""
+    """A netCDF-4 file that is being written: create dimensions first, then variables over them."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, durable: bool = True) -> None:
         self._contents = Contents()
@@ -336,15 +348,28 @@ class NewNetcdf(NetcdfGroup, NewFile):
         return self
 
     def close(self) -> None:
-        """Joins variables and dimensions, and makes the file visible."""
+        """Attaches dimensions to variables, completes the file and publishes it."""
         if self._open:
             self._join()
         super().close()
 
 
-def create_netcdf(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, durable: bool = True) -> NewNetcdf:
-    """A new netCDF-4 file: `with hs.create_netcdf("out.nc") as f: f.create_dimension("x", 3); f.create_variable("x", ["x"],
-    data=[1, 2, 3])`. As `create`: nothing is visible before the end, and `durable=False` does not wait for the disk."""
+def create_netcdf(path: Path, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, durable: bool = True) -> NewNetcdf:
+    """Creates a netCDF-4 file. It appears, complete, when the `with` block ends or `close()` is called.
+
+    Args:
+        path: Path of the file.
+        mode: `w` replaces an existing file, `x` refuses to.
+        alignment, threads, durable: As in `create`.
+
+    Raises:
+        ConflictError: `mode` is `x` and the file exists.
+
+    Example:
+        >>> with hs.create_netcdf("out.nc") as f:
+        ...     f.create_dimension("x", 3)
+        ...     f.create_variable("x", ["x"], data=[1, 2, 3], units="m")
+    """
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
     return NewNetcdf(os.fsdecode(path), mode == "w", alignment, threads, durable)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_writing import NetcdfGroup, create_netcdf
+from .type_aliases import Path
+
+if TYPE_CHECKING:
+    import xarray
 
 #: What a variable's encoding may say of its storage; the rest of an encoding says how values are encoded.
 _STORAGE = ("zlib", "zstd", "complevel", "compression", "compression_opts", "shuffle", "fletcher32", "chunksizes", "contiguous")
@@ -19,15 +23,27 @@ _OF_THE_SOURCE = ("source", "original_shape", "preferred_chunks", "szip", "bzip2
 _LOSSY = ("least_significant_digit", "significant_digits", "quantize_mode")
 
 
-def write_xarray(dataset: Any, path: Any, mode: str = "w", *, unlimited: Sequence[str] = (), encoding: Mapping[str, Mapping[str, Any]] | None = None,
+def write_xarray(dataset: xarray.Dataset | xarray.DataArray | xarray.DataTree, path: Path, mode: str = "w", *, unlimited: Sequence[str] = (), encoding: Mapping[str, Mapping[str, Any]] | None = None,
                  group: str = "/", compression: Any = None, compression_opts: Any = None, shuffle: bool = False, threads: int | None = None,
                  durable: bool = True) -> None:
-    """Writes an xarray `Dataset`, `DataArray` or `DataTree` as netCDF-4, encoded by CF's conventions as xarray itself encodes
-    it: times as counts, missing values as `_FillValue`, `scale_factor`, `dtype`, character arrays.
+    """Writes an xarray object as netCDF-4, encoded by the CF conventions as xarray itself encodes it: times as counts, missing
+    values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
 
-    `encoding` and the variables' own `encoding` are as in `to_netcdf` (of storage: zlib, complevel, zstd, compression,
-    shuffle, fletcher32, chunksizes, contiguous); `compression`, `compression_opts` and `shuffle` are for numbers whose
-    encoding has none. `group` is where a dataset goes, `unlimited` names dimensions without limit."""
+    Args:
+        dataset: The object to write.
+        path: Path of the file.
+        mode: `w` replaces an existing file, `x` refuses to.
+        unlimited: Names of unlimited dimensions.
+        encoding: Encoding by variable (of a tree: by group), as in `to_netcdf`; it overrides the variables' own `encoding`.
+            Of storage: zlib, complevel, zstd, compression, shuffle, fletcher32, chunksizes, contiguous.
+        group: The group of the dataset.
+        compression, compression_opts, shuffle: For numeric variables whose encoding has none of these.
+        threads: Number of threads that compress; one per core by default.
+        durable: Wait until the file is on the disk.
+
+    Example:
+        >>> hs.write_xarray(dataset, "out.nc", unlimited=["time"], compression="zstd")
+    """
     from xarray import DataArray
 
     if isinstance(dataset, DataArray):
@@ -51,7 +67,7 @@ def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str],
 
     for name in encoding:
         if name not in dataset.variables:
-            raise InvalidInputError(f"encoding of {name!r}, which is no variable of the dataset")
+            raise InvalidInputError(f"encoding of {name!r}, which is not a variable of the dataset")
     target: Any = file.create_group(path) if path.strip("/") else file
     without_limit = {*unlimited, *dataset.encoding.get("unlimited_dims", ())}
     variables, attributes = encode_dataset_coordinates(dataset)

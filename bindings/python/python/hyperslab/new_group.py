@@ -30,7 +30,7 @@ class _Gone:
 
 
 class _Members(ValuesView[Any]):
-    """The members of a group; `None` for a link that leads nowhere."""
+    """The members of a group; `None` for a dangling link."""
 
     _mapping: NewGroup
 
@@ -39,7 +39,7 @@ class _Members(ValuesView[Any]):
 
 
 class _NamedMembers(ItemsView[str, Any]):
-    """Names and members of a group; `None` for a link that leads nowhere."""
+    """Names and members of a group; `None` for a dangling link."""
 
     _mapping: NewGroup
 
@@ -52,7 +52,7 @@ def _normal(path: str) -> str:
 
 
 class NewGroup(MutableMapping[str, Any]):
-    """A group that is being written: a mapping from the names of its members to groups and datasets."""
+    """A group that is being written: a mapping of names to groups and datasets."""
 
     _attributes: type[NewAttributes] = NewAttributes
     _dataset: type[NewDataset] = NewDataset
@@ -135,11 +135,11 @@ class NewGroup(MutableMapping[str, Any]):
         return hash(id(self._writer))
 
     def values(self) -> _Members:
-        """The members; `None` for a link that leads nowhere."""
+        """The members; `None` for a dangling link."""
         return _Members(self)
 
     def items(self) -> _NamedMembers:
-        """Names and members; the member is `None` for a link that leads nowhere."""
+        """Names and members; the member is `None` for a dangling link."""
         return _NamedMembers(self)
 
     def get(self, name: Any, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
@@ -207,8 +207,16 @@ class NewGroup(MutableMapping[str, Any]):
         return type(self)
 
     def create_group(self, name: str, track_order: bool | None = None) -> NewGroup:
-        """A group, and those above it. `track_order` says whether the file records the order in which the members and
-        attributes of this group are created; the default is that of the file."""
+        """Creates a group, and the groups above it.
+
+        Args:
+            name: Path of the group.
+            track_order: Record the order in which members and attributes of this group are created; by default as the file
+                does.
+
+        Raises:
+            InvalidInputError: There is an object of this name.
+        """
         path = self._below(name)
         if self._is_whole and name in self:
             raise InvalidInputError(f"there is an object of the name {name!r} already", object=_normal(path))
@@ -223,23 +231,44 @@ class NewGroup(MutableMapping[str, Any]):
         return made
 
     def require_group(self, name: str) -> NewGroup:
-        """The group of this name, made if there is none."""
+        """Returns the group of this name, or creates it."""
         if name not in self:
             return self.create_group(name)
         found = self[name]
         if not isinstance(found, NewGroup):
-            raise InvalidTypeError(f"{found.name} is no group")
+            raise InvalidTypeError(f"{found.name} is not a group")
         return found
 
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
                        maxshape: Any = None, fillvalue: Any = None, compression: Any = None, compression_opts: Any = None,
                        shuffle: bool = False, fletcher32: bool = False, scaleoffset: Any = None, track_order: bool | None = None,
                        fill_time: str | None = None, **more: Any) -> NewDataset:
-        """A dataset, as h5py makes it. `compression` is one of gzip (deflate), zstd, lz4 and bitshuffle; chunks are
-        chosen where they are needed and not given (or `True`). `scaleoffset` keeps integers in as many bits as a chunk needs
-        (`True`, or at least that many), and so many digits of floats behind the point. `track_order` says whether the file records the order of
-        the attributes; the default is that of the file. `fill_time` (`ifset`, `alloc` or
-        `never`) is stored for programs that change the file later; see the page on writing."""
+        """Creates a dataset, with the arguments of h5py.
+
+        Args:
+            name: Path of the dataset; groups above it are created.
+            shape: The shape; by default that of `data`.
+            dtype: The dtype; by default that of `data`, or 4-byte floats.
+            data: The values.
+            chunks: Shape of the chunks; chosen if needed and not given, or if `True`.
+            maxshape: How far each dimension may grow; `None` for no limit.
+            fillvalue: The value of unwritten elements.
+            compression: gzip (deflate), zstd, lz4, bitshuffle, or a number of a filter.
+            compression_opts: The level of the compression, or parameters of the filter.
+            shuffle: Use the shuffle filter.
+            fletcher32: Store checksums of chunks.
+            scaleoffset: Store integers in as few bits as a chunk needs (`True`, or at least this many), floats with this many
+                decimal places.
+            track_order: Record the order in which attributes are created; by default as the file does.
+            fill_time: `ifset`, `alloc` or `never`: stored for programs that change the file later.
+
+        Raises:
+            InvalidInputError: There is an object of this name, or `data` does not fit `shape`.
+            UnsupportedError: HDF5 has no such type, or an option of h5py is not supported.
+
+        Example:
+            >>> f.create_dataset("x", data=np.zeros((1000, 1000)), chunks=(100, 100), compression="zstd")
+        """
         where = self._below(name)
         options = self._more(creating.checked(more), shape)
         data = attributes.as_ours(data)
@@ -279,8 +308,8 @@ class NewGroup(MutableMapping[str, Any]):
         return NewDataset(self._writer, where, tuple(found), datatype, None)
 
     def create_virtual_dataset(self, name: str, layout: VirtualLayout, fillvalue: Any = None) -> NewDataset:
-        """A dataset whose values are in others, as `layout` says; `fillvalue` is where none are. It can be read when the file
-        is complete."""
+        """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
+        It can be read when the file is complete."""
         datatype, where = dtype_encoding.of_dtype(layout.dtype), self._below(name)
         sources = [("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources]
         self._writer.create_virtual(where, datatype, list(layout.shape), layout.maxshape, dtype_encoding.fill_of(fillvalue, datatype), sources)
@@ -293,13 +322,13 @@ class NewGroup(MutableMapping[str, Any]):
         return str(getattr(self._objects.get(0), "filename", ""))
 
     def require_dataset(self, name: str, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> NewDataset:
-        """The dataset of this name, made if there is none. Its shape must be `shape`; its dtype one that `dtype` can be cast
-        to safely, or with `exact` the same."""
+        """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype`
+        can be cast safely, or with `exact` the same dtype; otherwise raises `InvalidTypeError`."""
         if name not in self:
             return self.create_dataset(name, shape, dtype, **options)
         found = self[name]
         if not isinstance(found, NewDataset):
-            raise InvalidTypeError(f"{found.name} is no dataset")
+            raise InvalidTypeError(f"{found.name} is not a dataset")
         wanted = tuple(dtype_encoding.extents("shape", shape))
         if found.shape != wanted:
             raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}")
@@ -308,7 +337,7 @@ class NewGroup(MutableMapping[str, Any]):
         return found
 
     def create_dataset_like(self, name: str, other: Any, **options: Any) -> NewDataset:
-        """A dataset with the shape, dtype and storage of another, but for what `options` say."""
+        """Creates a dataset with the shape, dtype and storage of another; `options` override them."""
         return self.create_dataset(name, **creating.like(other, options))
 
     def _track(self, path: str, track_order: bool | None) -> None:
@@ -341,8 +370,7 @@ class NewGroup(MutableMapping[str, Any]):
             self.create_dataset(name, data=value)
 
     def __delitem__(self, name: str) -> None:
-        """Removes a name, and the object that has no other. Values that are in the file already stay there, in space that
-        nothing uses."""
+        """Removes a name, and the object if it has no other name. Values already in the file keep their space, unused."""
         path = _normal(self._below(name))
         if self._link(path, None) is None:
             raise ObjectNotFoundError(f"there is no {name!r} in {self.name} of the file that is written", object=path)
@@ -351,7 +379,7 @@ class NewGroup(MutableMapping[str, Any]):
         self._relocate(affected)
 
     def move(self, source: str, dest: str) -> None:
-        """Gives an object another name; the groups above that are made."""
+        """Renames an object, and creates the groups above the new name."""
         path = _normal(self._below(source))
         if self._link(path, None) is None:
             raise ObjectNotFoundError(f"there is no {source!r} in {self.name} of the file that is written", object=path)
@@ -360,8 +388,16 @@ class NewGroup(MutableMapping[str, Any]):
         self._relocate(affected)
 
     def copy(self, source: Any, dest: Any, name: str | None = None, **options: Any) -> None:
-        """Copies an object of this file, given by path or as what it is, with its attributes and all that is in it: to a path,
-        or into the group `dest` under `name`."""
+        """Copies an object of this file with its attributes and members.
+
+        Args:
+            source: The object, or its path.
+            dest: A path, or a group of this file.
+            name: Name in `dest`, if that is a group; by default the name of the source.
+
+        Raises:
+            UnsupportedError: The object is in another file.
+        """
         for option, value in options.items():
             if value and option != "expand_refs":
                 raise UnsupportedError(f"copy with {option}: leave it out")

@@ -76,7 +76,7 @@ def kind_of(values: Any, dtype: Any) -> str | None:
     flat = np.asarray(values, dtype=object).reshape(-1)
     kinds = {"Object" if value.region is None else "Region" for value in flat if isinstance(value, NewReference)}
     if len(kinds) > 1:
-        raise UnsupportedError("references to objects beside those to regions")
+        raise UnsupportedError("references to objects and to regions in one dataset")
     return kinds.pop() if kinds else None
 
 
@@ -98,7 +98,7 @@ def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.
         if value is None:
             continue
         if not isinstance(value, NewReference):
-            raise UnsupportedError("references beside other values, or those of another file: give the `ref` of objects of this file, or None")
+            raise UnsupportedError("references mixed with other values, or of another file: give the `ref` of objects of this file, or None")
         if (value.region is None) != (datatype["kind"] == "Object"):
             what = "an object" if value.region is None else "a region"
             raise InvalidInputError(f"a reference to {what} among references to {'regions' if value.region is None else 'objects'}")

@@ -1,9 +1,9 @@
-"""Objects: files, groups and datasets, looked at as h5py shows them."""
+"""Objects: groups and datasets of open files, with h5py's interface."""
 
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,13 @@ from .attributes import Attributes, Empty
 from .errors import READ_ONLY, InvalidInputError, NotFoundError, ReadOnlyError
 from .references import Reference, RegionReference
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 class Node:
-    """What groups and datasets share."""
+    """An object of a file: a group, a dataset, or another one."""
 
     def __init__(self, file: _native.File, number: int, name: str) -> None:
         self._file, self._number, self.name = file, number, name
@@ -27,7 +31,7 @@ class Node:
 
     @property
     def refusal(self) -> str | None:
-        """Why the object cannot be read, `None` where it can."""
+        """Why the object cannot be read; `None` if it can."""
         return self._about.get("refusal")
 
     @property
@@ -41,14 +45,14 @@ class Node:
         return self.name
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same object of the same opened file, by whatever path it was reached."""
+        """Whether it is the same object of the same open file, under any path."""
         return isinstance(other, Node) and self._number == other._number and self._file == other._file
 
     def __hash__(self) -> int:
         return hash((self._file, self._number))
 
     def refresh(self) -> None:
-        """Reads the metadata of the object's file anew: a dataset that has grown shows its new shape."""
+        """Reads the metadata of the file again: a dataset that has grown shows its new shape."""
         self._file, self._number = self._file.reopen().find(self.name)
         self._about = self._file.describe(self._number)
 
@@ -76,7 +80,7 @@ class Node:
 
 
 def make(file: _native.File, number: int, name: str) -> Node:
-    """The object with this number, as what it is."""
+    """The object with this number: a `Dataset`, a `Group` or a `Node`."""
     return {"dataset": Dataset, "group": Group}.get(file.kind(number), Node)(file, number, name)
 
 
@@ -93,7 +97,7 @@ class Names(KeysView[str]):
 
 
 class Members(ValuesView[Any]):
-    """The members of a group; `None` for a link that leads nowhere."""
+    """The members of a group; `None` for a dangling link."""
 
     _mapping: Group
 
@@ -105,7 +109,7 @@ class Members(ValuesView[Any]):
 
 
 class NamedMembers(ItemsView[str, Any]):
-    """Names and members of a group; `None` for a link that leads nowhere."""
+    """Names and members of a group; `None` for a dangling link."""
 
     _mapping: Group
 
@@ -125,11 +129,11 @@ class Group(Node, Mapping[str, Any]):
         return Names(self)
 
     def values(self) -> Members:
-        """The members; `None` for a link that leads nowhere."""
+        """The members; `None` for a dangling link."""
         return Members(self)
 
     def items(self) -> NamedMembers:
-        """Names and members; the member is `None` for a link that leads nowhere."""
+        """Names and members; the member is `None` for a dangling link."""
         return NamedMembers(self)
 
     def get(self, path: Any, default: Any = None) -> Any:
@@ -194,7 +198,7 @@ class Group(Node, Mapping[str, Any]):
 
 
 class Dataset(Node):
-    """A dataset: numpy's view of an array in a file."""
+    """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -203,22 +207,22 @@ class Dataset(Node):
 
     @property
     def maxshape(self) -> tuple[int | None, ...]:
-        """How far each dimension may grow; `None` is without limit."""
+        """The maximum extent of each dimension; `None` for unlimited ones."""
         return tuple(self._about.get("maxshape") or self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype, as h5py gives it."""
+        """The dtype, the same as in h5py."""
         return dtypes.value_dtype(self._about["datatype"])
 
     @property
     def chunks(self) -> tuple[int, ...] | None:
-        """Chunk shape, `None` where there are no chunks."""
+        """The shape of a chunk; `None` if the dataset is not chunked."""
         return tuple(self._about["chunks"]) if self._about["chunks"] else None
 
     @property
     def filters(self) -> list[str]:
-        """Names of the filters in the order of writing."""
+        """The names of the filters, in the order in which a writer applies them."""
         return [name for _, name, _ in self._about["filters"]]
 
     @property
@@ -238,26 +242,26 @@ class Dataset(Node):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all values in memory, without what lies in heaps."""
+        """The bytes of all values in memory, without variable-length data."""
         return self.size * self.dtype.itemsize
 
     @property
     def compression_ratio(self) -> float | None:
-        """Bytes of the values by bytes in the file; `None` without filters or values."""
+        """The size of the values divided by their size in the file; `None` without filters or values."""
         if not self.filters or self.refusal or not self.stored_bytes:
             return None
         return float(self.size * self._about["datatype"]["size"] / self.stored_bytes)
 
     @property
     def fillvalue(self) -> Any:
-        """The value of what was never written."""
+        """The value of unwritten elements: a scalar of the dataset's dtype."""
         datatype = self._about["datatype"]
         raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
         return reading.convert(raw, datatype, (), _native.Heap(), self._file)[()]
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes in the file, after filters."""
+        """The bytes of the values in the file, after filters."""
         return self._file.stored_bytes(self._number)
 
     def _scale(self, dimension: int) -> Dataset | None:
@@ -308,19 +312,36 @@ class Dataset(Node):
         return values[()] if scalar else values
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
-        """The values of a string dataset as `str`: `d.asstr()[3:5]`."""
+        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`. Raises `TypeError` for other datasets."""
         if self._about["datatype"]["class"] not in ("string", "variable string"):
             raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
         return TextView(self, encoding, errors)
 
     def plot(self, out: str | None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
-             vmax: float | None = None, log: bool = False, ax: Any = None) -> Any:
-        """Draws a quick look: one dimension as a line, more as an image of the last two, at `index` of the others. Returns
-        `out` if it is a path, else the matplotlib figure. `hyperslab.plot.plot` describes the options."""
+             vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> Figure | str:
+        """Draws a quick look: one dimension as a line, more as an image of the last two. Needs matplotlib.
+
+        Args:
+            out: Path of the picture.
+            index: Index of the leading dimensions that are not drawn; 0 by default.
+            cmap, vmin, vmax, log, ax: As in `hyperslab.plot.plot`.
+
+        Returns:
+            `out` if it is a path, else the matplotlib figure.
+        """
         return plot.plot(self, out, index, cmap=cmap, vmin=vmin, vmax=vmax, log=log, ax=ax)
 
     def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Reads into `out`; without a copy where the place is contiguous and of the same dtype."""
+        """Reads into an array, without a copy if the destination is contiguous and has the same dtype.
+
+        Args:
+            out: The array.
+            source_sel: What to read of the dataset; by default all.
+            dest_sel: Where to put it in `out`; by default everywhere.
+
+        Raises:
+            InvalidInputError: The shapes differ.
+        """
         selected = indexing_keys.select(Ellipsis if source_sel is None else source_sel, self.shape)
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
@@ -347,7 +368,7 @@ class Dataset(Node):
 
 
 class TextView:
-    """A string dataset whose values come as `str`."""
+    """A string dataset with values of type `str`."""
 
     def __init__(self, dataset: Any, encoding: str, errors: str) -> None:
         self._dataset, self._encoding, self._errors = dataset, encoding, errors

@@ -1,4 +1,4 @@
-"""Parallel: many writers, a few subfiles, one file to the reader; plan, tasks, fragments, commit."""
+"""Parallel writes: a plan, tasks that write subfiles anywhere, fragments, and one commit. Readers see one file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import numpy as np
 
 from . import _native, dtype_encoding, indexing_keys, new_references, unclosed
 from .errors import InvalidInputError, UnsupportedError
+from .type_aliases import Path
 from .writing import NewAttributes, NewDataset, NewGroup, extents, fill_of, filters_of
 
 
 class Subfile(NamedTuple):
-    """A subfile of a commit, with the task that wrote it or the first of several."""
+    """A subfile of a commit: its name, its size in bytes, and the task that wrote it (of several tasks, the first)."""
 
     name: str
     bytes: int
@@ -25,12 +26,18 @@ class Subfile(NamedTuple):
 
 
 class ManySubfilesWarning(UserWarning):
-    """A file has about as many subfiles as programs can have open: they would show fill values in place of the rest."""
+    """A file has about as many subfiles as programs can have open. Other programs show fill values for those that they cannot open."""
 
 
 class Committed(NamedTuple):
-    """What a commit did: its subfiles, whether an earlier call had done it already, leftovers that could not be removed, and
-    what makes the file hard to read for other programs."""
+    """What a commit did.
+
+    Attributes:
+        subfiles: The subfiles of the commit.
+        repeated: Whether an earlier call had made this commit already.
+        left: Leftover files that could not be removed; the file is complete all the same.
+        remarks: What makes the file hard to read for other programs.
+    """
 
     subfiles: list[Subfile]
     repeated: bool
@@ -39,7 +46,15 @@ class Committed(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """What there is to say of a container; it is whole if there are no problems. Remarks say what leaves its values right."""
+    """The state of a container.
+
+    Attributes:
+        problems: What is missing or damaged; none if the container is complete.
+        commits: Number of commits.
+        subfiles: Number of subfiles.
+        subfile_bytes: Total size of the subfiles.
+        remarks: Findings that do not affect values, such as leftover files.
+    """
 
     problems: list[str]
     commits: int
@@ -48,10 +63,22 @@ class Verification(NamedTuple):
     remarks: list[str] = []
 
 
-def verify(path: Any, *, values: bool = False) -> Verification:
-    """Whether all subfiles of a master are there, whole, and belong together. `values=True` reads all bytes too: those
-    of plans with `checksums=True` must be those that were written, the others' chunks must decode."""
-    return Verification(*_native.verify(os.fspath(path), values))
+def verify(path: Path, *, values: bool = False) -> Verification:
+    """Checks that all subfiles of a container exist, are complete, and belong together.
+
+    Args:
+        path: The master file, which readers open.
+        values: Read all bytes, too: those of plans with `checksums=True` must have their checksums, chunks of others must
+            decode.
+
+    Returns:
+        The findings. A damaged container is not an exception: look at `problems`.
+
+    Example:
+        >>> hs.verify("big.h5").problems
+        []
+    """
+    return Verification(*_native.verify(os.fsdecode(path), values))
 
 
 class VacuumResult(NamedTuple):
@@ -68,35 +95,66 @@ class VacuumResult(NamedTuple):
     files: list[str] = []
 
 
-def vacuum(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: bool = False, dry_run: bool = False) -> VacuumResult:
-    """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
-    was not committed, and not touched for that many hours; and what was overwritten that many hours ago. What a master in
-    the same folder uses stays, also of one that was renamed or copied. Commits that none uses go with `orphans=True`. Cuts
-    off indexes at the end of the file that are not used any more: no program may have the file open without locks. The file
-    may be of any kind; what killed writers of it have left next to it goes, too. `dry_run=True` removes nothing."""
-    removed, young, left, files = _native.tidy(os.fspath(path), hours * 3600, orphans, dry_run)
-    elsewhere = None if index_folder is None else os.path.abspath(index_folder)
-    return VacuumResult(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, elsewhere, dry_run), left, files)
+def vacuum(path: Path, *, hours: float = 24, index_folder: Path | None = None, orphans: bool = False, dry_run: bool = False) -> VacuumResult:
+    """Removes leftovers of killed writers and killed index builds, and data that was overwritten.
+
+    Keeps all that a master in the same folder uses, even if it was renamed or copied. Cuts off unused indexes at the end of
+    the file: no program may have the file open without locks meanwhile.
+
+    Args:
+        path: A file of any kind, or the master of a container.
+        hours: Remove uncommitted writes and overwritten data only if they were not touched for this many hours.
+        index_folder: The folder of indexes that are not next to the file.
+        orphans: Also remove commits that no master in the folder uses.
+        dry_run: Remove nothing, only report.
+
+    Example:
+        >>> hs.vacuum("big.h5", dry_run=True).removed
+        []
+    """
+    name = os.fsdecode(path)
+    removed, young, left, files = _native.tidy(name, hours * 3600, orphans, dry_run)
+    elsewhere = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
+    return VacuumResult(removed, young, _native.index_tidy(name, hours * 3600, elsewhere, dry_run), left, files)
 
 
 class Fused(NamedTuple):
-    """What fusing did: the file's length, chunks copied as they were stored, bytes of values that were encoded again."""
+    """What `fuse` did.
+
+    Attributes:
+        bytes: Size of the new file.
+        copied_chunks: Chunks that were copied as stored.
+        reencoded_bytes: Bytes of values that were encoded again.
+    """
 
     bytes: int
     copied_chunks: int
     reencoded_bytes: int
 
 
-def fuse(master: Any, target: Any, mode: str = "x", *, progress: Callable[[int, int], object] | None = None) -> Fused:
-    """Makes one ordinary file out of a master and its subfiles. Chunks that are the same in both are copied without
-    decoding. `mode="w"` takes the place of a file that is there; `progress` hears bytes of values done and in all."""
+def fuse(master: Path, target: Path, mode: str = "x", *, progress: Callable[[int, int], object] | None = None) -> Fused:
+    """Makes one ordinary file out of a master and its subfiles. Copies chunks without decoding them if possible.
+
+    Args:
+        master: The master file.
+        target: The file to write.
+        mode: `x` refuses to replace an existing file, `w` replaces it.
+        progress: Called with the bytes of values processed so far, and their total.
+
+    Raises:
+        ConflictError: `mode` is `x` and the file exists.
+        CorruptError: A subfile is missing or damaged.
+
+    Example:
+        >>> hs.fuse("big.h5", "one.h5")
+    """
     if mode not in ("w", "x"):
         raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
-    return Fused(*_native.fuse(os.fspath(master), os.fspath(target), mode == "w", progress))
+    return Fused(*_native.fuse(os.fsdecode(master), os.fsdecode(target), mode == "w", progress))
 
 
 class TaskGroup(NewGroup):
-    """A group in a task."""
+    """A group of a task."""
 
     _is_whole = False
 
@@ -113,11 +171,18 @@ class TaskGroup(NewGroup):
         return options
 
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
-        """A dataset of the whole container, defined alike by every task that writes to it: `shape` is the whole.
+        """Creates a dataset of the whole container. Every task that writes to it defines it with the same arguments.
 
-        `region=np.s_[100:200]` says which part this task writes; its subfile then holds just that. Without, it may
-        write any part. `rows=True` (of a shape that begins with 0) makes rows of the task's own, to be added with
-        `append`; the commit puts them behind those of the tasks before."""
+        Args:
+            name: Path of the dataset.
+            shape: Shape of the whole dataset.
+            dtype: The dtype.
+            data: Values of the region, or rows to append.
+            options: `region=np.s_[100:200]` is the part that this task writes; its subfile then holds only that part. Without
+                a region, the task may write any part. `rows=True` (with a shape that begins with 0) gives the task rows of
+                its own, added with `append`; the commit puts them after those of the tasks before. Other options are those
+                of `NewGroup.create_dataset`.
+        """
         if options.get("rows") and data is not None:
             made = super().create_dataset(name, (0, *_shape(data)[1:]), dtype if dtype is not None else _dtype(data), **options)
             made.append(data)
@@ -228,8 +293,8 @@ class PlanGroup(NewGroup):
 
 
 class Task(TaskGroup):
-    """One writer's part. `finish()` gives the fragment to hand to `WritePlan.commit`; a task that is not finished
-    leaves nothing."""
+    """One writer's part of a parallel write. `finish()` returns the fragment to pass to `WritePlan.commit`. A task that is
+    not finished leaves nothing."""
 
     def __init__(self, native: _native.Writer, number: int, plan: WritePlan) -> None:
         super().__init__(native, "/")
@@ -237,32 +302,36 @@ class Task(TaskGroup):
         self._unclosed = unclosed.watch(self, f"task {number} of '{plan.path}' was not finished, so nothing of it was written: call finish()")
 
     def dataset(self, path: str) -> NewDataset:
-        """A dataset of the plan, or one that this task has defined."""
+        """A dataset of the plan, or one that this task created."""
         if self._writer.is_planned(path):
             self._writer.open_dataset(path)
         shape, datatype, chunks, _ = self._writer.definition(path)
         return NewDataset(self._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
 
     def region(self, path: str) -> tuple[slice, ...]:
-        """What this task writes of a dataset of the plan."""
+        """The part of a dataset of the plan that this task writes."""
         box = self._writer.definition(path)[3]
         if box is None:
             raise InvalidInputError(f"{path} has no region: this task may write any part of it")
         return _slices(box)
 
     def write(self, path: str, values: Any) -> None:
-        """Writes all that this task has to write of a dataset of the plan."""
+        """Writes this task's region of a dataset of the plan."""
         self.dataset(path)[self.region(path)] = values
 
     def finish(self) -> bytes:
-        """Ends the subfile and gives the fragment; nothing of it is visible yet."""
+        """Completes the subfile. Readers see nothing of it before the commit.
+
+        Returns:
+            The fragment to pass to `WritePlan.commit`.
+        """
         self._unclosed.detach()
         fragment: bytes = self._writer.finish()
         self._plan._wrote()
         return fragment
 
     def abort(self) -> None:
-        """Gives the task up."""
+        """Discards the task."""
         self._unclosed.detach()
         self._writer.abort()
 
@@ -270,7 +339,7 @@ class Task(TaskGroup):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Gives up what was not finished."""
+        """Discards the task unless it was finished."""
         if kind is None:
             self._unclosed()  # dropped without close: warns unless it was finished
         self.abort()
@@ -280,14 +349,33 @@ class Task(TaskGroup):
 
 
 class WritePlan:
-    """A parallel write of one file. Made once; goes to writers by pickle or as `bytes(plan)`."""
+    """A parallel write of one file. Make it once, and send it to writers by pickle or as `bytes(plan)`.
 
-    def __init__(self, path: Any, mode: str = "create", *, alignment: int | None = None, writers: int | None = None,
+    Example:
+        >>> plan = hs.WritePlan("big.h5", writers=4)
+        >>> plan.create_dataset("x", (4000,), "f8")
+        >>> fragments = []
+        >>> for number in range(4):  # in other processes, or on other machines
+        ...     with plan.task(number) as task:
+        ...         task.write("x", values(task.region("x")))
+        ...         fragments.append(task.finish())
+        >>> plan.commit(fragments)
+    """
+
+    def __init__(self, path: Path, mode: str = "create", *, alignment: int | None = None, writers: int | None = None,
                  factor: int | None = None, durable: bool = True, checksums: bool = False, track_order: bool = False) -> None:
-        """`mode` is "create" (there must be no file), "overwrite" (takes the place of the whole file) or "append". With `writers` (how many tasks there will
-        be), `factor` of them share each subfile for the datasets of the plan; the default goes by the file system.
-        `durable=False` does not wait for the disk, `checksums=True` records checksums for `verify(values=True)`,
-        `track_order=True` the order in which tasks create groups, datasets and attributes."""
+        """Plans a write.
+
+        Args:
+            path: The file that readers will open.
+            mode: `create` (refuses to replace an existing file), `overwrite` (replaces the whole file) or `append`.
+            alignment: As in `hyperslab.create`.
+            writers: Number of tasks. Needed for datasets of the plan.
+            factor: Number of tasks that share a subfile for the datasets of the plan; by default chosen by file system.
+            durable: Wait until subfiles and the commit are on the disk.
+            checksums: Record checksums for `verify(values=True)`.
+            track_order: Record the order in which tasks create groups, datasets and attributes.
+        """
         self._uncommitted: weakref.finalize[Any, Any] | None = None
         self._is_mine = True
         self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order)
@@ -295,9 +383,17 @@ class WritePlan:
     def create_dataset(self, path: str, shape: Any, dtype: Any = "f4", *, regions: Iterable[Any] | None = None, chunks: Any = None,
                        fillvalue: Any = None, compression: Any = None, compression_opts: Any = None, shuffle: bool = False,
                        fletcher32: bool = False, fill_time: str | None = None) -> None:
-        """A dataset that all tasks write together, in subfiles that `factor` of them share. Task `n` writes
-        `regions[n]`, or as many rows as the others (`region(path, n)` tells). Every task has it from its beginning:
-        `task.dataset(path)`. The plan must know how many tasks there are (`writers=`)."""
+        """Creates a dataset that all tasks write together, in subfiles that `factor` of them share. Every task has it from
+        the beginning: `task.dataset(path)`. The plan must know the number of tasks (`writers=`).
+
+        Args:
+            path: Path of the dataset.
+            shape: Shape of the whole dataset.
+            dtype: The dtype.
+            regions: The part of each task, such as `np.s_[100:200]`; by default all tasks write equally many rows.
+            chunks, fillvalue, compression, compression_opts, shuffle, fletcher32, fill_time: As in
+                `NewGroup.create_dataset`.
+        """
         extent = extents("shape", shape)
         datatype = dtype_encoding.of_dtype(dtype)
         given = None if chunks is None or chunks is True else extents("chunks", chunks)
@@ -309,27 +405,27 @@ class WritePlan:
 
     @property
     def root(self) -> PlanGroup:
-        """The root group of the file, for what the plan itself defines: groups, attributes, links and references
+        """The root group of the file, for groups, attributes, links and references that the plan itself defines
         (`plan.root["latest"] = hs.SoftLink("/run")`). Tasks may define the same, and add to it."""
         return PlanGroup(PlanWriter(self._native), "/")
 
     @property
     def attrs(self) -> NewAttributes:
-        """Attributes of the root group that the plan itself sets."""
+        """Attributes of the root group."""
         return self.root.attrs
 
     def region(self, path: str, task: int) -> tuple[slice, ...]:
-        """What a task writes of a dataset of the plan."""
+        """The part of a dataset of the plan that a task writes."""
         return _slices(self._native.region(path, task))
 
     @property
     def factor(self) -> int:
-        """How many tasks write a subfile together."""
+        """The number of tasks that share a subfile."""
         return self._native.factor
 
     @classmethod
     def from_bytes(cls, data: bytes) -> WritePlan:
-        """The plan of `bytes(plan)`."""
+        """Restores a plan from `bytes(plan)`."""
         native = _native.WritePlan.decode(data)
         if native.note and not issubclass(cls, _kinds["netcdf"]):
             cls = _kinds["netcdf"]
@@ -366,18 +462,30 @@ class WritePlan:
 
     @property
     def id(self) -> str:
-        """What identifies this write."""
+        """The identifier of this write."""
         return self._native.id
 
     def task(self, number: int, *, threads: int | None = None) -> Task:
-        """Begins the task with this number, or another attempt at it. Rows that tasks append follow each other in
-        the order of the numbers."""
+        """Begins a task, or another attempt at it.
+
+        Args:
+            number: Number of the task, from 0. Rows that tasks append come in the order of the numbers.
+            threads: Number of threads that compress; one per core by default.
+        """
         return Task(self._native.task(number, threads), number, self)
 
     def commit(self, fragments: Iterable[bytes]) -> Committed:
-        """Makes what the tasks wrote visible, all at once. Two tasks that contradict each other, or a file that was
-        changed since the plan was made, are a `ConflictError`, and nothing has changed. A commit that was done
-        already, by a call that was killed say, recognises itself."""
+        """Publishes what the tasks wrote, atomically. Repeating a commit, for example after a killed call, is harmless.
+
+        Args:
+            fragments: The results of `Task.finish`.
+
+        Raises:
+            ConflictError: Tasks contradict each other, or the file changed since the plan was made. Nothing has changed.
+
+        Warns:
+            ManySubfilesWarning: Other programs may be unable to open all subfiles.
+        """
         self._ends()
         subfiles, repeated, left, remarks = self._native.commit([bytes(fragment) for fragment in fragments])
         for remark in remarks:
@@ -385,13 +493,13 @@ class WritePlan:
         return Committed([Subfile(*subfile) for subfile in subfiles], repeated, left, remarks)
 
     def begin(self) -> None:
-        """Makes the folder of the subfiles now, before the plan goes to tasks: none of them makes it from then on, so
-        `abort` may be called while some are at work. They fail, and those that come late with a `CancelledError`."""
+        """Creates the folder of the subfiles now, before the plan goes to tasks. `abort` may then be called while tasks are
+        running: they fail, and tasks that begin later raise `CancelledError`."""
         self._native.begin()
 
     def abort(self) -> None:
-        """Gives the write up and removes what its tasks have written. May be called again. Tasks must have ended, but
-        for plans that have begun (`begin`)."""
+        """Discards the write, and removes what its tasks wrote. May be repeated. Tasks must have ended, unless `begin` was
+        called."""
         self._ends()
         self._native.abort()
 

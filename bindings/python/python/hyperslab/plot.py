@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,10 @@ import pyarrow as pa
 from . import _native, record_batches
 from .attributes import Attributes, shown
 from .errors import Error, InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Cells of a line and, along each dimension, of an image, at most: an image has half as many as it has pixels. Longer
 #: dimensions have several values a cell.
@@ -54,7 +58,7 @@ class Dataset(Protocol):
     def __getitem__(self, key: Any) -> Any: ...
 
 
-def picture(**options: Any) -> Any:
+def picture(**options: Any) -> Figure:
     """A figure of matplotlib that a notebook shows, also without `%matplotlib`."""
     from matplotlib.figure import Figure
 
@@ -76,7 +80,7 @@ class Coordinate(NamedTuple):
 
 
 class Extremes(NamedTuple):
-    """The least and greatest value of each cell (NaN for none), and the mean of all values."""
+    """The minimum and maximum of each cell (NaN if it has no value), and the mean of all values."""
 
     low: Array
     high: Array
@@ -84,17 +88,29 @@ class Extremes(NamedTuple):
 
 
 def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
-         vmax: float | None = None, log: bool = False, ax: Any = None) -> Any:
-    """Draws one dimension as a line and more as an image of the last two, at `index` of the others (0 if left out).
-    Bytes of shape (..., height, width, 3 or 4) are drawn as a colored image. Coordinates and units are shown if the
-    file has them. `vmin` and `vmax` limit the values shown, `log` scales them by their logarithm, `cmap` is a colormap of
-    matplotlib, `ax` the axes to draw into.
+         vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> Figure | str:
+    """Draws one dimension as a line, and more as an image of the last two.
 
-    All values are read. In a line of more than 1,000 and along a dimension of an image of more than 350, several share a
-    cell: a line shows the least and the greatest of them, an image the one of these two that is further from the mean of
+    Bytes of shape (..., height, width, 3 or 4) are drawn as a colored image. Coordinates and units are shown if the file has
+    them. All values are read. In a line of more than 1,000 values, and along a dimension of an image of more than 350, several
+    values share a cell: a line shows their minimum and maximum, an image the one of the two that is further from the mean of
     the whole image, so that no extreme is lost. A colored image shows every n-th pixel.
 
-    Returns `out` if it is a path, else the matplotlib figure. `InvalidInputError` if there are no numbers to draw."""
+    Args:
+        dataset: The dataset.
+        out: Path of the picture.
+        index: Index of the leading dimensions that are not drawn; 0 by default.
+        cmap: A colormap of matplotlib.
+        vmin, vmax: The smallest and largest value shown.
+        log: Scale values logarithmically.
+        ax: The axes to draw into.
+
+    Returns:
+        `out` if it is a path, else the matplotlib figure.
+
+    Raises:
+        InvalidInputError: The dataset has no numbers to draw.
+    """
     if dataset.dtype.kind not in "iufb" or dataset.size == 0 or dataset.ndim == 0:
         raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another")
     colored = dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
@@ -102,11 +118,11 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
     leading = dataset.ndim - drawn
     given = index if isinstance(index, tuple) else (index,)
     if len(given) > leading:
-        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions beside those that are drawn")
+        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions that are not drawn")
     fixed = given + (0,) * (leading - len(given))
 
     # An image has two pixels for each cell, so that the frame hides none.
-    figure = picture(layout="constrained", figsize=(6.4, 4.8) if drawn == 1 else (9, 7)) if ax is None else ax.figure
+    figure = picture(layout="constrained", figsize=(6.4, 4.8) if drawn == 1 else (9, 7)) if ax is None else cast("Figure", ax.figure)
     axes = figure.subplots() if ax is None else ax
     most = MAX_LINE_CELLS if drawn == 1 else MAX_IMAGE_CELLS
     steps = [-(-extent // most) for extent in dataset.shape[leading:leading + min(2, drawn)]]

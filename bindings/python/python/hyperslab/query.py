@@ -1,15 +1,14 @@
-"""Query: which elements of arrays satisfy a condition, and what is known of these."""
+"""Query: which elements of arrays match a condition, and statistics of the matching rows."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from . import _native, record_batches
 from .arguments import check_count
@@ -17,70 +16,69 @@ from .arrays import from_arrays
 from .constants import Named, named_lists
 from .errors import InvalidInputError
 from .file import open as open_files
+from .histogram_bins import BINS, LARGEST, TINIEST, Bins, log_of_each, per_variable, rising_edges
 from .objects import Dataset
+from .quantiles import METHODS, interpolated
+from .query_results import CountBounds, Histogram, HistogramBounds, Step
 from .sessions import session
-from .sources import Sources, holds_arrays, opened, short
-from .table import Split
+from .sources import Files, Sources, holds_arrays, opened, short
+from .table import Number, Split
+from .type_aliases import AnyArray, Float64Array, Int64Array, Path
 
-Bins = Union[int, str, Sequence[float], "np.ndarray[Any, Any]"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-#: Bins where none are said.
-BINS = 10
-#: The least positive double, and the greatest.
-_TINIEST, _LARGEST = 5e-324, float(np.finfo(np.float64).max)
-#: Values that one draws as points; more are a histogram.
-_METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
+def query(files: Files, group: str | re.Pattern[str] | None = "/", text: str | None = None, *, rows: str | None = None, variables: Mapping[str, Any] | None = None,
+          decode: bool = True, threads: int | None = None, index_folder: Path | None = None) -> Query:
+    """Plans a query: which elements of the arrays of a group match a condition?
 
+    Planning reads metadata, the coordinates that `text` names, and, once, the indexed values of files that were copied or
+    touched since they were indexed. Valid indexes are used automatically.
 
-class Step(NamedTuple):
-    """One place where a query is asked: a group of a file. `shape` is that of its arrays."""
+    Args:
+        files: A path, a list, a glob, a compiled regular expression (the whole path must match), an open file, an Arrow
+            table, the path of a Parquet file, or a mapping of names to arrays: anything with `shape`, `dtype` and
+            `__getitem__` (numpy, h5py, Zarr).
+        group: Path of a group, with wildcards, or a compiled regular expression that the whole path must match. Each match is
+            a step of the query.
+        text: The condition, such as `"energy > 1.3 && 100 < x && x < 140"`. Names are arrays of the group, or paths. Without
+            a condition, every row matches.
+        rows: The array whose elements are the rows, if `text` does not determine it.
+        variables: Arrays elsewhere by name: a `Dataset`, `"other.h5:/path[0:10]"`, or any array. A name after `in`
+            (`id in ids`) is an array or a list of constants.
+        decode: Apply the netCDF conventions (fill values, scale and offset, times). With `False`, values are as stored.
+        threads: Number of threads that decode; one per core by default.
+        index_folder: The folder of indexes that are not next to the files.
 
-    file: str
-    group: str
-    shape: tuple[int, ...]
+    Raises:
+        NotFoundError: No file or no group matches, or a name is not an array.
+        InvalidInputError: `text` is not a valid condition.
 
-
-class Histogram(NamedTuple):
-    """`values[i, j, …]` are rows, or the sum of their weights, in bin i of the first axis, j of the second …;
-    `edges` are the bins' edges of each axis."""
-
-    values: Any
-    edges: tuple[Any, ...]
-
-
-def query(files: Any, group: Any = "/", text: str | None = None, *, rows: str | None = None, variables: Mapping[str, Any] | None = None,
-          decode: bool = True, threads: int | None = None, index_folder: Any = None) -> Query:
-    """Asks `text` of the arrays of a group.
-
-    `files` is a path, a list, a glob, a compiled regular expression, an open file, or a mapping of names to arrays:
-    anything with `shape`, `dtype` and `__getitem__` (numpy, h5py, Zarr), Arrow tables, or the path of a Parquet file.
-    `group` is a path with wildcards, or a compiled regular expression that the whole path matches; the names in `text`
-    are arrays in it, or paths. `variables` gives names to arrays elsewhere: a `Dataset`, `"other.h5:/path[0:10]"`, or any
-    array; a name behind `in` (`id in ids`) stands for an array or a list of constants. `rows` names the array whose
-    elements are asked for, where `text` does not say so. Without `text` the answer is every row. `index_folder` is where
-    indexes are that do not lie beside the files. Planning reads metadata, coordinates that `text` speaks of, and, once, the
-    indexed values of files that were copied or touched since they were indexed."""
+    Example:
+        >>> q = hs.query("run.h5", "/Step#*", "energy > 1.3 && 100 < x && x < 140")
+        >>> q.count(), q.values("energy")
+    """
     lists, others = _lists(text, variables)
     bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
     return _of(opened(files, threads, index_folder), group, text, rows, bound, lists, decode)
 
 
 def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
-    """Lists of constants that `text` names, and what else `variables` has."""
+    """The lists of constants that `text` names, and the other variables."""
     lists = named_lists(text, variables)
     names = {name for name, _, _ in lists}
     return lists, {name: value for name, value in (variables or {}).items() if name not in names}
 
 
-def _of(files: Sources, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], lists: list[Named], decode: bool) -> Query:
+def _of(files: Sources, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], lists: list[Named], decode: bool) -> Query:
     natives, pattern, captures = files
     where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
     native = _native.Query(natives, where, text, rows=rows, variables=variables, lists=lists, file_pattern=pattern, file_captures=captures, decode=decode)
     return Query(native, text)
 
 
-def query_of_absolute_paths(files: Any, group: Any, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool) -> Query:
-    """As `query`, with all files opened by absolute paths: what processes in other folders read."""
+def query_of_absolute_paths(files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool) -> Query:
+    """A query whose files are opened by absolute paths, for processes with other working folders."""
     natives, pattern, captures = opened(files)
     if not holds_arrays(files):
         natives = session().open([os.path.abspath(native.path) for native in natives])
@@ -109,53 +107,84 @@ def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, s
 
 
 class Query:
-    """A question, and what can be asked of the rows that satisfy it. Rows come in the order of the steps, and within a step
-    in that of the array (row-major)."""
+    """A condition on the arrays of one or more groups, and questions about the matching rows.
+
+    `hs.query` makes one. Rows come in the order of the steps, and within a step in the row-major order of the array.
+
+    Attributes:
+        text: The condition, `None` for every row.
+    """
 
     def __init__(self, native: _native.Query, text: str | None) -> None:
         self._native, self.text = native, text
 
     @property
     def steps(self) -> list[Step]:
-        """Where it is asked: file, group and shape of each step."""
+        """The matched groups: file, path and array shape of each."""
         return [Step(file, group, tuple(shape)) for file, group, shape in self._native.steps()]
 
     def step(self, number: int) -> Query:
-        """The same question of one step."""
+        """Restricts the query to one step.
+
+        Args:
+            number: Position of the step in `steps`.
+        """
         check_count("number", number)
         return Query(self._native.step(number), self.text)
 
     def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
-        """The question with one more condition; `variables` gives lists that it names behind `in`."""
+        """Adds a condition: the rows must match both.
+
+        Args:
+            text: The condition, about the variables of this query.
+            variables: Lists of constants that `text` names after `in`.
+
+        Example:
+            >>> hs.query("run.h5", "/", "energy > 1.3").where("x < 140").count()
+        """
         lists, others = _lists(text, variables)
         if others:
-            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`")
+            raise InvalidInputError(f"{next(iter(others))!r} is not a list after `in`: give other variables to `query`")
         return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
 
     def count(self) -> int:
-        """How many rows satisfy the condition."""
+        """Counts the matching rows, from an index alone if one answers it."""
         return self._native.count()
 
-    def counts(self) -> Any:
-        """How many do in each step."""
+    def counts(self) -> Int64Array:
+        """Counts the matching rows of each step."""
         return np.array(self._native.counts(), dtype=np.int64)
 
-    def bounds(self) -> tuple[int, int]:
-        """At least and at most so many rows: what indexes tell without the data. Indexes of level K are off by 128 rows a
-        block at most; without an index nothing is known but how many rows there are."""
-        return self._native.bounds()
+    def bounds(self) -> CountBounds:
+        """Bounds the number of matching rows from indexes alone: reads no data.
 
-    def positions(self) -> Any:
-        """Their places in the arrays: row-major numbers from 0, of each step one after the other (`counts` tells how many are
-        of which). Of a part of an array they are places in the part."""
+        With an index of level K, the bounds are off by at most 128 rows per block. Without an index, the lower bound is 0 and
+        the upper bound the number of rows.
+        """
+        return CountBounds(*self._native.bounds())
+
+    def positions(self) -> Int64Array:
+        """Finds the positions of the matching rows.
+
+        Returns:
+            Row-major positions from 0 in the array of each step, step after step; `counts` says how many belong to each. In
+            a query of a part of an array, positions are relative to the part.
+        """
         found = self._positions()
         return found[0] if len(found) == 1 else np.concatenate(found)
 
-    def _positions(self) -> list[Any]:
+    def _positions(self) -> list[Int64Array]:
         return [record_batches.column(capsules).to_numpy().view(np.int64) for capsules in self._native.positions()]
 
-    def coordinates(self) -> Any:
-        """Their indexes: a row for each, a column for each dimension. All steps must have as many dimensions."""
+    def coordinates(self) -> Int64Array:
+        """Finds the indexes of the matching rows along each dimension.
+
+        Returns:
+            An array with a row per matching row and a column per dimension.
+
+        Raises:
+            InvalidInputError: The arrays of the steps have different numbers of dimensions.
+        """
         steps = self.steps
         if len({len(step.shape) for step in steps}) > 1:
             raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`")
@@ -164,27 +193,47 @@ class Query:
         return np.concatenate(parts).astype(np.int64, copy=False)
 
     def table(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.Table:
-        """Columns of these rows: variables, dimensions, what wildcards matched, `_row` (the position) and `_file`.
-        Without names: the variables of the condition."""
+        """Reads columns of the matching rows.
+
+        Args:
+            columns: Variables, dimensions, captures of wildcards, `_row` (the position) and `_file`; by default the variables
+                of the condition.
+            batch_rows: Maximum number of rows of a record batch.
+
+        Example:
+            >>> hs.query("run.h5", "/Step#*", "energy > 1.3").table(["step", "x", "energy"])
+        """
         return self.batches(columns, batch_rows).read_all()
 
     def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.RecordBatchReader:
-        """As `table`, a batch at a time."""
+        """Reads columns of the matching rows batch by batch; arguments as in `table`."""
         check_count("batch_rows", batch_rows)
         plan = self._native.table(self._named(columns), batch_rows)
         return pa.RecordBatchReader.from_batches(pa.schema(plan), record_batches.batches(plan.read()))
 
     def _named(self, columns: str | Sequence[str] | None) -> list[str]:
-        """The columns that are asked for: the condition's variables without names."""
+        """The columns that are asked for; by default the variables of the condition."""
         if columns is None:
             return self._native.names()
         return [columns] if isinstance(columns, str) else list(columns)
 
     def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None,
                batch_rows: int = 65536) -> list[Split]:
-        """`table` as units of reading for other threads, processes or machines: `count` of them, or of about `target_bytes`
-        each. In their order they give its rows in their order; rows that wildcards or indexes leave out have none. Arrays
-        that this process holds are refused: others do not find them."""
+        """Divides `table(columns)` into units of reading for other threads, processes or machines.
+
+        Args:
+            columns: As in `table`.
+            count: Number of splits.
+            target_bytes: Bytes of values of a split, instead of `count`.
+            batch_rows: Maximum number of rows of a record batch.
+
+        Returns:
+            Splits whose rows, one after the other, are the rows of the table in order. Splits omit rows that wildcards or
+            indexes rule out.
+
+        Raises:
+            UnsupportedError: The query is about arrays in the memory of this process, which others cannot read.
+        """
         check_count("count", count)
         check_count("target_bytes", target_bytes)
         check_count("batch_rows", batch_rows)
@@ -193,7 +242,7 @@ class Query:
         return [Split(data, schema) for data in plan.split(count, target_bytes)]
 
     def _head(self, columns: Sequence[str] | None, rows: int) -> pa.Table:
-        """The first rows of a table; what is behind them is not read."""
+        """The first rows of a table; does not read the rest."""
         reader, found = self.batches(columns, max(1, min(rows, 65536))), []
         left = rows
         while left > 0:
@@ -205,8 +254,21 @@ class Query:
             left -= found[-1].num_rows
         return pa.Table.from_batches(found, schema=reader.schema)
 
-    def values(self, *names: str) -> Any:
-        """The values of variables at these rows: an array for one name, a tuple of arrays for several."""
+    @overload
+    def values(self, name: str, /) -> AnyArray: ...
+
+    @overload
+    def values(self, first: str, second: str, /, *more: str) -> tuple[AnyArray, ...]: ...
+
+    def values(self, *names: str) -> AnyArray | tuple[AnyArray, ...]:
+        """Reads the values of variables at the matching rows.
+
+        Returns:
+            An array for one name, a tuple of arrays for several. Arrays are masked if they contain nulls.
+
+        Example:
+            >>> x, y = hs.query("run.h5", "/", "energy > 1.3").values("x", "y")
+        """
         if not names:
             raise InvalidInputError("name the variables whose values are wanted")
         once = list(dict.fromkeys(names))
@@ -214,61 +276,101 @@ class Query:
             columns = {name: record_batches.column(capsules).to_numpy() for name, capsules in zip(once, found)}
             return columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
         table = self.table(once)
-        arrays = tuple(_numpy(table.column(name)) for name in names)
+        arrays = tuple(record_batches.as_numpy(table.column(name)) for name in names)
         return arrays[0] if len(arrays) == 1 else arrays
 
     def minmax(self, name: str) -> tuple[Any, Any] | None:
-        """The least and the greatest value at these rows; nulls and NaN are left out, and `None` where nothing is left."""
+        """Finds the minimum and the maximum of a variable at the matching rows.
+
+        Returns:
+            Minimum and maximum as Python values of the variable's type, or `None` if there are none. Nulls and NaN are left
+            out.
+        """
         ends = record_batches.column(self._native.extremes(name)).to_pylist()
         return (ends[0], ends[1]) if ends else None
 
-    def sum(self, name: str) -> Any:
-        """The sum of the values: exact for integers, in double precision for floats; nulls and NaN are left out."""
+    def sum(self, name: str) -> Number:
+        """Sums a numeric variable at the matching rows; 0 if there are none.
+
+        Nulls and NaN are left out. The sum is exact for integers and in double precision for floats.
+        """
         extremes = self._native.summary(name)[3]
         return 0 if extremes is None else extremes[2]
 
-    def quantile(self, name: str, q: float | Sequence[float], method: str = "linear") -> Any:
-        """The exact quantiles of the values, as `numpy.nanquantile` has them (NaN where there are none). Nulls and NaN are
-        left out. `method` is linear, lower, higher, nearest or midpoint."""
-        if method not in _METHODS:
-            raise InvalidInputError(f"method {method!r} is none of {', '.join(_METHODS)}")
+    @overload
+    def quantile(self, name: str, q: float, method: str = "linear") -> np.generic: ...
+
+    @overload
+    def quantile(self, name: str, q: Sequence[float] | Float64Array, method: str = "linear") -> AnyArray: ...
+
+    def quantile(self, name: str, q: float | Sequence[float] | Float64Array, method: str = "linear") -> np.generic | AnyArray:
+        """Computes exact quantiles of a variable at the matching rows, as `numpy.nanquantile` does.
+
+        Args:
+            name: A numeric variable. Nulls and NaN are left out.
+            q: Fractions from 0 to 1.
+            method: linear, lower, higher, nearest or midpoint.
+
+        Returns:
+            A scalar for one fraction, an array of the shape of `q` for several; NaN if there are no values.
+        """
+        if method not in METHODS:
+            raise InvalidInputError(f"method {method!r} is none of {', '.join(METHODS)}")
         wanted = np.asarray(q, dtype=np.float64)
         if np.any(~((wanted >= 0) & (wanted <= 1))):
             raise InvalidInputError("quantiles lie in the range 0 to 1")
         count, capsules = self._native.order_statistics(name, wanted.ravel().tolist())
         if count == 0:
-            return np.full(wanted.shape, np.nan)[()]
+            return _scalar(np.full(wanted.shape, np.nan))
         pairs = record_batches.column(capsules).to_numpy(zero_copy_only=False)
-        found = _between(pairs[0::2], pairs[1::2], wanted.ravel() * (count - 1), method)
-        return found.reshape(wanted.shape)[()]
+        found = interpolated(pairs[0::2], pairs[1::2], wanted.ravel() * (count - 1), method)
+        return _scalar(found.reshape(wanted.shape))
 
     def histogram(self, name: str, bins: Bins = BINS, range: tuple[float, float] | None = None, weights: str | None = None,
                   log: bool = False) -> Histogram:
-        """How many of these rows lie in each bin, or the sums of their `weights` (a variable). `bins` is a number of bins of
-        equal width (or of equal ratio with `log`), edges, or `"adaptive"` or `"adaptive:64"` for bins of equal weight, whose
-        edges are exact quantiles. Without a `range`, bins reach from the least to the greatest value (with `log`, from the
-        least positive one)."""
+        """Counts the matching rows in bins of a variable.
+
+        Args:
+            name: A numeric variable.
+            bins: Number of bins of equal width (of equal ratio with `log`), the edges, or `"adaptive"` or `"adaptive:64"` for
+                bins of equal weight whose edges are exact quantiles.
+            range: Lower and upper end of the bins; by default the minimum and maximum (with `log`, the smallest positive
+                value and the maximum).
+            weights: A variable whose sum is computed in each bin, instead of a count.
+            log: Bins of equal ratio.
+
+        Example:
+            >>> counts, (edges,) = hs.query("run.h5", "/", "x < 140").histogram("energy", 64)
+        """
         return self._histogram((name,), (bins,), (range,), weights, (log,))
 
     def histogram2d(self, x: str, y: str, bins: Any = BINS, range: Any = None, weights: str | None = None, log: Any = False) -> Histogram:
-        """As `histogram`, of two variables; `bins`, `range` and `log` are for both, or a pair."""
-        return self._histogram((x, y), *_each(2, bins, range), weights, _logs(2, log))
+        """Counts the matching rows in bins of two variables; `bins`, `range` and `log` apply to both, or are pairs."""
+        return self._histogram((x, y), *per_variable(2, bins, range), weights, log_of_each(2, log))
 
     def histogram3d(self, x: str, y: str, z: str, bins: Any = BINS, range: Any = None, weights: str | None = None, log: Any = False) -> Histogram:
-        """As `histogram`, of three variables."""
-        return self._histogram((x, y, z), *_each(3, bins, range), weights, _logs(3, log))
+        """Counts the matching rows in bins of three variables; `bins`, `range` and `log` apply to all, or are triples."""
+        return self._histogram((x, y, z), *per_variable(3, bins, range), weights, log_of_each(3, log))
 
-    def histogram_bounds(self, name: str, bins: Any, range: tuple[float, float] | None = None) -> tuple[Any, Any, Any]:
-        """At least and at most so many rows in each bin, and the edges, from the index of `name` alone: no data are read.
-        `bins` is a number of them in a `range`, or edges. For a condition on `name` itself, or none."""
+    def histogram_bounds(self, name: str, bins: int | Sequence[float] | Float64Array, range: tuple[float, float] | None = None) -> HistogramBounds:
+        """Bounds the number of matching rows in each bin from the index of `name` alone: reads no data.
+
+        Args:
+            name: An indexed variable.
+            bins: Number of bins of equal width in `range`, or the edges.
+            range: Lower and upper end of the bins.
+
+        Raises:
+            InvalidInputError: `name` has no valid index of level K or above, or the query has a condition on another variable.
+        """
         if isinstance(bins, (int, np.integer)) and range is None:
             raise InvalidInputError("histogram_bounds reads no data: give edges, or a range")
         edges = self._edges(name, bins, range, False)
         found = self._native.histogram_bounds(name, edges.tolist())
         if found is None:
             raise InvalidInputError(f"no index tells a histogram of {name}: it needs a valid one of level K or more, and a condition on {name} alone")
-        least, most = np.array(found, dtype=np.int64).reshape(-1, 2).T
-        return least, most, edges
+        lower, upper = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        return HistogramBounds(lower, upper, edges)
 
     def _histogram(self, names: tuple[str, ...], bins: tuple[Bins, ...], ranges: tuple[Any, ...], weights: str | None, logs: tuple[bool, ...]) -> Histogram:
         edges = tuple(self._edges(name, b, r, log) for name, b, r, log in zip(names, bins, ranges, logs))
@@ -276,7 +378,7 @@ class Query:
         values = np.frombuffer(raw, dtype=np.int64 if weights is None else np.float64)
         return Histogram(values.reshape([len(e) - 1 for e in edges]), edges)
 
-    def _edges(self, name: str, bins: Bins, range: tuple[float, float] | None, log: bool) -> Any:
+    def _edges(self, name: str, bins: Bins, range: tuple[float, float] | None, log: bool) -> Float64Array:
         if isinstance(bins, str):
             word, _, number = bins.partition(":")
             if word != "adaptive" or (number and not number.isdecimal()) or log:
@@ -291,17 +393,17 @@ class Query:
         if not (np.isfinite(low) and np.isfinite(high)) or low > high or (log and low <= 0):
             raise InvalidInputError(f"a range of bins from {low} to {high}")
         if low == high:
-            low, high = (max(low / 2, _TINIEST), min(high * 2, _LARGEST)) if log else (low - 0.5, high + 0.5)  # the latter as numpy
-        return _rising(low, high, int(bins), log, range is not None)
+            low, high = (max(low / 2, TINIEST), min(high * 2, LARGEST)) if log else (low - 0.5, high + 0.5)  # the latter as numpy
+        return rising_edges(low, high, int(bins), log, range is not None)
 
     def _finite(self, name: str) -> tuple[Any, Any] | None:
-        """The least and greatest finite value."""
+        """The smallest and largest finite value."""
         found = self.minmax(name)
         if found is not None and not all(np.isfinite(float(end)) for end in found):
             found = self.where(f"isfinite({_quoted(name)})").minmax(name)
         return found
 
-    def _adaptive(self, name: str, bins: int, range: tuple[float, float] | None) -> Any:
+    def _adaptive(self, name: str, bins: int, range: tuple[float, float] | None) -> Float64Array:
         if bins < 1:
             raise InvalidInputError(f"bins is {bins}: give 1 or more")
         inside = self.where(f"isfinite({_quoted(name)})") if range is None else self.where(f"{float(range[0])!r} <= {_quoted(name)} <= {float(range[1])!r}")
@@ -309,12 +411,27 @@ class Query:
         edges = edges[np.isfinite(edges)]
         if len(edges) < 2:
             middle = float(edges[0]) if len(edges) else 0.5
-            return _rising(middle - 0.5, middle + 0.5, 1, False, False)
+            return rising_edges(middle - 0.5, middle + 0.5, 1, False, False)
         return edges
 
-    def plot(self, out: str | None = None, names: Sequence[str] | None = None, bins: Any = 100, log: bool = False) -> Any:
-        """Draws a histogram of one variable, or an image of two (without `names`: the first variables of the condition).
-        Gives `out` when that is a path, else the matplotlib figure."""
+    @overload
+    def plot(self, out: None = None, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> Figure: ...
+
+    @overload
+    def plot(self, out: str, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> str: ...
+
+    def plot(self, out: str | None = None, names: Sequence[str] | None = None, bins: Bins = 100, log: bool = False) -> Figure | str:
+        """Draws a histogram of one variable, or an image of two. Needs matplotlib.
+
+        Args:
+            out: Path of the picture.
+            names: One or two variables; by default the first ones of the condition.
+            bins: As in `histogram`.
+            log: Scale the counts logarithmically.
+
+        Returns:
+            `out` if it is a path, else the matplotlib figure.
+        """
         from matplotlib.colors import LogNorm
         from matplotlib.figure import Figure
 
@@ -340,37 +457,11 @@ class Query:
         return out
 
     def explain(self) -> str:
-        """How the query will run."""
+        """Describes how the query will run, as text for people."""
         return self._native.explain()
 
     def __repr__(self) -> str:
         return f"<Query {self.text and short(self.text)!r} of {len(self.steps)} steps>"
-
-
-def _rising(low: float, high: float, bins: int, log: bool, is_given: bool) -> Any:
-    """Edges from `low` to `high`; further apart if doubles are too coarse for so many, unless the range was given."""
-    wider: tuple[float, float] | None = None
-    while True:
-        with np.errstate(over="ignore", invalid="ignore"):
-            edges = np.geomspace(low, high, bins + 1) if log else np.linspace(low, high, bins + 1)
-        edges[0], edges[-1] = low, high
-        if is_given or bool(np.all(np.diff(edges) > 0)) or (low, high) == wider:
-            return edges
-        wider = (low, high)
-        width = max(high - low, 4 * float(np.spacing(max(abs(low), abs(high)))))
-        low, high = (max(low / 2, _TINIEST), min(high * 2, _LARGEST)) if log else (max(low - width / 2, -_LARGEST), min(high + width / 2, _LARGEST))
-
-
-def _each(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    per_axis = isinstance(bins, (list, tuple)) and len(bins) == count and not all(isinstance(b, float) for b in bins)
-    ranges = tuple(range) if range is not None else (None,) * count
-    if len(ranges) != count:
-        raise InvalidInputError(f"range has {len(ranges)} entries for {count} variables")
-    return tuple(bins) if per_axis else (bins,) * count, ranges
-
-
-def _logs(count: int, log: Any) -> tuple[bool, ...]:
-    return (bool(log),) * count if isinstance(log, (bool, np.bool_)) else tuple(log)
 
 
 def _quoted(name: str) -> str:
@@ -378,33 +469,7 @@ def _quoted(name: str) -> str:
     return '"' + base.replace('"', '""') + '"' + bracket + part
 
 
-def _numpy(column: Any) -> Any:
-    """A column as numpy: masked where it has nulls."""
-    if column.null_count == 0:
-        return column.to_numpy()
-    mask = column.is_null().to_numpy()
-    if not pa.types.is_primitive(column.type):
-        return column.to_numpy()
-    default = False if pa.types.is_boolean(column.type) else pa.scalar(0, pa.int64()).cast(column.type)
-    return np.ma.MaskedArray(pc.fill_null(column, default).to_numpy(), mask)
-
-
-def _between(below: Any, above: Any, places: Any, method: str) -> Any:
-    """What lies at `places`, between the values before and behind, by numpy's rules."""
-    part = places - np.floor(places)
-    if method == "lower":
-        return below
-    if method == "higher":
-        return np.where(part > 0, above, below)
-    if method == "nearest":
-        even = np.floor(places) % 2 == 0
-        return np.where((part < 0.5) | ((part == 0.5) & even), below, above)
-    if method == "midpoint":
-        part = np.where(part > 0, 0.5, 0.0)
-    if below.dtype.kind not in "fc":
-        below, above = below.astype(np.float64), above.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        step = above - below
-        found = np.where(part < 0.5, below + step * part, above - step * (1 - part))
-    # Between infinities of one sign there is nothing but these.
-    return np.where(below == above, below, found)
+def _scalar(values: AnyArray) -> np.generic | AnyArray:
+    """The element of an array without dimensions, other arrays as they are."""
+    found: np.generic | AnyArray = values[()]
+    return found

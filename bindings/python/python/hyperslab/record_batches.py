@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from . import _native
+from .type_aliases import AnyArray
 
 
 def batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
@@ -18,3 +22,12 @@ def batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
 def column(capsules: tuple[object, object]) -> pa.Array:
     """The column of a batch that has one."""
     return pa.RecordBatch._import_from_c_capsule(*capsules).column(0)
+
+
+def as_numpy(column: Any) -> AnyArray:
+    """A column as numpy, masked if it contains nulls."""
+    if column.null_count and pa.types.is_primitive(column.type):
+        default = False if pa.types.is_boolean(column.type) else pa.scalar(0, pa.int64()).cast(column.type)
+        return np.ma.MaskedArray(pc.fill_null(column, default).to_numpy(), column.is_null().to_numpy())
+    values: AnyArray = column.to_numpy()
+    return values

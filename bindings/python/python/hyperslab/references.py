@@ -1,8 +1,8 @@
-"""References: values that point at objects, and at parts of datasets."""
+"""References: values that point at objects, at parts of datasets, or at attributes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,21 @@ from . import _native, new_references
 from .errors import InvalidInputError
 
 
+class RegionSelection(NamedTuple):
+    """The elements that a region reference selects.
+
+    Attributes:
+        kind: `points`, `blocks`, `hyperslab`, `all` or `none`.
+        parts: Of points the coordinates of each, of blocks `[first, last]` of each, of a hyperslab
+            `[start, stride, count, block]` of each dimension; empty for `all` and `none`.
+    """
+
+    kind: str
+    parts: list[list[list[int]]]
+
+
 class Reference:
-    """Points at an object: `file[reference]` is that object. False when it was never set."""
+    """Points at an object: `file[reference]` is that object. A null reference is false."""
 
     def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
         self._file, self._kind, self._raw, self._null = file, kind, raw, null
@@ -24,13 +37,13 @@ class Reference:
 
     @property
     def path(self) -> str | None:
-        """A path of the object, `None` where this points at nothing."""
+        """A path of the object; `None` for a null or dangling reference."""
         found = self._found()
         return found[2] if found is not None else None
 
     @property
     def filename(self) -> str | None:
-        """The path of the file that the object is in, `None` where this points at nothing."""
+        """The path of the object's file; `None` for a null or dangling reference."""
         found = self._found()
         return found[0].path if found is not None else None
 
@@ -48,11 +61,10 @@ class RegionReference(Reference):
     """Points at elements of a dataset: `file[reference]` is the dataset, `dataset[reference]` the elements."""
 
     @property
-    def selection(self) -> tuple[str, list[list[list[int]]]] | None:
-        """The selection: `("points", [coordinates of each])`, `("blocks", [[first, last], …])`,
-        `("hyperslab", [[[start, stride, count, block] of each dimension]])`, `("all", [])` or `("none", [])`."""
+    def selection(self) -> RegionSelection | None:
+        """The selected elements; `None` for a null or dangling reference."""
         found = self._found()
-        return found[3] if found is not None else None
+        return RegionSelection(*found[3]) if found is not None and found[3] is not None else None
 
 
 class AttributeReference(Reference):
@@ -67,7 +79,7 @@ class AttributeReference(Reference):
 
 
 def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[Any]:
-    """The references in `raw`, whole elements of a reference datatype."""
+    """Decodes references: `raw` are whole elements of a reference datatype."""
     if isinstance(file, _native.Writer):
         return list(new_references.of_elements(file, datatype, raw))
     kind, size = datatype["kind"], datatype["size"]
@@ -87,7 +99,7 @@ def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None
 
 
 def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.ndarray[Any, Any]:
-    """The selected elements of a dataset: in their shape where each row has the same columns, else in one dimension."""
+    """The selected elements of a dataset: with their shape if they form a grid, else in one dimension."""
     kind, parts = selection
     if kind in ("hyperslab", "points", "blocks"):
         _check_extent(dataset, kind, parts)

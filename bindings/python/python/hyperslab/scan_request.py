@@ -28,11 +28,11 @@ class ScanRequest:
         if variables is not None:
             options["lists"] = lists = named_lists(self.text, variables)
             if unused := variables.keys() - {name for name, _, _ in lists}:
-                raise InvalidInputError(f"{sorted(unused)[0]!r} does not stand behind `in` in where: variables of a table are lists of constants")
+                raise InvalidInputError(f"{sorted(unused)[0]!r} is not used after `in` in where: variables of a table are lists of constants")
         for name in ("limit", "batch_rows"):
             check_count(name, options.get(name))
         if self.expression is not None and self.limit is not None:
-            raise UnsupportedError("limit beside a pyarrow expression: give `where` as text")
+            raise UnsupportedError("limit with a pyarrow expression: give `where` as text")
 
     @property
     def limit(self) -> int | None:

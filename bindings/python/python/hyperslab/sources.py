@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union, cast
 
 import pyarrow as pa
 
@@ -15,6 +15,11 @@ from .errors import InvalidInputError, MissingFileError
 from .file import File, FileSet, open as open_files
 from .natural_order import natural_key
 from .sessions import session
+from .type_aliases import Path, Paths
+
+
+#: A path, a glob, a list of paths, a regular expression, an open file, arrays by name, or an Arrow table.
+Files = Union[Paths, "re.Pattern[str]", File, Mapping[str, Any], pa.Table, pa.RecordBatch]
 
 
 class Sources(NamedTuple):
@@ -26,9 +31,9 @@ class Sources(NamedTuple):
     captures: list[tuple[str, list[str]]] = []
 
 
-def opened(files: Any, threads: int | None = None, index_folder: Any = None) -> Sources:
+def opened(files: Files, threads: int | None = None, index_folder: Path | None = None) -> Sources:
     """Opens `files`; arrays become a file of the core."""
-    folder = None if index_folder is None else os.path.abspath(index_folder)
+    folder = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
     if isinstance(files, File):
         if folder is None:
             return Sources(files._natives, files._pattern)
@@ -36,13 +41,14 @@ def opened(files: Any, threads: int | None = None, index_folder: Any = None) -> 
     if holds_arrays(files):
         return Sources([from_arrays(session(threads, index_folder=folder), files)])
     if isinstance(files, str) and files.startswith("re:"):
+        pattern = files[3:]
         try:
-            files = re.compile(files[3:])
+            files = re.compile(pattern)
         except re.error as error:
-            raise InvalidInputError(f"{short(files[3:])!r} is not a regular expression: {error.msg}") from None
+            raise InvalidInputError(f"{short(pattern)!r} is not a regular expression: {error.msg}") from None
     if isinstance(files, re.Pattern):
         return _matching(files, threads, folder)
-    found = open_files(files, threads=threads, index_folder=folder)
+    found = open_files(cast(Paths, files), threads=threads, index_folder=folder)
     return Sources(found._natives, found._pattern if isinstance(found, FileSet) else None)
 
 

@@ -1,13 +1,14 @@
-"""Spark: sessions that read `hdf5` and `netcdf`, indexes that are built by tasks, and queries whose rows are read by
-tasks. pyspark is imported only when a session is wanted."""
+"""Spark: sessions that read the formats `hdf5` and `netcdf`, and indexes and queries that run as Spark tasks. Only functions
+that need a session import pyspark."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -15,16 +16,25 @@ from . import indexes
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .indexes import Indexed
 from .query import Query, query_of_absolute_paths
+from .sources import Files
 from .table import Split
+from .type_aliases import Path
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["configure", "index", "jar", "query", "session"]
 
-#: Bytes of values that a task reads, at least and at most, where it is not said how many tasks there shall be.
+#: Minimum and maximum bytes of values that a task reads, unless the number of tasks is given.
 TASK_BYTES = 4 << 20, 64 << 20
 
 
 def jar() -> pathlib.Path:
-    """The jar for Spark: the one that `HYPERSLAB_SPARK_JAR` names, else the one in this package."""
+    """Returns the path of the jar for Spark: the one in `HYPERSLAB_SPARK_JAR`, or the one in this package.
+
+    Raises:
+        NotFoundError: There is no jar.
+    """
     named = os.environ.get("HYPERSLAB_SPARK_JAR")
     path = pathlib.Path(named) if named else pathlib.Path(__file__).parent / "jars" / "hyperslab-spark.jar"
     if not path.is_file():
@@ -32,8 +42,15 @@ def jar() -> pathlib.Path:
     return path
 
 
-def configure(builder: Any) -> Any:
-    """Adds the jar, and a catalog `h5`, to a `SparkSession.builder`; keeps what it has."""
+def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Adds the jar and a catalog `h5` to a `SparkSession.builder`, and keeps its other settings.
+
+    Raises:
+        InvalidInputError: A session is running already; jars cannot be added to it.
+
+    Example:
+        >>> spark = hs.spark.configure(SparkSession.builder.appName("mine")).getOrCreate()
+    """
     import pyspark
     from pyspark.sql import SparkSession
 
@@ -54,9 +71,17 @@ def configure(builder: Any) -> Any:
     return builder
 
 
-def session(master: str = "local[*]", **config: Any) -> Any:
-    """A new `SparkSession` on `master`. Keywords are configurations, with `_` for `.`:
-    `session("local[2]", spark_driver_memory="4g")`; others go through `configure`."""
+def session(master: str = "local[*]", **config: Any) -> SparkSession:
+    """Starts a `SparkSession` that reads HDF5 and netCDF.
+
+    Args:
+        master: The master, such as `local[2]`.
+        config: Settings, with `_` for `.`. Use `configure` for settings whose names contain `_`.
+
+    Example:
+        >>> spark = hs.spark.session("local[2]", spark_driver_memory="4g")
+        >>> spark.read.format("hdf5").load("run.h5")
+    """
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName("hyperslab")
@@ -65,13 +90,23 @@ def session(master: str = "local[*]", **config: Any) -> Any:
     return configure(builder).getOrCreate()
 
 
-def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | None = None, *, tasks: int | None = None, decode: bool = True,
-          together: bool = False, anew: bool = False, index_folder: Any = None) -> Indexed:
-    """Builds value indexes as `hyperslab.index` does, subarray by subarray, in `tasks` Spark tasks at most, by default
-    four a core. Files must be where every executor finds them, with this package. Nothing is visible before all is built."""
+def index(spark: SparkSession, files: Files, datasets: str | Iterable[str], level: str | None = None, *, tasks: int | None = None, decode: bool = True,
+          together: bool = False, anew: bool = False, index_folder: Path | None = None) -> Indexed:
+    """Builds value indexes as `hyperslab.index` does, in Spark tasks. Publishes them when all tasks have succeeded.
+
+    Every executor must see the files under the same paths, and have this package.
+
+    Args:
+        spark: The session.
+        tasks: Maximum number of Spark tasks; four per core by default.
+        files, datasets, level, decode, together, anew, index_folder: As in `hyperslab.index`.
+
+    Example:
+        >>> hs.spark.index(spark, "/data/run*.h5", "/Step#*/energy")
+    """
     named = [files] if isinstance(files, (str, os.PathLike)) else files
     if isinstance(named, list):
-        # Executors have working folders of their own.
+        # Executors have other working folders.
         files = [os.path.abspath(os.fspath(one)) for one in named]
     plan = indexes.plan(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder)
     context = spark.sparkContext
@@ -79,19 +114,31 @@ def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | No
     parts = plan.tasks(wanted)
     if not parts:
         return indexes.commit([])
-    # Each array has parts of its own, but a task costs more than to build a small one. Spark runs tasks side by side, so
-    # each has one thread.
+    # Each array has its own parts, but a task costs more than building a small one. Spark runs tasks side by side, so each
+    # has one thread.
     fragments = context.parallelize(parts, min(wanted, len(parts))).map(lambda part: indexes.build(bytes(part), threads=1)).collect()
     return indexes.commit(fragments)
 
 
-def query(spark: Any, files: Any, group: Any = "/", text: str | None = None, *, columns: Sequence[str] | None = None, rows: str | None = None,
-          variables: Mapping[str, Any] | None = None, decode: bool = True, tasks: int | None = None) -> Any:
-    """What `hyperslab.query(files, group, text, …).table(columns)` gives, as a DataFrame: the same rows in the same order.
+def query(spark: SparkSession, files: Files, group: str | re.Pattern[str] = "/", text: str | None = None, *, columns: Sequence[str] | None = None, rows: str | None = None,
+          variables: Mapping[str, Any] | None = None, decode: bool = True, tasks: int | None = None) -> DataFrame:
+    """Returns the rows of `hyperslab.query(files, group, text, …).table(columns)` as a DataFrame, in the same order.
 
-    It is planned here and now, from metadata; its rows are read when Spark wants them, in about `tasks` tasks (by default one
-    a core, if each then has 4 to 64 MiB of values). Files must be where every executor finds them, with this package. Types
-    are those of the reader `hdf5`; a column that has none is refused by name."""
+    The query is planned immediately, from metadata; Spark tasks read its rows later. Every executor must see the files under
+    the same paths, and have this package. Types are those of the reader `hdf5`.
+
+    Args:
+        spark: The session.
+        columns: As in `Query.table`.
+        tasks: About how many Spark tasks; by default one per core if each then has 4 to 64 MiB of values.
+        files, group, text, rows, variables, decode: As in `hyperslab.query`.
+
+    Raises:
+        UnsupportedError: Spark has no type for a column.
+
+    Example:
+        >>> hs.spark.query(spark, "/data/run*.h5", "/Step#*", "energy > 1.3", columns=["step", "energy"])
+    """
     asked = query_of_absolute_paths(files, group, text, rows, variables, decode)
     schema = pa.schema(asked.batches(columns).schema)
     if not schema.names:
@@ -109,7 +156,7 @@ def query(spark: Any, files: Any, group: Any = "/", text: str | None = None, *, 
 
 
 def _tasks(cores: int, rows: int, asked: Query, schema: pa.Schema) -> int:
-    """As many as have work: one a core, more where each would have too much, fewer where it would have next to nothing."""
+    """The number of tasks: one per core, more if each would have too many values, fewer if too few."""
     widths = {name: 8 for name in asked._native.names()}
     widths.update({field.name: field.type.bit_width // 8 if pa.types.is_primitive(field.type) else 16 for field in schema})
     least, most = TASK_BYTES
@@ -118,7 +165,7 @@ def _tasks(cores: int, rows: int, asked: Query, schema: pa.Schema) -> int:
 
 
 def _packed(splits: list[Split], tasks: int) -> list[list[bytes]]:
-    """Splits beside each other in groups of about as many rows, for a task costs some milliseconds of its own."""
+    """Adjacent splits in groups of about equally many rows, because each task has an overhead of some milliseconds."""
     whole = max(sum(split.rows for split in splits), 1)
     packed: list[list[bytes]] = []
     group, done = -1, 0
@@ -134,12 +181,12 @@ def _packed(splits: list[Split], tasks: int) -> list[list[bytes]]:
 
 def _cores(spark: Any) -> int:
     if type(spark).__module__.startswith("pyspark.sql.connect"):
-        return os.cpu_count() or 1  # a client does not hear how many there are
+        return os.cpu_count() or 1  # a client does not know the number
     return int(spark.sparkContext.defaultParallelism)
 
 
 def _reader(packed: list[list[bytes]], schema: pa.Schema, shown: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does with the numbers of its groups of splits."""
+    """The function that a task calls with the numbers of its groups of splits."""
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
@@ -152,7 +199,7 @@ def _reader(packed: list[list[bytes]], schema: pa.Schema, shown: pa.Schema) -> C
 
 
 def _arrow_type(name: str, kind: pa.DataType) -> pa.DataType:
-    """The type that Spark takes for this one: there are no unsigned integers, half floats, or dictionaries."""
+    """The type of this column in Spark, which has no unsigned integers, half floats or dictionaries."""
     wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0), pa.float16(): pa.float32(),
              pa.dictionary(pa.int32(), pa.string()): pa.string()}
     same = {pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.string(), pa.binary(), pa.timestamp("us")}
@@ -170,7 +217,7 @@ def _arrow_type(name: str, kind: pa.DataType) -> pa.DataType:
 
 
 def _struct_type(schema: Iterable[pa.Field]) -> Any:
-    """The same columns as Spark's own type."""
+    """The same columns as a type of Spark."""
     from pyspark.sql import types
 
     plain = {pa.bool_(): types.BooleanType, pa.int8(): types.ByteType, pa.int16(): types.ShortType, pa.int32(): types.IntegerType,

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import duckdb
 
 from . import interrupts
 from .errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
 from .file import File, open
 from .table import Table
+from .type_aliases import Paths
 from .views import View, asks_for_views, counted, explained, names_of, object_paths, words_of
 
 
-def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
-    """The rows of `query` as a DuckDB relation. A view is named by its path without the leading slash (`"a/b"`), and by
-    its last part if that is unambiguous. Of several files, the views are the objects of the first, with the rows of all.
+def sql(query: str, files: File | Paths) -> duckdb.DuckDBPyRelation:
+    """Runs an SQL query over the datasets and groups of files.
 
-    Raises `InvalidInputError` for a query that DuckDB refuses; it says why a view or a column is missing. Warns
-    (`OmittedColumnsWarning`) of members of a group that are not columns of its view."""
+    Args:
+        query: SQL of DuckDB. A view is named by the path of its object without the leading slash (`"a/b"`), and by the last
+            part of the path if that is unambiguous.
+        files: An open file, or what `open` takes. With several files, the views are the objects of the first one and contain
+            the rows of all.
+
+    Returns:
+        A DuckDB relation: `.fetchall()`, `.df()`, `.to_arrow_table()`.
+
+    Raises:
+        InvalidInputError: DuckDB refuses the query; the message says why a view or a column is missing.
+
+    Warns:
+        OmittedColumnsWarning: Members of a group are not columns of its view.
+
+    Example:
+        >>> hs.sql("select avg(theta) from profiles where depth < 100", "profiles.nc").fetchall()
+    """
     interrupts.wait_for_the_end()
     file = files if isinstance(files, File) else open(files)
     names = names_of(object_paths(file.files[0]))
@@ -46,7 +60,7 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
     try:
         only = counted(query)
         if only is not None and only[0] in tables:
-            # From metadata: DuckDB would go through all rows, and a small file may claim any number of them.
+            # From metadata: DuckDB would scan all rows, and a small file may claim any number of them.
             alias = only[1].replace('"', '""')
             return connection.sql(f'select {tables[only[0]].count()}::bigint as "{alias}"')
         relation = connection.sql(query)

@@ -1,11 +1,11 @@
-"""Table: a scan of arrays as rows and columns, read when asked for."""
+"""Table: a planned scan of arrays as rows and columns. Planning reads metadata only."""
 
 from __future__ import annotations
 
 import json
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,22 @@ from .arrow_dataset import ScanDataset
 from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from .scan_request import ScanRequest
 from .sessions import session
+from .type_aliases import Float64Array, Int64Array
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+#: An integer for columns of integers, a float for columns of floats.
+Number = Union[int, float]
 
 
 class Split:
-    """A unit of reading; goes to another process by pickle or as `bytes(split)`."""
+    """A unit of reading. It goes to another process by pickle or as `bytes(split)`.
+
+    Attributes:
+        schema: The columns and their types.
+    """
 
     def __init__(self, data: bytes, schema: pa.Schema) -> None:
         self._data, self.schema = bytes(data), schema
@@ -29,16 +41,23 @@ class Split:
 
     @property
     def rows(self) -> int:
-        """How many rows it looks at; conditions that have to be tested leave fewer."""
+        """The number of rows that it scans; a condition may leave fewer."""
         rows = json.loads(self._data)["rows"]
         return int(rows["end"]) - int(rows["start"])
 
     def batches(self, threads: int | None = None) -> pa.RecordBatchReader:
-        """Its record batches, one after the other; `threads` decode, one a core by default."""
+        """Reads the record batches one after the other.
+
+        Args:
+            threads: Number of threads that decode; one per core by default.
+
+        Raises:
+            ConflictError: A file changed since the split was planned.
+        """
         return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(session(threads).read_split(self._data)))
 
     def read(self, threads: int | None = None) -> pa.Table:
-        """Its rows."""
+        """Reads all rows; `threads` as in `batches`."""
         return self.batches(threads).read_all()
 
 
@@ -50,7 +69,10 @@ def listed(omitted: Mapping[str, str]) -> str:
 
 
 class Table:
-    """A planned scan."""
+    """A planned scan: columns, an optional condition and an optional limit. `File.table` makes one.
+
+    Arrow consumers (DuckDB, Polars, pandas, pyarrow) can take the table itself, or its `dataset()`.
+    """
 
     def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
         self._request = ScanRequest(files, path, options)
@@ -58,16 +80,16 @@ class Table:
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns and their types."""
+        """The columns and their types."""
         return pa.schema(self._plan)
 
     @property
     def omitted(self) -> dict[str, str]:
-        """Members of the group that are not columns, and why: `{"cell_type": "is a group"}`."""
+        """The members of the group that are not columns, and why: `{"cell_type": "is a group"}`."""
         return dict(self._plan.omitted())
 
     def _report_omitted(self, how: str, stacklevel: int) -> None:
-        """Warns of what is left out, or raises, if the columns were not chosen by name."""
+        """Warns of omitted members, or raises, unless the columns were chosen by name."""
         if how not in ("warn", "error", "ignore"):
             raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore")
         if how == "ignore" or (how == "warn" and self._request.options.get("columns") is not None) or not self.omitted:
@@ -78,18 +100,22 @@ class Table:
         warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
 
     def batches(self) -> pa.RecordBatchReader:
-        """The record batches, one after the other, for a loop in Python; hand the table itself, or its `dataset()`, to
-        an engine."""
+        """Reads the rows batch by batch, for a loop in Python. Engines read faster from the table itself or its `dataset()`.
+
+        Example:
+            >>> for batch in f.table("/profiles").batches():
+            ...     print(batch.num_rows)
+        """
         if self._request.expression is not None:
             return self.dataset().scanner().to_reader()
         return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(self._plan.read()))
 
     def to_arrow(self) -> pa.Table:
-        """All rows."""
+        """Reads all rows."""
         return self.batches().read_all() if self._request.expression is None else self.dataset().to_table()
 
     def head(self, n: int = 5) -> pa.Table:
-        """The first `n` rows."""
+        """Reads the first `n` rows."""
         check_count("n", n)
         if self._request.expression is not None:
             return self.dataset().head(n)
@@ -98,26 +124,46 @@ class Table:
         return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(self._request.plan(limit=limit).read())).read_all()
 
     def count(self) -> int:
-        """Number of rows."""
+        """Counts the rows. Without a condition, metadata is enough."""
         if self._request.expression is not None:
             return sum(batch.num_rows for batch in self.dataset().to_batches())
         return self._plan.count()
 
-    def minmax(self, column: str) -> tuple[Any, Any] | None:
-        """The least and the greatest value of a column of numbers; nulls and NaN are left out, and `None` where
-        nothing is left. Exact for integers of any width; no batches are made."""
+    def minmax(self, column: str) -> tuple[Number, Number] | None:
+        """Finds the minimum and the maximum of a numeric column, without making record batches.
+
+        Nulls and NaN are left out. Integers of any width are exact.
+
+        Returns:
+            Minimum and maximum, or `None` if no value is left.
+
+        Raises:
+            NotFoundError: There is no such column.
+            UnsupportedError: `where` is a pyarrow expression.
+        """
         extremes = self._of_column(column).summary(column)[3]
         return None if extremes is None else extremes[:2]
 
-    def sum(self, column: str) -> Any:
-        """The sum of a column of numbers, 0 of none: exact for integers, in double precision for floats, and the
-        same for any number of threads. Nulls and NaN are left out."""
+    def sum(self, column: str) -> Number:
+        """Sums a numeric column; 0 if it has no values.
+
+        Nulls and NaN are left out. The sum is exact for integers and in double precision for floats, and it does not depend on
+        the number of threads. Errors are those of `minmax`.
+        """
         extremes = self._of_column(column).summary(column)[3]
         return 0 if extremes is None else extremes[2]
 
-    def histogram(self, column: str, bins: int = 10, range: tuple[float, float] | None = None) -> tuple[Any, Any]:
-        """How many values lie in each of `bins` bins of equal width, and the bins' edges, as `numpy.histogram`.
-        The range is that of the values unless given; nulls, NaN and values outside are in no bin."""
+    def histogram(self, column: str, bins: int = 10, range: tuple[float, float] | None = None) -> tuple[Int64Array, Float64Array]:
+        """Counts the values of a numeric column in bins of equal width, as `numpy.histogram` does.
+
+        Args:
+            column: A numeric column. Nulls, NaN and values outside of `range` are in no bin.
+            bins: Number of bins.
+            range: Lower and upper end of the bins; by default the minimum and maximum of the column.
+
+        Returns:
+            The count of each bin, and the `bins + 1` edges.
+        """
         if bins < 1:
             raise InvalidInputError(f"bins is {bins}: give 1 or more")
         low, high = range or self.minmax(column) or (0.0, 1.0)
@@ -131,18 +177,35 @@ class Table:
             raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text")
         return self._request.plan(columns=[column])
 
-    def to_pandas(self) -> Any:
-        """All rows as a pandas frame."""
+    def to_pandas(self) -> pandas.DataFrame:
+        """Reads all rows into a pandas data frame."""
         return self.to_arrow().to_pandas()
 
-    def to_polars(self) -> Any:
-        """All rows as a Polars frame."""
+    def to_polars(self) -> polars.DataFrame:
+        """Reads all rows into a Polars data frame. Needs Polars."""
         import polars
 
-        return polars.from_arrow(self.to_arrow())
+        frame = polars.from_arrow(self.to_arrow())
+        assert isinstance(frame, polars.DataFrame)  # a Series comes from arrays only
+        return frame
 
     def splits(self, count: int | None = None, target_bytes: int | None = None) -> list[Split]:
-        """Units of reading for other threads, processes or machines: `count` of them, or of about `target_bytes` each."""
+        """Divides the scan into units of reading for other threads, processes or machines.
+
+        Args:
+            count: Number of splits.
+            target_bytes: Bytes of values of a split, instead of `count`.
+
+        Returns:
+            Splits whose rows, one after the other, are the rows of the table in order.
+
+        Raises:
+            UnsupportedError: `where` is a pyarrow expression.
+
+        Example:
+            >>> with concurrent.futures.ProcessPoolExecutor() as pool:
+            ...     parts = pool.map(hs.Split.read, f.table("/profiles").splits(8))
+        """
         check_count("count", count)
         check_count("target_bytes", target_bytes)
         if self._request.expression is not None:
@@ -150,12 +213,12 @@ class Table:
         return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
 
     def explain(self) -> str:
-        """How the scan will run."""
+        """Describes how the scan will run, as text for people."""
         plan = self._plan if self._request.expression is None else self.dataset().pushed(self.schema.names, None).plan
         return plan.explain()
 
     def dataset(self) -> ScanDataset:
-        """A `pyarrow.dataset.Dataset`, into whose scans engines push columns and predicates."""
+        """The table as a `pyarrow.dataset.Dataset`: engines push columns and predicates into its scans."""
         return ScanDataset(self._request, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

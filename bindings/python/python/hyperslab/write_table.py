@@ -14,6 +14,7 @@ import pyarrow as pa
 from . import dtype_encoding, dtypes
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
+from .type_aliases import Path
 from .writing import NewDataset, NewFile, NewGroup, create
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
@@ -30,7 +31,7 @@ def _reader(source: Any) -> pa.RecordBatchReader:
         source = pa.Table.from_batches(list(source))
     if hasattr(source, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(source)
-    raise InvalidInputError(f"{type(source).__name__} is no Arrow data: give a table, batches, or what has an Arrow stream")
+    raise InvalidInputError(f"{type(source).__name__} is not Arrow data: give a table, batches, or an object with an Arrow stream")
 
 
 class _Column:
@@ -217,7 +218,7 @@ def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
     for column, dataset in zip(columns, datasets):
         _check_column(column, dataset._datatype, _meanings(file, dataset.name))
         if len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
-            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: this is no table")
+            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: these are not columns of one table")
     return _writer_of(columns, datasets)
 
 
@@ -285,21 +286,41 @@ def _joined(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         yield from pa.Table.from_batches(few).combine_chunks().to_batches()
 
 
-def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "columns", mode: str = "w", compression: Any = None,
+def write_table(source: Any, path: Path, *, group: str = "/", layout: str = "columns", mode: str = "w", compression: Any = None,
                 compression_opts: Any = None, shuffle: bool = False, fletcher32: bool = False, threads: int | None = None,
                 nulls: str = "error", overflow: str = "error", durable: bool = True) -> int:
-    """Writes Arrow data as HDF5 and gives the number of rows. `source` is a table, a record batch, a list of them, or
-    whatever has an Arrow stream (Polars, DuckDB, `hs.open(…).table(…)`); batches are written as they come.
+    """Writes Arrow data as HDF5.
 
-    `mode="w"` takes the place of a file of this name with all that it holds, `mode="x"` conflicts with it. `mode="a"` adds
-    rows to the table in it, which must have the same columns, with their filters and chunks: the file is copied (chunks as
-    they are stored) and takes the place of the old one when it is complete, so that a process that is killed changes nothing;
-    without a file it makes one.
-    `layout="columns"` makes a dataset of each column in `group`; `"records"` one compound dataset called `group`.
-    Dates, times and durations become counts with CF's `units`, decimals floats of 8 bytes; the attribute `arrow_type` has
-    their type, `time_zone` the zone of times, whose counts are in UTC. Types that HDF5 cannot hold are refused by name. Nulls
-    are an error; `nulls="nan"` stores those of floats as NaN. A decimal of which a float keeps fewer digits is an error, too;
-    `overflow="round"` rounds it. `durable=False` does not wait for the disk."""
+    Dates, times and durations become counts with CF's `units`, and decimals become 8-byte floats. The attribute `arrow_type`
+    records their Arrow type, `time_zone` the zone of times, whose counts are in UTC.
+
+    Args:
+        source: A table, a record batch, a list of batches, or any object with an Arrow stream (Polars, DuckDB,
+            `hs.open(…).table(…)`). Batches are written as they arrive.
+        path: Path of the file.
+        group: The group of the columns; with `layout="records"` the name of the dataset.
+        layout: `columns` makes a dataset of each column, `records` one compound dataset.
+        mode: `w` replaces an existing file, `x` refuses to. `a` appends rows to the table in it, which must have the same
+            columns, and keeps its filters and chunks. It copies the file (chunks as stored) and replaces the old one when the
+            copy is complete, so that a killed process changes nothing.
+        compression, compression_opts, shuffle, fletcher32: As in `create_dataset`.
+        threads: Number of threads that compress; one per core by default.
+        nulls: `error`, or `nan` to store nulls in columns of floats as NaN.
+        overflow: `error`, or `round` to round decimals that a float cannot represent.
+        durable: Wait until the file is on the disk.
+
+    Returns:
+        The number of rows written.
+
+    Raises:
+        UnsupportedError: HDF5 has no type for a column.
+        InvalidInputError: A column contains nulls or decimals that HDF5 cannot store, or columns differ from those of the file.
+        ConflictError: `mode` is `x` and the file exists.
+
+    Example:
+        >>> hs.write_table(pa.table({"x": [1, 2, 3]}), "out.h5", compression="zstd")
+        3
+    """
     for option, value, known in (("nulls", nulls, ("error", "nan")), ("overflow", overflow, ("error", "round"))):
         if value not in known:
             raise InvalidInputError(f"{option}={value!r} is not known: give {' or '.join(known)}")

@@ -1,4 +1,4 @@
-"""Writing: a new HDF5 file, made as h5py makes one, visible when it is complete."""
+"""Writing: new HDF5 files with h5py's interface. A file appears when it is complete."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .new_dataset import NewDataset
 from .new_datatype import NewDatatype
 from .new_group import NewGroup
 from .new_references import NewReference, NewRegionReference
+from .type_aliases import Path
 from .virtual_layouts import VirtualLayout, VirtualSource
 
 __all__ = ["ExternalLink", "HardLink", "NewAttributes", "NewDataset", "NewDatatype", "NewFile", "NewGroup", "NewReference", "NewRegionReference", "SoftLink",
@@ -24,8 +25,8 @@ __all__ = ["ExternalLink", "HardLink", "NewAttributes", "NewDataset", "NewDataty
 
 
 class NewFile(NewGroup):
-    """A file that is being written. It becomes visible, complete and on the disk, with `close()` or at the end of
-    `with`; an error there, or `abort()`, leaves nothing."""
+    """A file that is being written. It appears, complete and on the disk, with `close()` or at the end of a `with` block.
+    An exception in the block, or `abort()`, leaves nothing."""
 
     def __init__(self, path: str, replace: bool, alignment: int | None, threads: int | None, track_order: bool = False,
                  durable: bool = True, continued: bool = False, userblock_size: int = 0, page_bytes: int | None = None) -> None:
@@ -38,7 +39,7 @@ class NewFile(NewGroup):
             raise
         super().__init__(writer, "/")
         self._replace, self.filename, self._open = replace, path, True
-        #: Bytes at the beginning of the file that readers leave to users.
+        #: Bytes at the beginning of the file that readers ignore.
         self.userblock_size = userblock_size
         self._unclosed = unclosed.watch(self, f"'{path}' was not closed, so nothing was written: call close(), or use it in a `with` block")
 
@@ -54,14 +55,14 @@ class NewFile(NewGroup):
         """Does nothing: the file is complete, and visible, when it is closed."""
 
     def close(self) -> None:
-        """Makes the file visible."""
+        """Completes the file and publishes it."""
         self._unclosed.detach()
         if self._open:
             self._open = False
             self._writer.finish(self._replace)
 
     def abort(self) -> None:
-        """Gives the file up."""
+        """Discards the file."""
         self._unclosed.detach()
         self._open = False
         self._writer.abort()
@@ -80,34 +81,46 @@ class NewFile(NewGroup):
 
 
 def unknown_mode(mode: object) -> Exception:
-    """The error of a mode that does not make a new file."""
+    """The error for a mode that does not create a file."""
     if mode in ("a", "r+", "r"):
         return UnsupportedError(f"mode {mode!r}: files are created, not changed; give w (replace) or x (fail if there is one), "
                                 "open one with hyperslab.open, and change one with h5py")
     return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)")
 
 
-def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
+def create(path: Path, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
            durable: bool = True, userblock_size: int = 0, fs_strategy: str | None = None, fs_page_size: int | None = None, **more: Any) -> NewFile:
-    """A new HDF5 file: `with hs.create("out.h5") as f: f["x"] = values`.
+    """Creates an HDF5 file.
 
-    The file appears, complete, when the block ends (or with `close()`); until then a file of this name stays as it was.
-    A file that is never closed is not written, which warns. `mode="w"` replaces a file that is there, `mode="x"` raises
-    `ConflictError`. Blocks of `alignment` bytes or more begin at multiples of it (default: the block
-    or stripe of the file system). Chunks are compressed by `threads` threads, one a core by default.
+    The file appears, complete, when the `with` block ends or `close()` is called. Until then an existing file of this name
+    stays as it was. A file that is never closed is not written, and warns (`UnclosedWarning`).
 
-    `close()` waits until the file is on the disk. With `durable=False` it does not: readers still see the old file or the
-    complete new one if this process is killed, but a crash of the machine may leave an incomplete file.
+    Args:
+        path: Path of the file.
+        mode: `w` replaces an existing file, `x` refuses to.
+        alignment: Blocks of this many bytes or more begin at multiples of it; by default the block or stripe size of the file
+            system.
+        threads: Number of threads that compress; one per core by default.
+        track_order: Record the order in which groups, datasets and attributes are created, so that readers list them in that
+            order instead of by name. `create_group` and `create_dataset` override it for one object.
+        durable: Wait in `close()` until the file is on the disk. With `False`, a killed process still leaves either the old or
+            the complete new file, but a crash of the machine may leave an incomplete one.
+        userblock_size: Bytes left free at the beginning of the file: 0, 512, or 512 times a power of two.
+        fs_strategy: `page` makes a file of pages, which h5py reads page by page with `page_buf_size`: metadata and values are
+            in separate pages.
+        fs_page_size: Bytes of a page: a multiple of 8 from 512 bytes to 1 GiB, by default 4096.
+        more: Other options of `h5py.File`. Those that do not change a written file (`libver`, caches) are accepted.
 
-    With `track_order=True` the file records the order in which groups, datasets and attributes are created, and readers
-    list them in that order; otherwise readers list them by name. `create_group` and `create_dataset` can say otherwise
-    for one object.
+    Raises:
+        ConflictError: `mode` is `x` and the file exists.
+        NotFoundError: The folder does not exist.
+        UnsupportedError: An option of `h5py.File` is not supported.
 
-    `userblock_size` leaves bytes free at the beginning of the file: 512, or that doubled any number of times.
-
-    `fs_strategy="page"` makes a file of pages, which h5py reads page by page with `page_buf_size`: metadata and values are in
-    pages of their own. `fs_page_size` is a multiple of 8 from 512 bytes to 1 GiB (default 4096). Other options of `h5py.File`
-    are taken if they change nothing of a file that is written (`libver`, caches), else refused by name."""
+    Example:
+        >>> with hs.create("out.h5") as f:
+        ...     f["x"] = np.arange(10)
+        ...     f.create_dataset("y", data=np.zeros((1000, 1000)), compression="zstd")
+    """
     if mode == "w-":
         mode = "x"
     if mode not in ("w", "x"):

@@ -32,7 +32,7 @@ pub(crate) fn block_count(column: &IndexedColumn, entry: &BlockEntry, selection:
             Ok(RowCollector::join([rows]).len())
         };
         let lower = count(certain)?;
-        return Ok(CountBounds { lower: lower, upper: lower + count(possible)? });
+        return Ok(CountBounds { lower, upper: lower + count(possible)? });
     }
     let counted = match (row.level, condition.values()) {
         (Level::Zone, _) => return Ok(unknown(selected)),
