@@ -54,9 +54,9 @@ def test_indexing_many_small_datasets_is_linear(tmp_path: pathlib.Path) -> None:
     time.sleep(0.1)  # the same tick of the file system's clock is waited for
     for work in (
         lambda count: hs.index(paths[count], "/Step#*/e", anew=True),
-        lambda count: hs.plan_index(paths[count], "/Step#*/e"),
-        lambda count: [hs.index_task(task) for task in hs.plan_index(paths[count], "/Step#*/e", anew=True).tasks(4)],
-        lambda count: hs.index_verify(paths[count]),
+        lambda count: hs.indexes.plan(paths[count], "/Step#*/e"),
+        lambda count: [hs.indexes.build(task) for task in hs.indexes.plan(paths[count], "/Step#*/e", anew=True).tasks(4)],
+        lambda count: hs.indexes.verify(paths[count]),
         lambda count: hs.query(paths[count], "/Step#*", "e > 0.999").count(),
     ):
         grows(work, 400)
@@ -68,14 +68,14 @@ def test_small_datasets_share_files_and_are_refreshed_one_by_one(tmp_path: pathl
     with h5py.File(path, "a") as f:
         f["large"] = large = np.random.default_rng(1).random(300_000)
         f["Step#7/many"] = np.arange(40)
-    plan = hs.plan_index(path, ["/Step#*/e", "/Step#7/many", "/large"])
+    plan = hs.indexes.plan(path, ["/Step#*/e", "/Step#7/many", "/large"])
     tasks = plan.tasks(4)
     assert 4 <= len(tasks) <= 8
-    done = hs.index_commit([hs.index_task(task) for task in tasks])
+    done = hs.indexes.commit([hs.indexes.build(task) for task in tasks])
     assert (done.datasets, done.built_blocks, done.kept_blocks) == (302, 306, 0)
     sidecar = pathlib.Path(f"{path}.hsidx")
     assert len(list(sidecar.glob("*.arrow"))) <= len(tasks)
-    assert not any(planned.needed for planned in hs.plan_index(path, "/Step#*/e").datasets)
+    assert not any(planned.needed for planned in hs.indexes.plan(path, "/Step#*/e").datasets)
 
     def check(values: Any) -> None:
         q = hs.query(path, "/Step#*", "e > 0.99")
@@ -88,11 +88,11 @@ def test_small_datasets_share_files_and_are_refreshed_one_by_one(tmp_path: pathl
     with h5py.File(path, "a") as f:
         f["Step#11/e"][:50] = values[11, :50] = 1
         f["Step#299/e"][...] = values[299] = 0
-    assert any("stale" in remark for remark in hs.index_remarks(path))
-    again = hs.index_commit([hs.index_task(task) for task in hs.plan_index(path, ["/Step#*/e", "/Step#7/many", "/large"]).tasks(1)])
+    assert any("stale" in remark for remark in hs.indexes.status(path))
+    again = hs.indexes.commit([hs.indexes.build(task) for task in hs.indexes.plan(path, ["/Step#*/e", "/Step#7/many", "/large"]).tasks(1)])
     assert (again.built_blocks, again.kept_blocks) == (2, 304)
     check(values)
-    assert hs.index_remarks(path) == [] and hs.index_verify(path) == []
+    assert hs.indexes.status(path) == [] and hs.indexes.verify(path) == []
     # Files whose datasets are all replaced go.
     hs.index(path, ["/Step#*/e", "/Step#7/many", "/large"], anew=True)
     check(values)
@@ -114,7 +114,7 @@ def test_many_datasets_need_few_open_files(tmp_path: pathlib.Path) -> None:
         hs.index(sys.argv[1], "/Step#*/e")
         q = hs.query(sys.argv[1], "/Step#*", "e > 0.9")
         q.count()
-        assert hs.index_remarks(sys.argv[1]) == [] and q.explain().count("1 of 1 blocks left") > 290, q.explain()
+        assert hs.indexes.status(sys.argv[1]) == [] and q.explain().count("1 of 1 blocks left") > 290, q.explain()
     """
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "x.h5")], check=True, timeout=120)
 
@@ -420,7 +420,7 @@ def test_other_long_texts_are_cut(tmp_path: pathlib.Path) -> None:
     f = hs.open(tmp_path / "x.h5")
     for work in (
         lambda: hs.query(f, "/" + LONG, "x > 1"), lambda: hs.query(f, "/*" + LONG, "x > 1"), lambda: hs.query(f, "re:" + "(" * 100_000, "x > 1"),
-        lambda: hs.plan_index(f, "/*" + LONG), lambda: f.table("/x", columns=[LONG]), lambda: f.table(LONG), lambda: hs.query(f, "/", "x > 1").values(LONG),
+        lambda: hs.indexes.plan(f, "/*" + LONG), lambda: f.table("/x", columns=[LONG]), lambda: f.table(LONG), lambda: hs.query(f, "/", "x > 1").values(LONG),
         lambda: hs.query(f, "/", "x > 1", rows=LONG), lambda: f.table("/t", where="t like '" + "a%_" * 40_000 + "'"),
     ):
         with pytest.raises((hs.InvalidInputError, hs.NotFoundError)) as found:

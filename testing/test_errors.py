@@ -9,6 +9,7 @@ import io
 import lzma
 import os
 import pathlib
+import pickle
 import re
 import shutil
 import socket
@@ -28,6 +29,7 @@ import pyarrow.parquet
 import pytest
 
 import hyperslab as hs
+import hyperslab.errors
 
 PROFILES = "examples/data/atlantic_profiles.nc"
 RUST = re.compile(r"Some\(|Vec\b|\w+ \{ \w+:|4294967295|Can't extract|os error|::|Err\(|Ok\(")
@@ -269,3 +271,20 @@ def test_tasks_that_contradict_each_other_are_said_without_rust(tmp_path: pathli
         text = message(lambda: plan.commit([a.finish(), b.finish()]), hs.ConflictError)
     assert "defined a group, task 1 a dataset" in text
     plan.abort()
+
+
+def test_the_class_of_an_error_gives_its_kind() -> None:
+    classes, pending = set(), [hs.Error]
+    while pending:
+        classes.add(pending[-1])
+        pending += pending.pop().__subclasses__()
+    assert len(classes) > 14 and {known.kind for known in classes} == set(hs.ErrorKind)
+    for known in classes:
+        error = known("wrong", "a.h5", "/x", 8)
+        assert str(error) == "wrong (file a.h5, object /x, offset 8)" and f"{error.kind}" == error.kind.value
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), again.kind, str(again), again.offset) == (known, known.kind, str(error), 8)
+    # What the core reports is of the class with that kind.
+    for kind in hs.ErrorKind:
+        assert hyperslab.errors.from_native(kind.value, "wrong", None, None, None).kind is kind
+    assert hs.NotFoundError("nothing there").kind == "NotFound"

@@ -45,7 +45,7 @@ def used(path: Any, **options: Any) -> bool:
 def fresh(path: Any) -> tuple[int, bool, list[str]]:
     """Count, whether an index was used, and remarks, in a process of its own."""
     code = ("import sys, hyperslab as hs; q = hs.query(sys.argv[1], '/', 'x > 3'); "
-            "print(repr((q.count(), 'on x: ' in q.explain(), hs.index_remarks(sys.argv[1]))))")
+            "print(repr((q.count(), 'on x: ' in q.explain(), hs.indexes.status(sys.argv[1]))))")
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     found: tuple[int, bool, list[str]] = eval(done.stdout)
     return found
@@ -78,9 +78,9 @@ def link(path: pathlib.Path, target: pathlib.Path) -> None:
 def test_an_embedded_index_goes_with_its_file(tmp_path: pathlib.Path, move: Any, compression: str | None) -> None:
     path, target = make(tmp_path / "a.h5", compression), tmp_path / "b.h5"
     hs.index(path, ["/x", "/y"], embedded=True)
-    assert used(path) and hs.index_remarks(path) == []
+    assert used(path) and hs.indexes.status(path) == []
     move(path, target)
-    assert used(target) and hs.index_remarks(target) == []
+    assert used(target) and hs.indexes.status(target) == []
     size = target.stat().st_size
     plan = hs.index(target, ["/x", "/y"], embedded=True)
     assert used(target) and target.stat().st_size - size < 10_000 and len(plan.datasets) == 2
@@ -93,10 +93,10 @@ def test_a_sidecar_goes_with_its_file(tmp_path: pathlib.Path, move: Any, compres
     hs.index(path, ["/x", "/y"])
     move(path, target)
     shutil.move(tmp_path / "a.h5.hsidx", tmp_path / "b.h5.hsidx")
-    assert used(target) and hs.index_remarks(target) == []
-    done = hs.index_commit([hs.index_task(task) for task in hs.plan_index(target, ["/x", "/y"]).tasks(1)])
+    assert used(target) and hs.indexes.status(target) == []
+    done = hs.indexes.commit([hs.indexes.build(task) for task in hs.indexes.plan(target, ["/x", "/y"]).tasks(1)])
     assert (done.built_blocks, used(target)) == (0, True)
-    assert not any(entry.needed for entry in hs.plan_index(target, ["/x", "/y"]).datasets)
+    assert not any(entry.needed for entry in hs.indexes.plan(target, ["/x", "/y"]).datasets)
 
 
 @pytest.mark.parametrize("compression", [None, "gzip"])
@@ -120,7 +120,7 @@ def test_a_changed_file_is_never_believed(tmp_path: pathlib.Path, embedded: bool
             os.utime(path, ns=(moment, moment))
             if compression is None:
                 assert not used(path)
-            assert any("stale" in remark and "other values" in remark for remark in hs.index_remarks(path)), hs.index_remarks(path)
+            assert any("stale" in remark and "other values" in remark for remark in hs.indexes.status(path)), hs.indexes.status(path)
     path.write_bytes(whole)
     assert used(path)
 
@@ -132,7 +132,7 @@ def test_a_sidecar_of_another_file_is_not_believed(tmp_path: pathlib.Path) -> No
     hs.index(first, "/x")
     shutil.copytree(tmp_path / "a.h5.hsidx", tmp_path / "b.h5.hsidx")
     assert first.stat().st_size == second.stat().st_size and not used(second)
-    assert "other values" in hs.index_remarks(second)[0]
+    assert "other values" in hs.indexes.status(second)[0]
 
 
 def test_renaming_in_a_folder_with_one_index_gives_right_answers(tmp_path: pathlib.Path) -> None:
@@ -143,7 +143,7 @@ def test_renaming_in_a_folder_with_one_index_gives_right_answers(tmp_path: pathl
     (tmp_path / "r1.h5").rename(tmp_path / "r0.h5")
     used(tmp_path / "r0.h5"), used(tmp_path / "t.h5")
     assert used(tmp_path / "r2.h5")
-    assert any("stale" in remark for remark in hs.index_remarks(tmp_path / "r0.h5"))
+    assert any("stale" in remark for remark in hs.indexes.status(tmp_path / "r0.h5"))
 
 
 # Another folder.
@@ -159,7 +159,7 @@ def test_indexes_may_lie_in_another_folder(tmp_path: pathlib.Path) -> None:
     assert sorted(archive.rglob("*")) == before
     for file in (path, other):
         assert not used(file) and used(file, index_folder=kept)
-        assert hs.index_remarks(file, index_folder=kept) == [] and hs.index_verify(file, index_folder=kept) == []
+        assert hs.indexes.status(file, index_folder=kept) == [] and hs.indexes.verify(file, index_folder=kept) == []
     opened = hs.open(path, index_folder=kept)
     assert "on x: " in opened.table("/", where=WHERE).explain()
     wanted = int((values() > 3).sum())
@@ -176,7 +176,7 @@ def test_indexes_may_lie_in_another_folder(tmp_path: pathlib.Path) -> None:
     with h5py.File(path, "r+") as f:
         f["x"][3] = 50.0
     assert not used(path, index_folder=kept)
-    assert any("stale" in remark for remark in hs.index_remarks(path, index_folder=kept))
+    assert any("stale" in remark for remark in hs.indexes.status(path, index_folder=kept))
     with pytest.raises(hs.InvalidInputError, match="index_folder"):
         hs.index(path, "/x", embedded=True, index_folder=kept)
 
@@ -192,7 +192,7 @@ def test_whatever_the_reason_a_remark_says_why_an_index_is_not_used(tmp_path: pa
 
     def remark() -> str:
         used(path)
-        said = "\n".join(hs.index_remarks(path))
+        said = "\n".join(hs.indexes.status(path))
         assert said == "\n".join(line.strip() for line in said.splitlines()) and said, "no remark"
         assert hs.open(path).table("/", where=WHERE).count() == int((values() > 3).sum())
         return said
@@ -212,7 +212,7 @@ def test_whatever_the_reason_a_remark_says_why_an_index_is_not_used(tmp_path: pa
     with h5py.File(path, "r+") as f:
         f["x"].attrs["scale_factor"] = 2.0
     os.utime(path, ns=(1, 1))
-    assert "stale" in "\n".join(hs.index_remarks(path))
+    assert "stale" in "\n".join(hs.indexes.status(path))
     if os.geteuid() != 0:
         folder.chmod(0)
         assert "ermission" in remark()
@@ -224,7 +224,7 @@ def test_an_embedded_index_that_was_cut_off_is_missed(tmp_path: pathlib.Path) ->
     hs.index(path, "/x", embedded=True)
     whole = path.read_bytes()
     path.write_bytes(whole[:-1000])
-    assert not used(path) and "its end is missing" in hs.index_remarks(path)[0]
+    assert not used(path) and "its end is missing" in hs.indexes.status(path)[0]
     path.write_bytes(whole)
     assert used(path)
     try:
@@ -233,10 +233,10 @@ def test_an_embedded_index_that_was_cut_off_is_missed(tmp_path: pathlib.Path) ->
         return  # a file system without marks cannot tell
     with h5py.File(path, "r+"):
         pass
-    assert not used(path) and "cut it off" in hs.index_remarks(path)[0]
+    assert not used(path) and "cut it off" in hs.indexes.status(path)[0]
     assert "cut it off" in hs.open(path).table("/", where=WHERE).explain()
     hs.index(path, "/x", embedded=True)
-    assert used(path) and hs.index_remarks(path) == []
+    assert used(path) and hs.indexes.status(path) == []
 
 
 # The end of the file itself.
@@ -297,8 +297,8 @@ def test_each_refresh_adds_only_what_is_new(tmp_path: pathlib.Path) -> None:
     assert used(path)
     largest = path.stat().st_size
     assert largest - base < 8 * (both - base) + (16 << 20)
-    assert hs.tidy(path).indexes != []
-    assert path.stat().st_size < both + 20_000 and used(path) and hs.index_remarks(path) == []
+    assert hs.vacuum(path).indexes != []
+    assert path.stat().st_size < both + 20_000 and used(path) and hs.indexes.status(path) == []
     hs.index(path, ["/x", "/y"], embedded=True, anew=True)
     assert used(path)
 
@@ -381,7 +381,7 @@ def test_killed_builds_leave_nothing_after_the_next(tmp_path: pathlib.Path, embe
     for left in folder.glob(".*") if folder.exists() else []:
         os.utime(left, ns=(10**18, 10**18))  # not of a moment ago
     if embedded:
-        hs.tidy(path)
+        hs.vacuum(path)
     hs.index(path, ["/x", "/y"], embedded=embedded, anew=True)
     assert used(path)
     if embedded:
@@ -394,16 +394,16 @@ def test_killed_builds_leave_nothing_after_the_next(tmp_path: pathlib.Path, embe
 
 def test_the_segments_of_tasks_are_left_until_they_are_old(tmp_path: pathlib.Path) -> None:
     path = make(tmp_path / "a.h5")
-    fragments = [hs.index_task(task) for task in hs.plan_index(path, "/x").tasks(2)]
+    fragments = [hs.indexes.build(task) for task in hs.indexes.plan(path, "/x").tasks(2)]
     hs.index(path, "/y")  # another build, meanwhile
-    assert hs.tidy(path).indexes == []
-    hs.index_commit(fragments)
+    assert hs.vacuum(path).indexes == []
+    hs.indexes.commit(fragments)
     assert used(path)
-    left = [hs.index_task(task) for task in hs.plan_index(path, "/x", anew=True).tasks(2)]
-    assert left and len(hs.tidy(path, hours=0).indexes) == 2 and used(path)
+    left = [hs.indexes.build(task) for task in hs.indexes.plan(path, "/x", anew=True).tasks(2)]
+    assert left and len(hs.vacuum(path, hours=0).indexes) == 2 and used(path)
     (tmp_path / "a.h5.hsidx" / "notes.txt").write_text("mine")
     (tmp_path / "a.h5.hsidx" / ("0" * 32 + ".arrow.bak")).write_text("mine")
-    hs.tidy(path, hours=0)
+    hs.vacuum(path, hours=0)
     hs.index(path, "/x", embedded=True)
     assert (tmp_path / "a.h5.hsidx" / "notes.txt").read_text() == "mine"
 

@@ -194,7 +194,7 @@ def test_a_manifest_names_only_segments(tmp_path: pathlib.Path, name: str) -> No
     manifest["files"][0]["columns"][0]["segments"].append({"name": name, "bytes": 27, "blocks": 0, "build": 0})
     place.write_bytes(seal(manifest))
     assert hs.query(path, "/", "x > 199990").count() == 9
-    assert any("not used" in remark and "cannot be one of its own" in remark for remark in hs.index_remarks(path))
+    assert any("not used" in remark and "cannot be one of its own" in remark for remark in hs.indexes.status(path))
     hs.index(path, "/y", embedded=True)
     hs.index(path, "/x", anew=True)
     assert victim.read_text() == "-----BEGIN PRIVATE KEY-----" and b"PRIVATE KEY" not in path.read_bytes()
@@ -206,7 +206,7 @@ def test_a_segment_is_named_once(tmp_path: pathlib.Path) -> None:
     manifest["files"][0]["columns"][0]["segments"] *= 1000
     place.write_bytes(seal(manifest))
     assert hs.query(path, "/", "x > 199990").count() == 9
-    assert any("twice" in remark for remark in hs.index_remarks(path))
+    assert any("twice" in remark for remark in hs.indexes.status(path))
 
 
 @pytest.mark.parametrize("what", ["link", "pipe", "folder"])
@@ -216,7 +216,7 @@ def test_a_segment_and_a_manifest_are_regular_files(tmp_path: pathlib.Path, what
         moved = tmp_path / "moved"
         victim.rename(moved)
         {"link": lambda: victim.symlink_to(moved), "pipe": lambda: os.mkfifo(victim), "folder": lambda: victim.mkdir()}[what]()
-        code = "import sys, hyperslab as hs; print(hs.query(sys.argv[1], '/', 'x > 199990').count(), hs.index_remarks(sys.argv[1]))"
+        code = "import sys, hyperslab as hs; print(hs.query(sys.argv[1], '/', 'x > 199990').count(), hs.indexes.status(sys.argv[1]))"
         done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60)
         assert done.stdout.startswith("9 ['"), done
         shutil.rmtree(victim) if what == "folder" else victim.unlink()
@@ -240,21 +240,21 @@ def test_a_write_plan_whose_id_leads_elsewhere_is_refused(tmp_path: pathlib.Path
 @pytest.mark.parametrize("change", [{"folder": "/etc"}, {"name": "../x.h5"}, {"name": "other.h5"}, {"previous": [{"name": "../../victim.txt", "bytes": 1, "blocks": 1}]}])
 def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, change: Any) -> None:
     path, _, _ = indexed(tmp_path)
-    (task,) = hs.plan_index(path, "/y").tasks(1)
-    hs.index_commit([hs.index_task(task)])
-    (task,) = hs.plan_index(path, "/y", anew=True).tasks(1)
+    (task,) = hs.indexes.plan(path, "/y").tasks(1)
+    hs.indexes.commit([hs.indexes.build(task)])
+    (task,) = hs.indexes.plan(path, "/y", anew=True).tasks(1)
     changed = json.loads(task)
     changed["datasets"][0].update(change)
     with pytest.raises(hs.Error, match="these bytes|segment"):
-        hs.index_task(json.dumps(changed).encode())
-    fragment = json.loads(hs.index_task(task))
+        hs.indexes.build(json.dumps(changed).encode())
+    fragment = json.loads(hs.indexes.build(task))
     fragment["datasets"][0]["task"].update(change)
     with pytest.raises(hs.Error, match="these bytes|segment"):
-        hs.index_commit([json.dumps(fragment).encode()])
-    fragment = json.loads(hs.index_task(task))
+        hs.indexes.commit([json.dumps(fragment).encode()])
+    fragment = json.loads(hs.indexes.build(task))
     fragment["datasets"][0]["segment"]["name"] = "../../victim.txt"
     with pytest.raises(hs.InvalidInputError, match="its segment is elsewhere"):
-        hs.index_commit([json.dumps(fragment).encode()])
+        hs.indexes.commit([json.dumps(fragment).encode()])
 
 
 def test_a_file_from_before_1970_has_an_index(tmp_path: pathlib.Path) -> None:
@@ -264,4 +264,4 @@ def test_a_file_from_before_1970_has_an_index(tmp_path: pathlib.Path) -> None:
     os.utime(path, ns=(-10**18, -10**18 + 7))
     hs.index(path, "/a", "X")
     q = hs.query(path, "/", "a > 69990")
-    assert "index X on a" in q.explain() and q.count() == 9 and hs.index_remarks(path) == []
+    assert "index X on a" in q.explain() and q.count() == 9 and hs.indexes.status(path) == []

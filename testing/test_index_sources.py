@@ -115,10 +115,10 @@ def test_a_virtual_dataset_has_an_index_that_knows_its_sources(tmp_path: pathlib
     assert "index X on x" in check()
     with h5py.File(tmp_path / "part1.h5", "r+") as f:
         f["x"][7] = 2
-    assert "index X" not in check() and any("source of this virtual" in remark for remark in hs.index_remarks(master))
-    done = hs.index_commit([hs.index_task(task) for task in hs.plan_index(master, "/x").tasks(1)])
+    assert "index X" not in check() and any("source of this virtual" in remark for remark in hs.indexes.status(master))
+    done = hs.indexes.commit([hs.indexes.build(task) for task in hs.indexes.plan(master, "/x").tasks(1)])
     assert done.built_blocks > 0 and done.kept_blocks > 0
-    assert "index X on x" in check() and hs.index_remarks(master) == []
+    assert "index X on x" in check() and hs.indexes.status(master) == []
 
 
 def test_arrays_of_other_libraries_have_indexes(tmp_path: pathlib.Path, run: pathlib.Path) -> None:
@@ -133,7 +133,7 @@ def test_arrays_of_other_libraries_have_indexes(tmp_path: pathlib.Path, run: pat
             assert [planned.level for planned in hs.index(arrays, "/y").datasets] == ["X"]
             q = hs.query(arrays, "/", "y > 3")
             assert "index X on y" in q.explain() and np.array_equal(q.positions(), np.flatnonzero(values > 3))
-            assert hs.index_remarks(arrays) == []
+            assert hs.indexes.status(arrays) == []
     assert (tmp_path / "y.bin.hsidx").is_dir() and (tmp_path / "y.parquet.hsidx").is_dir()
     # The last that was indexed under this name is the one that is known; others are not taken for it.
     assert np.array_equal(hs.query({"y": two[1]}, "/", "y > 3").positions(), np.flatnonzero(-data["y"] > 3))
@@ -185,7 +185,7 @@ def test_an_index_tells_values_that_have_changed_unseen(tmp_path: pathlib.Path) 
         f["x"] = columns()["y"]
         f["y"] = columns()["y"]
     hs.index(path, ["/x", "/y"], "Z")
-    assert hs.index_verify(path) == []
+    assert hs.indexes.verify(path) == []
     before = path.stat()
     with h5py.File(path) as f:
         place = f["x"].id.get_offset() + 8 * 70_000
@@ -193,9 +193,9 @@ def test_an_index_tells_values_that_have_changed_unseen(tmp_path: pathlib.Path) 
         f.seek(place)
         f.write(b"\x01")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert hs.index_verify(path) == [f"{path} /x: 1 of 5 blocks have other values than when they were indexed; the first is block 1"]
+    assert hs.indexes.verify(path) == [f"{path} /x: 1 of 5 blocks have other values than when they were indexed; the first is block 1"]
     os.utime(path)
-    assert hs.index_verify(path) == [] and len(hs.index_remarks(path)) == 1  # stale
+    assert hs.indexes.verify(path) == [] and len(hs.indexes.status(path)) == 1  # stale
 
 
 def test_an_index_may_be_in_the_file_itself(tmp_path: pathlib.Path, run: pathlib.Path) -> None:
@@ -212,7 +212,7 @@ def test_an_index_may_be_in_the_file_itself(tmp_path: pathlib.Path, run: pathlib
 
     hs.index(run, "/y", embedded=True)
     assert not (tmp_path / "run.h5.hsidx").exists() and run.stat().st_size > before.st_size and run.stat().st_mtime_ns > before.st_mtime_ns
-    assert "index X on y" in check() and hs.index_remarks(run) == []
+    assert "index X on y" in check() and hs.indexes.status(run) == []
     hs.index(run, ["/y", "/x"], embedded=True)  # another dataset: the first is kept
     assert "index X on y" in check() and "index X on x" in hs.query(run, "/", "x > 3").explain()
     # Others cut it off when they write, or leave it there and it is stale.
@@ -227,7 +227,7 @@ def test_an_index_may_be_in_the_file_itself(tmp_path: pathlib.Path, run: pathlib
         assert "index X" not in check()
     with run.open("wb") as f:
         f.write(whole)
-    assert "index X on y" in check() and hs.index_remarks(run) == []  # a copy
+    assert "index X on y" in check() and hs.indexes.status(run) == []  # a copy
     # What is damaged is not used.
     whole, stamp = run.read_bytes(), run.stat()
     for place in range(before.st_size, len(whole), (len(whole) - before.st_size) // 60):

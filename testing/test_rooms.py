@@ -1,9 +1,12 @@
-"""The arrows between the crates are those of docs/architecture.md, and no crate brings libhdf5."""
+"""The arrows between the crates are those of docs/architecture.md, and no crate brings libhdf5. Python modules import one way."""
 
 from __future__ import annotations
 
-import pytest
+import ast
+import graphlib
+import pathlib
 
+import pytest
 import rooms
 from rooms import ROOT
 
@@ -60,3 +63,48 @@ def test_no_crate_has_unsafe() -> None:
 @pytest.mark.parametrize("crate", ["array", "storage", "formats", "reader", "columns", "predicate"])
 def test_no_file_of_a_crate_depends_on_itself_by_way_of_others(crate: str) -> None:
     assert rooms.circles(rooms.imports(ROOT / "crates" / crate)) == []
+
+
+PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
+
+
+def modules_named(statement: ast.Import | ast.ImportFrom, modules: set[str]) -> set[str]:
+    """The modules of the package that an import statement names: `__init__` for the package itself."""
+    if isinstance(statement, ast.Import):
+        names = [alias.name.removeprefix("hyperslab").removeprefix(".") for alias in statement.names if alias.name.partition(".")[0] == "hyperslab"]
+    elif statement.level == 1 or (statement.module or "").partition(".")[0] == "hyperslab":
+        module = (statement.module or "").removeprefix("hyperslab").removeprefix(".")
+        names = [module] if module else [alias.name for alias in statement.names]
+    else:
+        names = []
+    return {name if name in modules else "__init__" for name in names}
+
+
+def python_imports(package: pathlib.Path) -> tuple[dict[str, set[str]], list[str]]:
+    """The modules that each module of a package imports, and the places where one is imported inside a function or a condition."""
+    modules = {path.stem for path in package.glob("*.py")} | {"_native"}
+    known: dict[str, set[str]] = {}
+    late: list[str] = []
+    for path in sorted(package.glob("*.py")):
+        tree = ast.parse(path.read_text())
+        known[path.stem] = set()
+        for statement in ast.walk(tree):
+            if isinstance(statement, (ast.Import, ast.ImportFrom)) and (named := modules_named(statement, modules)):
+                known[path.stem] |= named - {"_native"}
+                if statement not in tree.body:  # in a function, or under a condition such as TYPE_CHECKING
+                    late.append(f"{path.name}:{statement.lineno} imports {', '.join(sorted(named))}")
+    return known, late
+
+
+def test_python_modules_import_one_way_and_at_the_top(tmp_path: pathlib.Path) -> None:
+    known, late = python_imports(PACKAGE)
+    assert len(known) > 50 and "file" in known["query"] | known["sources"]
+    assert late == []
+    tuple(graphlib.TopologicalSorter(known).static_order())  # a CycleError names the modules of a circle
+    # The test sees what it looks for.
+    (tmp_path / "a.py").write_text("from . import b\n")
+    (tmp_path / "b.py").write_text("import os\ndef f():\n    from .a import x\n")
+    known, late = python_imports(tmp_path)
+    assert known == {"a": {"b"}, "b": {"a"}} and late == ["b.py:3 imports a"]
+    with pytest.raises(graphlib.CycleError):
+        tuple(graphlib.TopologicalSorter(known).static_order())

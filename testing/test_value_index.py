@@ -30,7 +30,7 @@ def column(path: Any, name: str = "x") -> _native.ColumnIndex:
     native = hs.open(path)._file
     file, number = native.find("/" + name)
     found = _native.ColumnIndex.find(file, number)
-    assert found is not None, hs.index_remarks(path)
+    assert found is not None, hs.indexes.status(path)
     return found
 
 
@@ -275,15 +275,15 @@ def test_a_changed_file_has_no_index_until_it_is_refreshed(tmp_path: pathlib.Pat
         f["x"][70_000] = 5.0  # the chunk stays where it is
     values[70_000] = 5.0
     assert rows(path, "x > 4")["row"].to_pylist() == [70_000]
-    assert any("stale" in remark for remark in hs.index_remarks(path))
+    assert any("stale" in remark for remark in hs.indexes.status(path))
     assert "stale" in hs.open(path).table("/", where="x > 4").explain()
-    plan = hs.plan_index(path, "/x")
+    plan = hs.indexes.plan(path, "/x")
     assert plan.datasets[0].level == "X" and plan.datasets[0].needed
-    done = hs.index_commit([hs.index_task(task) for task in plan.tasks(1)])
+    done = hs.indexes.commit([hs.indexes.build(task) for task in plan.tasks(1)])
     assert done == (1, 1, 6)
     assert rows(path, "x > 4")["row"].to_pylist() == [70_000] and column(path).count("x > 4") == (1, 1)
-    assert hs.index_remarks(path) == []
-    assert not hs.plan_index(path, "/x").datasets[0].needed
+    assert hs.indexes.status(path) == []
+    assert not hs.indexes.plan(path, "/x").datasets[0].needed
 
 
 def test_an_open_file_does_not_take_the_index_of_its_successor(tmp_path: pathlib.Path) -> None:
@@ -311,7 +311,7 @@ def test_appended_rows_add_blocks_and_rebuild_few(tmp_path: pathlib.Path, compre
         f["x"].resize((300_000,))
         f["x"][200_000:] = rng.random(100_000).astype("f4")
         f["y"] = np.arange(5)
-    done = hs.index_commit([hs.index_task(task) for task in hs.plan_index(path, "/x").tasks(1)])
+    done = hs.indexes.commit([hs.indexes.build(task) for task in hs.indexes.plan(path, "/x").tasks(1)])
     assert (done.built_blocks, done.kept_blocks) == (2, 3)
     with h5py.File(path) as f:
         values = f["x"][:]
@@ -361,18 +361,18 @@ def test_a_damaged_index_never_changes_an_answer(tmp_path: pathlib.Path, level: 
 def test_tasks_run_in_other_processes_and_are_committed_together(tmp_path: pathlib.Path) -> None:
     values = np.random.default_rng(7).random(500_000).astype("f4")
     path = make(tmp_path / "x.h5", values, chunks=(50_000,))
-    tasks = hs.plan_index(path, ["/x", "/row"]).tasks(5)
+    tasks = hs.indexes.plan(path, ["/x", "/row"]).tasks(5)
     assert len(tasks) >= 5
-    code = "import sys, hyperslab as hs; sys.stdout.buffer.write(hs.index_task(sys.stdin.buffer.read(), threads=1))"
+    code = "import sys, hyperslab as hs; sys.stdout.buffer.write(hs.indexes.build(sys.stdin.buffer.read(), threads=1))"
     fragments = [subprocess.run([sys.executable, "-c", code], input=task, capture_output=True, check=True).stdout for task in tasks]
     assert "index" not in hs.open(path).table("/", where="x > 1").explain()  # nothing is seen before the commit
     with pytest.raises(hs.InvalidInputError, match="parts"):
-        hs.index_commit(fragments[:1])
-    assert hs.index_commit(fragments).datasets == 2
-    assert hs.index_commit(fragments).datasets == 2  # again, by a call that was repeated
+        hs.indexes.commit(fragments[:1])
+    assert hs.indexes.commit(fragments).datasets == 2
+    assert hs.indexes.commit(fragments).datasets == 2  # again, by a call that was repeated
     assert np.array_equal(numbers(column(path).rows("x > 0.9999")[0]), np.flatnonzero(values > 0.9999))
     with pytest.raises(hs.InvalidInputError, match="fragment"):
-        hs.index_commit([b"{}"])
+        hs.indexes.commit([b"{}"])
 
 
 def test_many_files_may_share_one_index(tmp_path: pathlib.Path) -> None:
@@ -388,7 +388,7 @@ def test_many_files_may_share_one_index(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "run1.h5", "r+") as f:
         f["Step#4/x"] = np.arange(1000) * 5 + 1
     assert hs.index(tmp_path / "run*.h5", "/Step#*/x", together=True).datasets[0].needed is False
-    assert sum(planned.needed for planned in hs.plan_index(tmp_path / "run*.h5", "/Step#*/x", together=True).datasets) == 0
+    assert sum(planned.needed for planned in hs.indexes.plan(tmp_path / "run*.h5", "/Step#*/x", together=True).datasets) == 0
 
 
 def test_what_cannot_be_indexed_is_refused_by_name(tmp_path: pathlib.Path) -> None:

@@ -1,4 +1,4 @@
-"""Containers over time: masters that are renamed, copied, restored and overwritten; what tidying removes; what readers of an
+"""Containers over time: masters that are renamed, copied, restored and overwritten; what `vacuum` removes; what readers of an
 older state see."""
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ def values(path: pathlib.Path) -> list[int]:
     return [int(value) for value, _ in itertools.groupby(theirs)]
 
 
-def tidied(path: pathlib.Path, **options: object) -> tuple[int, int, int]:
-    done = hs.tidy(path, **options)
+def vacuumed(path: pathlib.Path, **options: object) -> tuple[int, int, int]:
+    done = hs.vacuum(path, **options)
     return len(done.removed), len(done.young), len(done.orphans)
 
 
-def test_a_renamed_master_keeps_its_subfiles_whoever_tidies(tmp_path: pathlib.Path) -> None:
+def test_a_renamed_master_keeps_its_subfiles_whoever_runs_vacuum(tmp_path: pathlib.Path) -> None:
     run, final = tmp_path / "run.h5", tmp_path / "run-final.h5"
     commit(run, "create", 1)
     commit(run, "append", 2)
     run.rename(final)
-    assert tidied(run, hours=0, orphans=True) == (0, 0, 0) and tidied(final, hours=0, orphans=True) == (0, 0, 0)
+    assert vacuumed(run, hours=0, orphans=True) == (0, 0, 0) and vacuumed(final, hours=0, orphans=True) == (0, 0, 0)
     assert values(final) == [1, 2] and hs.verify(final) == hs.verify(final)._replace(problems=[], remarks=[], commits=2, subfiles=3)
     # A new run under the old name, and one more.
     commit(run, "create", 3)
     commit(run, "overwrite", 4)
     commit(run, "overwrite", 5)
-    assert tidied(run, hours=0, orphans=True) == (1, 0, 0)
+    assert vacuumed(run, hours=0, orphans=True) == (1, 0, 0)
     assert values(final) == [1, 2] and values(run) == [5]
     assert hs.verify(run).problems == hs.verify(final).problems == hs.verify(run).remarks == []
     # The renamed one goes on, in the folder that it has.
@@ -69,7 +69,7 @@ def test_a_renamed_master_keeps_its_subfiles_whoever_tidies(tmp_path: pathlib.Pa
     assert values(final) == [1, 2, 6] and hs.verify(final).problems == [] and not (tmp_path / "run-final.h5.d").exists()
     commit(final, "overwrite", 7)
     commit(final, "overwrite", 8)
-    assert tidied(run, hours=0, orphans=True) == (1, 0, 0)
+    assert vacuumed(run, hours=0, orphans=True) == (1, 0, 0)
     assert values(final) == [8] and values(run) == [5]
     assert len(os.listdir(tmp_path / "run.h5.d")) == 2
 
@@ -81,16 +81,16 @@ def test_a_copied_master_keeps_what_was_overwritten(tmp_path: pathlib.Path) -> N
     for value in (2, 3, 4):
         commit(run, "overwrite", value)
         assert values(copy) == [1] and values(run) == [value]
-    tidied(run, hours=0, orphans=True)
+    vacuumed(run, hours=0, orphans=True)
     assert values(copy) == [1] and values(run) == [4]
     # The copy is put back: what it has replaced meanwhile belongs to nobody that is known.
     shutil.copy(copy, run)
-    assert tidied(run, hours=0) == (0, 0, 1) and values(run) == [1]
+    assert vacuumed(run, hours=0) == (0, 0, 1) and values(run) == [1]
     assert len(hs.verify(run).remarks) == 1 and hs.verify(run).problems == []
-    assert tidied(run, hours=0, orphans=True) == (1, 0, 0) and values(run) == [1]
+    assert vacuumed(run, hours=0, orphans=True) == (1, 0, 0) and values(run) == [1]
     copy.unlink()
     commit(run, "append", 5)
-    assert values(run) == [1, 5] and tidied(run, hours=0, orphans=True) == (0, 0, 0)
+    assert values(run) == [1, 5] and vacuumed(run, hours=0, orphans=True) == (0, 0, 0)
 
 
 def test_commits_without_a_master_go_only_on_demand(tmp_path: pathlib.Path) -> None:
@@ -98,16 +98,16 @@ def test_commits_without_a_master_go_only_on_demand(tmp_path: pathlib.Path) -> N
     commit(path, "create", 1)
     whole = path.read_bytes()
     path.unlink()
-    assert tidied(path, hours=0) == (0, 0, 1)
+    assert vacuumed(path, hours=0) == (0, 0, 1)
     path.write_bytes(whole)
     assert values(path) == [1]
     # One file in its place, and one that is no HDF5 file.
     for put in (lambda: hs.fuse(path, path, "w"), lambda: path.write_text("nothing")):
         put()
-        assert tidied(path, hours=0) == (0, 0, 1)
+        assert vacuumed(path, hours=0) == (0, 0, 1)
     path.unlink()
     code = "from hyperslab.cli import main; main()"
-    command = [sys.executable, "-c", code, "tidy", "run.h5", "--hours", "0"]
+    command = [sys.executable, "-c", code, "vacuum", "run.h5", "--hours", "0"]
     first = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert "1 commit belongs to no master in this folder; --orphans removes it" in first.stdout, first.stderr
     again = subprocess.run([*command, "--orphans", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
@@ -124,18 +124,18 @@ def test_nothing_committed_is_removed_while_a_file_next_to_it_cannot_be_read(tmp
     dead.begin()
     before = tree(tmp_path)
     with pytest.raises(hs.Error, match="other.h5"):
-        hs.tidy(path, hours=0)
+        hs.vacuum(path, hours=0)
     plan = hs.WritePlan(path, "overwrite")
     with plan.task(0) as task:
         task.create_dataset("x", data=np.full(100, 3, "i4"), rows=True)
         left = plan.commit([task.finish()]).left
     assert len(left) == 1 and "other.h5" in left[0] and set(before) <= set(tree(tmp_path)) | {f"run.h5.d/{dead.id}"}
     other.unlink()
-    assert tidied(path, hours=0)[0] >= 2 and values(path) == [3] and len(os.listdir(tmp_path / "run.h5.d")) == 1
+    assert vacuumed(path, hours=0)[0] >= 2 and values(path) == [3] and len(os.listdir(tmp_path / "run.h5.d")) == 1
 
 
 def test_masters_in_any_order_of_changes_keep_their_values(tmp_path: pathlib.Path) -> None:
-    """Random renames, copies, overwrites, appends, removals and tidying; every master shows what it showed all along."""
+    """Random renames, copies, overwrites, appends, removals and vacuum; every master shows what it showed all along."""
     for seed in range(12):
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -144,14 +144,14 @@ def test_masters_in_any_order_of_changes_keep_their_values(tmp_path: pathlib.Pat
         expected: dict[pathlib.Path, list[int]] = {}
         for step in range(40):
             path, other = chance.sample(names, 2)
-            action = chance.choice(["write", "write", "append", "rename", "copy", "tidy", "orphans", "remove"])
+            action = chance.choice(["write", "write", "append", "rename", "copy", "vacuum", "orphans", "remove"])
             if action == "write":
                 commit(path, "overwrite", step + 1, 1)
                 expected[path] = [step + 1]
-            elif action == "tidy" or path not in expected:
-                hs.tidy(path, hours=0)
+            elif action == "vacuum" or path not in expected:
+                hs.vacuum(path, hours=0)
             elif action == "orphans":
-                hs.tidy(path, hours=0, orphans=True)
+                hs.vacuum(path, hours=0, orphans=True)
             elif action == "append" :
                 commit(path, "append", step + 1, 1)
                 expected[path] = [*expected[path], step + 1]
@@ -179,7 +179,7 @@ def test_readers_of_the_state_before_an_overwrite_see_it_to_the_end(tmp_path: pa
     assert hs.verify(path) == hs.verify(path)._replace(problems=[], remarks=[], commits=1, subfiles=2)
     assert values(path) == [2]
     kept = len(os.listdir(tmp_path / "run.h5.d"))
-    assert tidied(path) == (0, 1, 0) and tidied(path, hours=0) == (1, 0, 0)
+    assert vacuumed(path) == (0, 1, 0) and vacuumed(path, hours=0) == (1, 0, 0)
     assert kept == 2 and len(os.listdir(tmp_path / "run.h5.d")) == 1 and values(path) == [2]
     for value in range(3, 8):
         commit(path, "overwrite", value)
@@ -378,7 +378,7 @@ def test_appended_steps_make_few_files_and_readers_of_older_states_go_on(tmp_pat
     hs.fuse(path, tmp_path / "single.h5")
     with h5py.File(tmp_path / "single.h5") as f:
         np.testing.assert_array_equal(f["time"][:], np.arange(steps) / 2)
-    assert tidied(path, hours=0, orphans=True) == (0, 0, 0)
+    assert vacuumed(path, hours=0, orphans=True) == (0, 0, 0)
 
 
 def test_copies_of_a_master_that_are_appended_to_do_not_write_over_each_other(tmp_path: pathlib.Path) -> None:
@@ -400,7 +400,7 @@ def test_copies_of_a_master_that_are_appended_to_do_not_write_over_each_other(tm
             assert values_of(master) == rows, (step, master)
     for master in expected:
         assert hs.verify(master).problems == []
-    hs.tidy(names[0], hours=0, orphans=True)
+    hs.vacuum(names[0], hours=0, orphans=True)
     for master, rows in expected.items():
         assert values_of(master) == rows
 
@@ -509,5 +509,5 @@ def test_an_appender_that_is_killed_leaves_the_last_committed_state(tmp_path: pa
         expected = now
     append(path, 10 ** 6)
     assert values_of(path) == [*expected, 10 ** 6]
-    hs.tidy(path, hours=0, orphans=True)
+    hs.vacuum(path, hours=0, orphans=True)
     assert values_of(path) == [*expected, 10 ** 6] and hs.verify(path).problems == []

@@ -63,7 +63,7 @@ def test_everything_is_written_without_locks_and_links(tmp_path: pathlib.Path, l
         assert [plan.commit(fragments).repeated, plan.commit(fragments).repeated] == [False, True]
         assert seen(path) == [0, 1, 2, 3, 7]
         assert hs.verify(path, values=True).problems == []
-        hs.tidy(path, hours=0)
+        hs.vacuum(path, hours=0)
         assert [name for name in names(tmp_path) if name.endswith((".part", ".claim"))] == []
         hs.fuse(path, tmp_path / "fused.h5")
         assert seen(tmp_path / "fused.h5") == [0, 1, 2, 3, 7]
@@ -100,12 +100,12 @@ def test_indexes_are_built_without_locks_and_links(tmp_path: pathlib.Path, lack:
         for _ in range(2):
             hs.index(path, "/x", level="X", embedded=embedded, anew=True)
             assert "index X on x" in hs.query(path, "/", "x > 99990").explain()
-            assert hs.query(path, "/", "x > 99990").count() == 9 and hs.index_remarks(path) == []
+            assert hs.query(path, "/", "x > 99990").count() == 9 and hs.indexes.status(path) == []
         assert (tmp_path / "x.h5.hsidx").exists() is not embedded
-        tasks = hs.plan_index(path, "/x", anew=True).tasks(2)
-        hs.index_commit([hs.index_task(task) for task in tasks])
+        tasks = hs.indexes.plan(path, "/x", anew=True).tasks(2)
+        hs.indexes.commit([hs.indexes.build(task) for task in tasks])
         assert hs.query(path, "/", "x > 99990").count() == 9
-        hs.tidy(path, hours=0)
+        hs.vacuum(path, hours=0)
         assert hs.query(path, "/", "x > 99990").count() == 9
 
     faults.in_child(work)
@@ -278,7 +278,7 @@ def test_an_index_in_a_file_of_another_owner(shared: pathlib.Path) -> None:  # n
             faults.become(NOBODY)
         for _ in range(3):
             hs.index(path, "/x", level="X", embedded=True)
-        assert hs.index_remarks(path) == [] and hs.query(path, "/", "x > 99990").count() == 9
+        assert hs.indexes.status(path) == [] and hs.query(path, "/", "x > 99990").count() == 9
         assert "index X on x" in hs.query(path, "/", "x > 99990").explain()
         return path.stat().st_size
 
@@ -297,7 +297,7 @@ def parts(folder: pathlib.Path) -> list[str]:
 
 
 @pytest.mark.parametrize("write", [by_create, by_netcdf, by_table, by_fuse], ids=lambda write: write.__name__)
-def test_tidy_removes_files_of_killed_writers_and_no_others(tmp_path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
+def test_vacuum_removes_files_of_killed_writers_and_no_others(tmp_path: pathlib.Path, write: Callable[[pathlib.Path], None]) -> None:
     path = tmp_path / "x.h5"
     write(path)
     before = path.read_bytes()
@@ -310,12 +310,12 @@ def test_tidy_removes_files_of_killed_writers_and_no_others(tmp_path: pathlib.Pa
     alive = hs.create(path)
     try:
         [mine] = set(parts(tmp_path)) - set(left)
-        assert len(left) == 1 and hs.tidy(path, dry_run=True).files == []  # for ten seconds it may be in use
+        assert len(left) == 1 and hs.vacuum(path, dry_run=True).files == []  # for ten seconds it may be in use
         os.utime(left[0], (0, 0))
         os.utime(mine, (0, 0))
-        assert hs.tidy(path, dry_run=True).files == left and parts(tmp_path) == sorted([*left, mine])
-        assert hs.tidy(path).files == left and parts(tmp_path) == [mine]
-        assert hs.tidy(path, hours=0) == hs.Tidied([], [], [])
+        assert hs.vacuum(path, dry_run=True).files == left and parts(tmp_path) == sorted([*left, mine])
+        assert hs.vacuum(path).files == left and parts(tmp_path) == [mine]
+        assert hs.vacuum(path, hours=0) == hs.VacuumResult([], [], [])
         alive["x"] = [5]
     finally:
         alive.close()
@@ -331,21 +331,21 @@ def test_the_next_writer_removes_what_a_killed_one_has_left(tmp_path: pathlib.Pa
     assert parts(tmp_path) == [] and values(path) == [0, 1, 2]
 
 
-def test_tidy_without_locks_goes_by_age(tmp_path: pathlib.Path) -> None:
+def test_vacuum_without_locks_goes_by_age(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "x.h5"
     kill(lambda: by_create(path))
     [left] = parts(tmp_path)
 
-    def tidied(seconds: float, hours: float = 24) -> bool:
+    def vacuumed(seconds: float, hours: float = 24) -> bool:
         faults.refuse(faults.NO_LOCKS)
         os.utime(left, (time.time() - seconds,) * 2)
-        return bool(hs.tidy(path, hours=hours).files)
+        return bool(hs.vacuum(path, hours=hours).files)
 
-    assert not faults.in_child(lambda: tidied(23 * 3600)) and not faults.in_child(lambda: tidied(60, 1))
-    assert faults.in_child(lambda: tidied(3700, 1)) and parts(tmp_path) == []
+    assert not faults.in_child(lambda: vacuumed(23 * 3600)) and not faults.in_child(lambda: vacuumed(60, 1))
+    assert faults.in_child(lambda: vacuumed(3700, 1)) and parts(tmp_path) == []
 
 
-def test_tidy_removes_what_killed_commits_have_left_and_verify_names_it(tmp_path: pathlib.Path) -> None:
+def test_vacuum_removes_what_killed_commits_have_left_and_verify_names_it(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
     by_plan(path, "create")
     plan, fragments = prepared(path, "append", 5)
@@ -356,26 +356,26 @@ def test_tidy_removes_what_killed_commits_have_left_and_verify_names_it(tmp_path
     assert [name.endswith(".claim") for name in left].count(True) == 1 and len(left) == 2
     [remark] = [remark for remark in hs.verify(path).remarks if "killed" in remark]
     assert any(remark.startswith(name) for name in left)
-    dry = hs.tidy(path, hours=0, dry_run=True)
+    dry = hs.vacuum(path, hours=0, dry_run=True)
     assert (dry.files, dry.removed) == (sorted(left), [plan.id]) and len(parts(tmp_path)) > 1
-    assert hs.tidy(path, hours=0) == dry
+    assert hs.vacuum(path, hours=0) == dry
     assert parts(tmp_path) == [] and values(path) == [0, 1, 2] and hs.verify(path, values=True) == hs.Verification([], 1, 1, hs.verify(path).subfile_bytes)
 
 
-def test_tidy_names_and_removes_the_subfiles_of_a_master_that_was_replaced(tmp_path: pathlib.Path) -> None:
+def test_vacuum_names_and_removes_the_subfiles_of_a_master_that_was_replaced(tmp_path: pathlib.Path) -> None:
     for write in [by_create, by_fuse]:
         path = tmp_path / f"{write.__name__}.h5"
         by_plan(path, "create")
         [folder] = os.listdir(f"{path}.d")
         write(path)
-        assert hs.tidy(path, hours=0) == hs.Tidied([], [], [], [folder])
-        assert hs.tidy(path, hours=0, orphans=True, dry_run=True).removed == [folder] and os.path.exists(f"{path}.d")
-        assert hs.tidy(path, hours=0, orphans=True).removed == [folder] and not os.path.exists(f"{path}.d")
+        assert hs.vacuum(path, hours=0) == hs.VacuumResult([], [], [], [folder])
+        assert hs.vacuum(path, hours=0, orphans=True, dry_run=True).removed == [folder] and os.path.exists(f"{path}.d")
+        assert hs.vacuum(path, hours=0, orphans=True).removed == [folder] and not os.path.exists(f"{path}.d")
         assert values(path) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_tidy_removes_what_killed_builds_of_indexes_have_left(tmp_path: pathlib.Path, together: bool) -> None:
+def test_vacuum_removes_what_killed_builds_of_indexes_have_left(tmp_path: pathlib.Path, together: bool) -> None:
     path = tmp_path / "x.h5"
     by_create(path)
     hs.index(path, "/x", level="X", together=together)
@@ -385,17 +385,17 @@ def test_tidy_removes_what_killed_builds_of_indexes_have_left(tmp_path: pathlib.
     left = sorted(set(names(tmp_path)) - set(before))
     for name in left:
         os.utime(tmp_path / name, (0, 0))
-    dry = hs.tidy(path, dry_run=True)
+    dry = hs.vacuum(path, dry_run=True)
     assert len(left) >= 3 and [str(pathlib.Path(name).relative_to(tmp_path)) for name in dry.indexes] == left and set(names(tmp_path)) == {*before, *left}
-    assert hs.tidy(path) == dry and names(tmp_path) == before
+    assert hs.vacuum(path) == dry and names(tmp_path) == before
     assert "index X on x" in hs.query(path, "/", "x > 1").explain()
 
 
-def test_the_command_tidy(tmp_path: pathlib.Path) -> None:
+def test_the_command_vacuum(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "x.h5"
     kill(lambda: by_create(path))
     [left] = parts(tmp_path)
-    command = [os.path.join(os.path.dirname(sys.executable), "hyperslab"), "tidy", str(path), "--hours", "0"]
+    command = [os.path.join(os.path.dirname(sys.executable), "hyperslab"), "vacuum", str(path), "--hours", "0"]
     run = lambda *more: subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout  # noqa: E731
     assert run("--dry-run").splitlines() == [left, f"{path}: would remove 0 writes, left 0 that are younger than 0 hours; would remove 1 files of killed writers and 0 leftovers of indexes"]
     assert json.loads(run("--dry-run", "--json"))["files"] == [left] and parts(tmp_path) == [left]

@@ -126,7 +126,7 @@ def test_a_commit_is_appended_to_and_overwritten(tmp_path: pathlib.Path) -> None
         hs.WritePlan(path, "create")
     write("overwrite", 7, range(1))
     equal(path, {"x": np.arange(7, 17), "scalar 7": np.array(7)})
-    assert len(hs.tidy(path, hours=0).removed) == 2
+    assert len(hs.vacuum(path, hours=0).removed) == 2
     assert len(tree(tmp_path)) == 5  # master, folder, the one commit's folder, its record, its subfile
     (tmp_path / "elsewhere").mkdir()
     path.rename(tmp_path / "elsewhere" / "out.h5")

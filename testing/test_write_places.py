@@ -246,7 +246,7 @@ def test_a_container_through_a_link(tmp_path: pathlib.Path) -> None:
     assert values(tmp_path / "one.h5") == wanted
     lost = hs.WritePlan(link, "append")
     lost.task(0).finish()
-    assert hs.tidy(link, hours=0).removed == [lost.id]
+    assert hs.vacuum(link, hours=0).removed == [lost.id]
     assert hs.index(link, "/x") and hs.query(link, "/", "x > 1").count() == 1
     by_plan(link, "overwrite", 1)
     assert values(link) == [0] and link.is_symlink()
@@ -261,7 +261,7 @@ def test_an_index_of_a_file_that_is_reached_by_a_link(tmp_path: pathlib.Path) ->
     used = lambda path: "index X on x" in hs.query(path, "/", "x > 900").explain()  # noqa: E731
     for together in [False, True]:
         hs.index(real, "/x", level="X", together=together)
-        assert used(real) and used(link) and hs.index_remarks(link) == []
+        assert used(real) and used(link) and hs.indexes.status(link) == []
         shutil.rmtree(tmp_path / "store" / ("hyperslab.hsidx" if together else "real.h5.hsidx"))
         assert not used(link)
     hs.index(link, "/x", level="X")  # beside the link, whose folder may be all that one may write to

@@ -227,7 +227,7 @@ def test_verify_finds_changed_bytes(tmp_path: pathlib.Path) -> None:
             subfile.write_bytes(data)
 
 
-def test_tidying_removes_what_was_killed_and_nothing_else(tmp_path: pathlib.Path) -> None:
+def test_vacuum_removes_what_was_killed_and_nothing_else(tmp_path: pathlib.Path) -> None:
     path, expected = tmp_path / "out.h5", values((1000,))
     plan = plan_for(path, (1000,), 2)
     plan.commit([write(plan, number, expected) for number in range(WRITERS)])
@@ -239,14 +239,14 @@ def test_tidying_removes_what_was_killed_and_nothing_else(tmp_path: pathlib.Path
         os.utime(place, (0, 0))
     os.utime(tmp_path / "out.h5.d" / dead.id, (0, 0))
     write(young, 0, expected)
-    assert hs.tidy(path) == hs.Tidied([dead.id], [young.id], [])
-    assert hs.tidy(path, hours=0) == hs.Tidied([young.id], [], [])
+    assert hs.vacuum(path) == hs.VacuumResult([dead.id], [young.id], [])
+    assert hs.vacuum(path, hours=0) == hs.VacuumResult([young.id], [], [])
     assert tree(tmp_path) == kept
     equal(path, expected)
     alone = tmp_path / "alone.h5"
     write(hs.WritePlan(alone), 0, {})
-    assert len(hs.tidy(alone, hours=0).removed) == 1 and tree(tmp_path) == kept
-    assert hs.tidy(tmp_path / "nowhere.h5") == hs.Tidied([], [], [])
+    assert len(hs.vacuum(alone, hours=0).removed) == 1 and tree(tmp_path) == kept
+    assert hs.vacuum(tmp_path / "nowhere.h5") == hs.VacuumResult([], [], [])
 
 
 def test_a_fragment_of_another_layout_is_refused(tmp_path: pathlib.Path) -> None:
@@ -333,7 +333,7 @@ def test_sharers_and_committers_that_are_killed_leave_the_last_committed_state(t
         before = now
     assert seen > 0
     # A commit that was killed just before it was visible looks like one whose master is elsewhere.
-    hs.tidy(path, hours=0, orphans=True)
+    hs.vacuum(path, hours=0, orphans=True)
     assert len([p for p in (tmp_path / "out.h5.d").iterdir()]) == 1
 
 

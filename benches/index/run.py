@@ -102,7 +102,7 @@ def build(path: pathlib.Path, dataset: str, level: str, threads: int) -> tuple[f
     folder = sidecar(path)
     shutil.rmtree(folder, ignore_errors=True)
     code = ("import sys, time, hyperslab as hs\n"
-            "plan = hs.plan_index(hs.open(sys.argv[1], threads=int(sys.argv[4])), sys.argv[2], sys.argv[3])\n"
+            "plan = hs.indexes.plan(hs.open(sys.argv[1], threads=int(sys.argv[4])), sys.argv[2], sys.argv[3])\n"
             "start = time.perf_counter(); plan.run(); print(time.perf_counter() - start)")
     out = subprocess.run([sys.executable, "-c", code, str(path), dataset, level, str(threads)], capture_output=True, text=True, check=True)
     return float(out.stdout), sum(f.stat().st_size for f in folder.iterdir())
@@ -248,8 +248,8 @@ class Bench:
         found["positions"], found["positions by a scan"] = with_and_without(path, q.positions)
         write_steps(path, range(100, 110), rng)
         start = time.perf_counter()
-        plan = hs.plan_index(path, "/Step#*/energy", "P")
-        done = hs.index_commit([hs.index_task(task) for task in plan.tasks(1)])
+        plan = hs.indexes.plan(path, "/Step#*/energy", "P")
+        done = hs.indexes.commit([hs.indexes.build(task) for task in plan.tasks(1)])
         found["refresh"] = (time.perf_counter() - start) * 1e3
         found["built"], found["kept"] = done.built_blocks, done.kept_blocks
         path.unlink()
@@ -300,7 +300,7 @@ class Bench:
                 for number, row in enumerate(values):
                     f[f"Step#{number}/e"] = row
             time.sleep(0.2)
-            built, planned = timed(lambda: hs.index(path, "/Step#*/e")), timed(lambda: hs.plan_index(path, "/Step#*/e"))
+            built, planned = timed(lambda: hs.index(path, "/Step#*/e")), timed(lambda: hs.indexes.plan(path, "/Step#*/e"))
             asked = best(lambda: hs.query(path, "/Step#*", "e > 0.999").count())
             found[str(count)] = {"build": built / 1e3, "plan": planned / 1e3, "ask": asked}
             shutil.rmtree(sidecar(path))

@@ -95,14 +95,14 @@ elif case == "index":
     assert built.datasets == 2 and built.built_blocks == 2 * 8, built
     assert hs.query(path, "/", "x > 0.999").count() == hs.query(path, "/", "x > 0.999 && y < 2").count()
 elif case == "index fails":
-    from hyperslab.indexing import index_task
+    build = hs.indexes.build
 
     def task(one: bytes, *, threads: int | None = None) -> bytes:
         if rank == size - 1:
             raise ZeroDivisionError("mine")
-        return index_task(one, threads=threads)
+        return build(one, threads=threads)
 
-    hyperslab.mpi.index_task = task
+    hs.indexes.build = task
     refused(ZeroDivisionError if rank == size - 1 else hs.Error, "mine" if rank == size - 1 else f"[{size - 1}]", lambda: hyperslab.mpi.index(comm, path, "/x", "X"))
     refused(hs.NotFoundError, "nothing", lambda: hyperslab.mpi.index(comm, path, "/nothing", "X"))
 else:

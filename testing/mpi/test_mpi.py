@@ -45,7 +45,7 @@ def test_processes_write_one_file(tmp_path: pathlib.Path, count: int) -> None:
         run = mpiexec(count, case, tmp_path)
         assert run.returncode == 0, (case, run.stderr)
         check(path, count)
-    hs.tidy(path, hours=0)
+    hs.vacuum(path, hours=0)
     assert sorted(tmp_path.rglob("*")) == before
     run = mpiexec(count, "append", tmp_path)
     assert run.returncode == 0, run.stderr
@@ -57,7 +57,7 @@ def test_a_process_that_is_killed_leaves_the_old_file(tmp_path: pathlib.Path) ->
     assert mpiexec(3, "write", tmp_path).returncode == 0
     assert mpiexec(3, "killed", tmp_path).returncode != 0
     check(tmp_path / "out.h5", 3)
-    assert len(hs.tidy(tmp_path / "out.h5", hours=0).removed) == 1
+    assert len(hs.vacuum(tmp_path / "out.h5", hours=0).removed) == 1
 
 
 @pytest.mark.parametrize("count", [2, 3])

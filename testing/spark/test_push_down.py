@@ -279,7 +279,7 @@ def test_tasks_build_a_value_index(spark: Any, tmp_path: pathlib.Path) -> None:
     [job] = tracker.getJobIdsForGroup("indexing")
     [stage] = tracker.getJobInfo(job).stageIds
     assert tracker.getStageInfo(stage).numTasks == 4
-    assert hs.index_remarks(str(path)) == []
+    assert hs.indexes.status(str(path)) == []
     wanted = int(values[5 * (1 << 16) + 3])
     frame = spark.read.format("hdf5").load(str(path)).where(f"charge = {wanted}").select("_row")
     assert [row._row for row in frame.collect()] == np.flatnonzero(values == wanted).tolist()

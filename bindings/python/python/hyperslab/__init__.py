@@ -1,19 +1,19 @@
 """Hyperslab: HDF5 and netCDF as numpy, Arrow and SQL."""
 
 from ._native import __version__, register_filter, unregister_filter
-from .errors import (CancelledError, ConflictError, CorruptError, Error, InternalError, InvalidInputError, IoError,
+from .errors import (CancelledError, ConflictError, CorruptError, Error, ErrorKind, InternalError, InvalidInputError, IoError,
                      LimitExceededError, NotFoundError, OmittedColumnsWarning, ReadOnlyError, UnsupportedError)
 from .file import File, FileSet, open
 from .attributes import Attributes, Empty
 from .counters import Counters, counters
-from .indexing import IndexPlan, Indexed, PlannedIndex, index, index_commit, index_remarks, index_task, index_verify, plan_index
+from .indexes import index
 from .objects import Dataset, Group
 from .references import AttributeReference, Reference, RegionReference
-from . import dtypes, spark
+from . import dtypes, indexes, spark
 from .netcdf_plan import NetcdfPlan, NetcdfTask
 from .netcdf_writing import NewNetcdf, create_netcdf
 from .netcdf_xarray import write_xarray
-from .parallel import Committed, Fused, ManySubfilesWarning, Task, Tidied, Verification, WritePlan, fuse, tidy, verify
+from .parallel import Committed, Fused, ManySubfilesWarning, Task, VacuumResult, Verification, WritePlan, fuse, vacuum, verify
 from .arrays import Array
 from .query import Histogram, Query, Step, query
 from .sql import sql
@@ -23,8 +23,14 @@ from .unclosed import UnclosedWarning
 from .write_table import write_table
 from .writing import ExternalLink, HardLink, NewDataset, NewDatatype, NewFile, NewGroup, NewReference, NewRegionReference, SoftLink, VirtualLayout, VirtualSource, create
 
-__all__ = ["Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError", "Counters", "Dataset", "Empty", "Error", "ExternalLink",
-           "File", "FileSet", "Fused", "Group", "HardLink", "Histogram", "IndexPlan", "Indexed", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "ManySubfilesWarning", "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype",
-           "NewFile", "NewGroup", "NewNetcdf", "NewReference", "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "PlannedIndex", "Query", "ReadOnlyError", "Reference", "RegionReference", "SoftLink", "Split", "Step", "Table", "Task",
-           "Tidied", "UnclosedWarning", "UnsupportedError", "Verification", "VirtualLayout", "VirtualSource", "WritePlan", "__version__", "counters", "create", "create_netcdf", "fuse", "index", "index_commit", "index_remarks",
-           "index_task", "index_verify", "integer_dtype", "open", "plan_index", "query", "register_filter", "spark", "sql", "tidy", "unregister_filter", "verify", "write_table", "write_xarray"]
+__all__ = [
+    "Array", "AttributeReference", "Attributes", "CancelledError", "Committed", "ConflictError", "CorruptError",
+    "Counters", "Dataset", "Empty", "Error", "ErrorKind", "ExternalLink", "File", "FileSet", "Fused", "Group", "HardLink",
+    "Histogram", "InternalError", "InvalidInputError", "IoError", "LimitExceededError", "ManySubfilesWarning",
+    "NetcdfPlan", "NetcdfTask", "NewDataset", "NewDatatype", "NewFile", "NewGroup", "NewNetcdf", "NewReference",
+    "NewRegionReference", "NotFoundError", "OmittedColumnsWarning", "Query", "ReadOnlyError", "Reference",
+    "RegionReference", "SoftLink", "Split", "Step", "Table", "Task", "UnclosedWarning", "UnsupportedError",
+    "VacuumResult", "Verification", "VirtualLayout", "VirtualSource", "WritePlan", "__version__", "counters", "create",
+    "create_netcdf", "fuse", "index", "indexes", "integer_dtype", "open", "query", "register_filter", "spark", "sql",
+    "unregister_filter", "vacuum", "verify", "write_table", "write_xarray",
+]

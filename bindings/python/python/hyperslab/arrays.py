@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from . import _native, layouts
+from . import _native, dtype_encoding
 from .errors import InvalidInputError, UnsupportedError
 
 #: Bytes of a block of an array that has no chunks of its own.
@@ -32,7 +32,7 @@ class Array(Protocol):
     def __getitem__(self, key: Any) -> Any: ...
 
 
-def of_arrays(session: _native.Session, arrays: Any) -> _native.File:
+def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
     """A file of these arrays: a mapping of names, an Arrow table, or a Parquet file."""
     if isinstance(arrays, (str, os.PathLike)):
         name = os.fspath(arrays)
@@ -79,17 +79,17 @@ def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[i
     if isinstance(array, (list, tuple)):
         array = np.asarray(array)
     if not isinstance(array, Array):
-        raise InvalidInputError(f"{name} is {type(array).__name__}, which has no shape, dtype and values by index", "InvalidInput")
+        raise InvalidInputError(f"{name} is {type(array).__name__}, which has no shape, dtype and values by index")
     dtype, fill = np.dtype(array.dtype), getattr(array, "null_value", None)
     if isinstance(array, np.ma.MaskedArray):
-        raise UnsupportedError(f"{name} is a masked array: give an Arrow array, which has nulls", "Unsupported")
+        raise UnsupportedError(f"{name} is a masked array: give an Arrow array, which has nulls")
     if dtype.kind == "U":
         stored = np.dtype(f"S{max(1, dtype.itemsize)}")  # UTF-8 takes as many bytes at most
     elif dtype.kind in "iufbS":
         stored = dtype
     else:
-        raise UnsupportedError(f"{name} is of {dtype}: only numbers, truth values and text of fixed length can be asked", "Unsupported")
-    datatype = layouts.of_dtype(stored)
+        raise UnsupportedError(f"{name} is of {dtype}: only numbers, truth values and text of fixed length can be asked")
+    datatype = dtype_encoding.of_dtype(stored)
     if dtype.kind == "U":
         datatype = {**datatype, "utf8": True}
     shape = [int(extent) for extent in array.shape]
@@ -97,11 +97,11 @@ def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[i
     def block(start: list[int], count: list[int]) -> bytes:
         values = np.asarray(array[tuple(slice(a, a + n) for a, n in zip(start, count))])
         if values.shape != tuple(count):
-            raise InvalidInputError(f"{name} gave values of shape {values.shape} where {tuple(count)} were asked for", "InvalidInput")
+            raise InvalidInputError(f"{name} gave values of shape {values.shape} where {tuple(count)} were asked for")
         if dtype.kind == "U":
             values = np.char.encode(values, "utf-8")
         elif values.dtype != stored and not np.can_cast(values.dtype, stored, "safe"):
-            raise InvalidInputError(f"{name} gave values of {values.dtype}, not of {stored}", "InvalidInput")
+            raise InvalidInputError(f"{name} gave values of {values.dtype}, not of {stored}")
         return np.ascontiguousarray(values, dtype=stored).tobytes()
 
     return datatype, shape, _blocks(array, shape, stored.itemsize), None if fill is None else np.asarray(fill, stored).tobytes(), block
@@ -135,14 +135,14 @@ class _ArrowColumn:
         self.null_value: Any = None
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             if column.null_count:
-                raise UnsupportedError("text with nulls cannot be asked", "Unsupported")
+                raise UnsupportedError("text with nulls cannot be asked")
             self._values = np.asarray(column.to_pylist(), dtype=str)
         elif not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type)):
-            raise UnsupportedError(f"Arrow columns of {column.type} cannot be asked: only numbers, truth values and text", "Unsupported")
+            raise UnsupportedError(f"Arrow columns of {column.type} cannot be asked: only numbers, truth values and text")
         elif column.null_count == 0:
             self._values = column.to_numpy()
         elif pa.types.is_boolean(column.type):
-            raise UnsupportedError("truth values with nulls cannot be asked: cast them to int8", "Unsupported")
+            raise UnsupportedError("truth values with nulls cannot be asked: cast them to int8")
         else:
             self._values, self.null_value = _without_nulls(column)
         self.dtype = self._values.dtype
@@ -172,7 +172,7 @@ def _without_nulls(column: Any) -> tuple[Any, Any]:
     if value is None:
         wider = {"f": pa.float32(), "i": pa.int32(), "u": pa.uint32()}.get(dtype.kind)
         if wider is None or column.type.bit_width >= 32:
-            raise UnsupportedError("a column with nulls that has every other value, too", "Unsupported")
+            raise UnsupportedError("a column with nulls that has every other value, too")
         return _without_nulls(column.cast(wider))
     return pc.fill_null(column, pa.scalar(value, column.type)).to_numpy(), value
 

@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 
 from . import _native
 from .errors import NotFoundError
-from .table import Table
+from .scan_request import ScanRequest
 
 
 METADATA_COLUMNS = ("_row", "_file")
@@ -38,19 +38,19 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
     """A scan as a `pyarrow.dataset.Dataset`. The predicate is pushed as far as the core
     understands it, then pyarrow evaluates it again, so that the rows are exact."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, request: ScanRequest, schema: pa.Schema) -> None:
+        self._request, self._columns = request, schema
 
     @property
     def schema(self) -> pa.Schema:
-        return self._table.schema
+        return self._columns
 
     def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
         return self._scan(columns, filter, options)[0]
 
     def _scan(self, columns: Any, filter: Any, options: dict[str, Any]) -> tuple[ds.Scanner, _native.Stream]:
         """A scanner, and the stream that it reads: Arrow reads it on its own threads, which must not enter Python."""
-        chosen = list(self._table.schema.names) if columns is None else columns
+        chosen = list(self._columns.names) if columns is None else columns
         pushed = self.pushed(chosen, filter)
         stream = pushed.plan.stream()
         kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
@@ -58,34 +58,34 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
 
     def pushed(self, columns: Any, filter: Any) -> Pushed:
         """The scan of `columns` with as much of `filter` (and the table's own expression) as the core understands."""
-        table = self._table
-        own = table._expression
+        request = self._request
+        own = request.expression
         if own is not None:
             filter = own if filter is None else filter & own
         # The table's own expression may speak of columns that the table does not show.
-        reach = table.schema if own is None else pa.schema(table._replan(columns=self._reachable(str(own))))
+        reach = self._columns if own is None else request.schema(columns=self._reachable(str(own)))
         needed: set[str] | None = set(columns) if isinstance(columns, list) else None
         predicate: bytes | None = None
         if filter is not None:
             try:
                 substrait = bytes(filter.to_substrait(reach))
                 # A limit is of the table, before the engine's filter: then nothing may be pushed below it.
-                predicate = substrait if table._options.get("limit") is None else None
+                predicate = substrait if request.limit is None else None
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 if "No match for FieldRef" in str(error):
                     what = str(error).splitlines()[0].split(" in ")[0]
-                    raise NotFoundError(f"predicate: {what}; there are: {', '.join(reach.names)}", "NotFound", object=table._path) from None
+                    raise NotFoundError(f"predicate: {what}; there are: {', '.join(reach.names)}", object=request.path) from None
                 # Otherwise pyarrow evaluates what Substrait cannot say.
             if needed is not None:
                 words = str(filter)
                 needed |= {name for name in reach.names if name in words}
         names = [n for n in reach.names if needed is None or n in needed] or reach.names[:1]
-        return Pushed(table._replan(columns=names, substrait=predicate), filter)
+        return Pushed(request.plan(columns=names, substrait=predicate), filter)
 
     def _reachable(self, words: str) -> list[str]:
         """All columns, and the metadata columns that are shown or spoken of."""
-        shown = self._table.schema.names
-        everything = list(pa.schema(self._table._replan(columns=None)).names)
+        shown = self._columns.names
+        everything = list(self._request.schema(columns=None).names)
         extra = [name for name in METADATA_COLUMNS if (name in shown or name in words) and name not in everything]
         return extra + everything
 

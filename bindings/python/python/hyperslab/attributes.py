@@ -63,10 +63,10 @@ class Attributes(Mapping[str, Any]):
         return value_of(found, self._file)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path)
+        raise ReadOnlyError(READ_ONLY, self._file.path)
 
     def __delitem__(self, name: str) -> None:
-        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path)
+        raise ReadOnlyError(READ_ONLY, self._file.path)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

@@ -22,7 +22,6 @@ from rich.tree import Tree
 import hyperslab as hs
 
 from . import tree
-from .objects import Node
 from .progress import counting, waiting
 from .stopping import careful, complete, stoppable
 from .table import listed
@@ -148,7 +147,7 @@ def ls(file: str, path: Annotated[str, typer.Argument()] = "/", attributes: Anno
 
 def _tree(file: hs.File, path: str, attributes: bool) -> tuple[Tree, list[dict[str, Any]]]:
     """What is at and below `path`, for people and as facts."""
-    found: Node = file if path == "/" else file[path]
+    found: tree.Shown = file if path == "/" else file[path]
     facts: list[dict[str, Any]] = []
 
     def add(entry: tree.Entry, below: Tree, seen: frozenset[int]) -> None:
@@ -158,11 +157,11 @@ def _tree(file: hs.File, path: str, attributes: bool) -> tuple[Tree, list[dict[s
         if entry.object is not None:
             inside(entry.object, branch, seen, entry.repeated)
 
-    def inside(node: Node, branch: Tree, seen: frozenset[int], repeated: bool = False) -> None:
+    def inside(node: tree.Shown, branch: Tree, seen: frozenset[int], repeated: bool = False) -> None:
         for name, value in tree.attribute_lines(node) if attributes else ():
             branch.add(f"[dim]@{escape(name)} = {escape(value)}[/dim]")
-        if isinstance(node, hs.Group) and not repeated:
-            for entry in tree.members(node, seen):
+        if not repeated:
+            for entry in node._entries(seen):
                 add(entry, branch, seen | {node._number})
 
     itself = tree.Entry(found.name, found.name, found.kind, found, "", False)
@@ -213,9 +212,9 @@ def _single(opened: hs.File, file: str) -> hs.File:
     return opened.files[0]
 
 
-def _nodes(group: hs.Group) -> Iterator[Node]:
+def _nodes(group: hs.Group) -> Iterator[tree.Shown]:
     """Every object once, however many links lead to it."""
-    pending: list[Node] = [group]
+    pending: list[tree.Shown] = [group]
     seen: set[int] = set()
     while pending:
         node = pending.pop()
@@ -223,8 +222,7 @@ def _nodes(group: hs.Group) -> Iterator[Node]:
             continue
         seen.add(node._number)
         yield node
-        if isinstance(node, hs.Group):
-            pending += [entry.object for entry in tree.members(node, frozenset(seen)) if entry.object is not None]
+        pending += [entry.object for entry in node._entries(frozenset(seen)) if entry.object is not None]
 
 
 @app.command()
@@ -402,13 +400,13 @@ def verify(file: str, values: Annotated[bool, typer.Option("--values", help="Rea
 
 
 @app.command()
-def tidy(file: str, hours: Annotated[float, typer.Option(help="Only what has not changed for this many hours.")] = 24,
+def vacuum(file: str, hours: Annotated[float, typer.Option(help="Only what has not changed for this many hours.")] = 24,
          orphans: Annotated[bool, typer.Option("--orphans", help="Remove commits too that no master in the folder uses.")] = False,
          dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing, only say what would be removed.")] = False,
          as_json: AsJson = False) -> None:
     """Removes what killed writers and killed builds of indexes of a file have left, and what was overwritten."""
     with careful():
-        done = hs.tidy(file, hours=hours, index_folder=_OPEN.get("index_folder"), orphans=orphans, dry_run=dry_run)
+        done = hs.vacuum(file, hours=hours, index_folder=_OPEN.get("index_folder"), orphans=orphans, dry_run=dry_run)
     if as_json:
         print(json.dumps(done._asdict()))
     else:
@@ -438,7 +436,7 @@ def fuse(file: str, out: str, force: Annotated[bool, typer.Option("--force", hel
     if as_json:
         print(json.dumps(made._asdict()))
     else:
-        print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.recoded_bytes} bytes of values encoded anew")
+        print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again")
 
 
 @app.command()
@@ -453,7 +451,7 @@ def index(file: str, datasets: Annotated[list[str], typer.Argument(help="Paths o
         with careful(), waiting("indexing"):
             planned = hs.index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, embedded=True, index_folder=_OPEN.get("index_folder"))
     else:
-        planned = hs.plan_index(_open(file), datasets, level, decode=not raw, together=together, anew=anew, index_folder=_OPEN.get("index_folder"))
+        planned = hs.indexes.plan(_open(file), datasets, level, decode=not raw, together=together, anew=anew, index_folder=_OPEN.get("index_folder"))
     if not plan and not embedded:
         with careful(), counting("indexing", planned.value_bytes) as advance:
             planned.run(advance)

@@ -30,17 +30,17 @@ def rows(values: Any, names: Iterable[str]) -> np.ndarray[Any, Any]:
     try:
         return np.array(values, dtype=dtype)
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"rows of the fields {', '.join(dtype.names or ())}: {error}", "InvalidInput") from None
+        raise InvalidInputError(f"rows of the fields {', '.join(dtype.names or ())}: {error}") from None
 
 
 def check_names(given: Sequence[str], members: Sequence[str], *, complete: bool) -> None:
     """Checks that the fields of values are members of the datatype, and, if `complete`, all of them."""
     for name in given:
         if name not in members:
-            raise InvalidInputError(f"there is no field {name!r}: the fields are {', '.join(members)}", "InvalidInput")
+            raise InvalidInputError(f"there is no field {name!r}: the fields are {', '.join(members)}")
     for name in members if complete else ():
         if name not in given:
-            raise InvalidInputError(f"the values have no field {name!r}, only {', '.join(given)}", "InvalidInput")
+            raise InvalidInputError(f"the values have no field {name!r}, only {', '.join(given)}")
 
 
 def selected(key: Any) -> tuple[Any, list[str]]:
@@ -58,5 +58,5 @@ def selected(key: Any) -> tuple[Any, list[str]]:
     if not names:
         return key, []
     if len(set(names)) != len(names):
-        raise InvalidInputError(f"fields {', '.join(names)}: give each once", "InvalidInput")
+        raise InvalidInputError(f"fields {', '.join(names)}: give each once")
     return tuple(rest), names

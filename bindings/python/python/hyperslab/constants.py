@@ -25,15 +25,15 @@ def named_lists(text: str | None, variables: Mapping[str, Any] | None) -> list[N
 
 def _constants(name: str, values: Any) -> tuple[str, bytes | list[str]]:
     if isinstance(values, (str, bytes, Mapping)) or not (hasattr(values, "__array__") or hasattr(values, "__iter__")):
-        raise InvalidInputError(f"{name!r} is a {type(values).__name__}; behind `in` stands an array or a list of constants", "InvalidInput")
+        raise InvalidInputError(f"{name!r} is a {type(values).__name__}; behind `in` stands an array or a list of constants")
     if isinstance(values, Dataset):
         values = values.asstr()[...] if values.dtype.kind in "OS" else values[...]
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         if values.null_count:
-            raise InvalidInputError(f"{name!r} has nulls, which equal nothing: leave them out", "InvalidInput")
+            raise InvalidInputError(f"{name!r} has nulls, which equal nothing: leave them out")
         values = _numpy(name, values)
     if np.ma.is_masked(values):
-        raise InvalidInputError(f"{name!r} has masked values, which equal nothing: leave them out", "InvalidInput")
+        raise InvalidInputError(f"{name!r} has masked values, which equal nothing: leave them out")
     array = np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values
     if not hasattr(array, "dtype"):
         return _of_objects(name, list(array))
@@ -49,18 +49,18 @@ def _constants(name: str, values: Any) -> tuple[str, bytes | list[str]]:
         return "bool", array.astype(np.uint8).tobytes()
     if kind == "M":
         if np.isnat(array).any():
-            raise InvalidInputError(f"{name!r} has NaT, which equals nothing: leave it out", "InvalidInput")
+            raise InvalidInputError(f"{name!r} has NaT, which equals nothing: leave it out")
         return "text", _times(name, array)
     if kind in "SUOT":
         return _of_objects(name, array.tolist())
-    raise InvalidInputError(f"{name!r} has values of type {array.dtype}; constants are numbers, truth values, texts or times", "InvalidInput")
+    raise InvalidInputError(f"{name!r} has values of type {array.dtype}; constants are numbers, truth values, texts or times")
 
 
 def _times(name: str, array: Any) -> list[str]:
     """Times as texts, in nanoseconds if that is exact."""
     exact = array.astype("M8[ns]")
     if (exact.astype(array.dtype) != array).any():
-        raise InvalidInputError(f"{name!r} has times that do not fit nanoseconds in 64 bits (years 1678 to 2261)", "InvalidInput")
+        raise InvalidInputError(f"{name!r} has times that do not fit nanoseconds in 64 bits (years 1678 to 2261)")
     return [str(time) for time in np.datetime_as_string(exact)]
 
 
@@ -86,8 +86,8 @@ def _of_objects(name: str, values: list[Any]) -> tuple[str, bytes | list[str]]:
         try:
             return "text", [value.decode() if isinstance(value, bytes) else value for value in values]
         except UnicodeDecodeError:
-            raise InvalidInputError(f"{name!r} has bytes that are no UTF-8 text", "InvalidInput") from None
+            raise InvalidInputError(f"{name!r} has bytes that are no UTF-8 text") from None
     if all(isinstance(value, np.datetime64) or hasattr(value, "isoformat") for value in values):
         return "text", _times(name, np.array(values, dtype="M8[ns]"))
     other = next(value for value in values if value is None or type(value) is not type(values[0]))
-    raise InvalidInputError(f"{name!r} has a {type(values[0]).__name__} and a {type(other).__name__}; constants are all numbers, truth values, texts or times", "InvalidInput")
+    raise InvalidInputError(f"{name!r} has a {type(values[0]).__name__} and a {type(other).__name__}; constants are all numbers, truth values, texts or times")

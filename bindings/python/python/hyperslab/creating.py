@@ -1,19 +1,16 @@
-"""Creating: what the arguments of `create_dataset` say of a dataset, and copies of objects."""
+"""Creating: from the arguments of `create_dataset` to a shape, a datatype and a storage layout."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from . import filters, layouts, narrow_integers, new_references, times
+from . import dtype_encoding, filters, narrow_integers, new_references, times
 from .attributes import Empty
 from .errors import InvalidInputError, UnsupportedError
-
-if TYPE_CHECKING:
-    from .new_group import NewGroup
 
 #: Options of h5py's create_dataset that change nothing of the file that is written: caches, and where other files are.
 _HARMLESS = {"rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "dapl"}
@@ -27,7 +24,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are left when those of h5py are honored, ignored or refused."""
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
-            raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}", "Unsupported")
+            raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}")
     return {name: value for name, value in options.items() if name not in _HARMLESS}
 
 
@@ -49,26 +46,26 @@ def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> State
         dtype, data = dtype or data.dtype, None
     kind = new_references.kind_of(data, dtype)
     if data is not None and kind is None and not isinstance(data, (str, bytes)):
-        data = layouts.as_array(data, dtype)
+        data = dtype_encoding.as_array(data, dtype)
     time = times.stored_dtype(getattr(data, "dtype", None) if dtype is None else dtype) if as_times else None
     if time is not None:
         dtype, data = "i8", None if data is None else times.counts(data, time)
     if data is None and dtype is None and kind is None:
         dtype = "f4"
-    datatype = new_references.datatype_of(kind) if kind else layouts.of_values(dtype, data)
+    datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, data)
     if isinstance(data, bytes) and dtype is None:
-        datatype = layouts.of_dtype(f"S{max(len(data), 1)}")
-    found = None if data is None else np.shape(np.asarray(data, dtype=object)) if kind else layouts.shape_of(data, datatype)
+        datatype = dtype_encoding.of_dtype(f"S{max(len(data), 1)}")
+    found = None if data is None else np.shape(np.asarray(data, dtype=object)) if kind else dtype_encoding.shape_of(data, datatype)
     if shape is not None:
-        shape = tuple(layouts.extents("shape", shape))
+        shape = tuple(dtype_encoding.extents("shape", shape))
         if found is not None and found != shape:
             if math.prod(shape) != math.prod(found):
-                raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}", "InvalidInput")
+                raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}")
             data = np.reshape(np.asarray(data, dtype=object) if kind else data, shape + tuple(np.shape(data)[len(found):]))
     elif found is not None:
         shape = found
     elif not empty:
-        raise InvalidInputError("a dataset needs a shape or data", "InvalidInput")
+        raise InvalidInputError("a dataset needs a shape or data")
     return Stated(None if empty else shape, datatype, data, time)
 
 
@@ -87,10 +84,10 @@ def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compre
     found = filters.filters_of(compression, compression_opts, shuffle, fletcher32, scaleoffset, stated.datatype["class"])
     if maxshape is True:
         maxshape = (None,) * len(stated.shape or ())
-    largest = None if maxshape is None else layouts.extents("maxshape", maxshape, unlimited=True)
+    largest = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
     if chunks is True and not found and largest is None:
         chunks = _halved(stated.shape or (), stated.datatype["size"])
-    chosen = None if chunks is None or isinstance(chunks, bool) else layouts.extents("chunks", chunks)
+    chosen = None if chunks is None or isinstance(chunks, bool) else dtype_encoding.extents("chunks", chunks)
     return Storage(largest, chosen, found)
 
 
@@ -116,66 +113,3 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
         found["fillvalue"] = None
     found.update(options)
     return found
-
-
-#: Bytes of values that are copied at a time.
-_SLAB_BYTES = 64 << 20
-
-
-def copied(group: NewGroup, source: Any, dest: Any, name: str | None, options: dict[str, Any]) -> None:
-    """Copies an object of the file of `group`."""
-    from .new_dataset import NewDataset
-    from .new_group import NewDatatype, NewGroup
-
-    for option, value in options.items():
-        if value and option != "expand_refs":
-            raise UnsupportedError(f"copy with {option}: leave it out", "Unsupported")
-    found = group[source] if isinstance(source, (str, bytes)) else source
-    if not isinstance(found, (NewGroup, NewDataset, NewDatatype)) or found._writer is not group._writer:
-        raise UnsupportedError("copying from another file: create a dataset of the values that were read, `f[path] = other[path][...]`", "Unsupported")
-    if isinstance(dest, NewGroup):
-        target, path = dest, name or found.name.rpartition("/")[2]
-    else:
-        target, path = group, dest
-    if path in target:
-        raise InvalidInputError(f"there is an object of the name {path!r} already", "InvalidInput")
-    if isinstance(found, NewGroup) and f"{target._below(path).rstrip('/')}/".startswith(f"{found.name.rstrip('/')}/"):
-        raise InvalidInputError(f"{found.name} cannot be copied into itself", "InvalidInput")
-    _copy(found, target, path)
-
-
-def _copy(source: Any, target: NewGroup, path: str) -> None:
-    from .new_dataset import NewDataset
-    from .new_group import NewGroup
-
-    if isinstance(source, NewGroup):
-        made: Any = target.create_group(path)
-        for name, link in source._writer.members(source._path):
-            if link is None or link[0] == "hard":
-                _copy(source[name], made, name)
-            else:
-                source._writer.create_link(made._below(name), link[1], link[2])
-    elif isinstance(source, NewDataset):
-        made = _copied_dataset(source, target, path)
-    else:
-        target[path] = source.dtype
-        made = target[path]
-    source._writer.copy_attributes(source._path, made._path)
-
-
-def _copied_dataset(source: Any, target: NewGroup, path: str) -> Any:
-    about, where = source._about(), target._below(path)
-    through = [(number, None, True, parameters) for number, parameters in about["filters"]]
-    source._writer.create_dataset(where, about["datatype"], about["shape"], about.get("maxshape"), about["chunks"], through, about["fill"],
-                                  committed=about["committed"], fill_time=about["fill_time"])
-    made = target[path]
-    made._chunks, made._fill, made._times = source._chunks, source._fill, source._times
-    shape = source.shape
-    if not shape or not source.size:
-        if about["shape"] is not None and source.size:
-            made[()] = source[()]
-        return made
-    rows = max(_SLAB_BYTES // max(math.prod(shape[1:]) * about["datatype"]["size"], 1), 1)
-    for first in range(0, shape[0], rows):
-        made[first:first + rows] = source[first:first + rows]
-    return made

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import odd_numbers
+from . import nonstandard_numbers
 from .errors import UnsupportedError
 
 
@@ -18,9 +18,9 @@ def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     """The dtype of the bytes as they lie in the file (heap references as opaque bytes)."""
     kind, size = datatype["class"], datatype["size"]
     if max([size, *datatype.get("shape", ())]) > MOST_BYTES or (kind == "opaque" and size == 0):
-        raise UnsupportedError(f"elements of {size} bytes, which numpy cannot hold", "Unsupported")
+        raise UnsupportedError(f"elements of {size} bytes, which numpy cannot hold")
     if kind in ("integer", "float", "bitfield"):
-        if odd_numbers.is_odd(datatype):
+        if nonstandard_numbers.is_nonstandard(datatype):
             return np.dtype(f"V{size}")
         letter = {"float": "f", "bitfield": "u"}.get(kind, "i" if datatype.get("signed") else "u")
         return np.dtype(f"{datatype['order']}{letter}{size}")
@@ -39,7 +39,7 @@ def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
                          "offsets": [m[1] for m in members], "itemsize": size})
     if kind in ("variable string", "sequence", "opaque", "reference"):
         return np.dtype(f"V{size}")
-    raise UnsupportedError(f"a datatype of class {datatype.get('name', kind)} with {size} bytes", "Unsupported")
+    raise UnsupportedError(f"a datatype of class {datatype.get('name', kind)} with {size} bytes")
 
 
 def _complex(datatype: dict[str, Any]) -> np.dtype[Any] | None:
@@ -61,7 +61,7 @@ def is_plain(datatype: dict[str, Any]) -> bool:
         return all(is_plain(member) for _, _, member in datatype["members"])
     if kind in ("array", "enum"):
         return is_plain(datatype["base"])
-    return kind not in ("variable string", "sequence") and not is_reference(datatype) and not odd_numbers.is_odd(datatype)
+    return kind not in ("variable string", "sequence") and not is_reference(datatype) and not nonstandard_numbers.is_nonstandard(datatype)
 
 
 def is_reference(datatype: dict[str, Any]) -> bool:
@@ -90,7 +90,7 @@ def is_extended_complex(datatype: dict[str, Any]) -> bool:
         return False
     real = members[0][2]
     side_by_side = (members[0][1], members[1][1], datatype["size"]) == (0, real["size"], 2 * real["size"])
-    return side_by_side and odd_numbers.is_odd(real) and value_dtype(real) == np.longdouble
+    return side_by_side and nonstandard_numbers.is_nonstandard(real) and value_dtype(real) == np.longdouble
 
 
 def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
@@ -114,8 +114,8 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
         return np.dtype((value_dtype(datatype["base"]), tuple(datatype["shape"])))
     if kind == "enum":
         return value_dtype(datatype["base"])
-    if odd_numbers.is_odd(datatype):
-        return odd_numbers.value_dtype(datatype)
+    if nonstandard_numbers.is_nonstandard(datatype):
+        return nonstandard_numbers.value_dtype(datatype)
     return np.dtype(object)
 
 

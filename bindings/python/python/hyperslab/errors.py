@@ -1,27 +1,84 @@
-"""Errors: one class for each kind, each also the built-in class that Python code expects."""
+"""Errors: one class for each kind of error. Each is also the built-in exception that Python code expects.
+
+    Error
+    ├── NotFoundError (LookupError)          a file, object, column or attribute does not exist
+    │   ├── ObjectNotFoundError (KeyError)         … an object of a file
+    │   └── MissingFileError (FileNotFoundError)   … a file
+    │       └── MissingTargetError (KeyError)      … a file that an object needs
+    ├── InvalidInputError (ValueError)       an argument is wrong
+    │   └── InvalidTypeError (TypeError)           … it has the wrong type or shape
+    ├── UnsupportedError (NotImplementedError)
+    │   └── ReadOnlyError (TypeError)              … changing a file that is open for reading
+    ├── CorruptError (OSError)               the bytes of a file contradict its format
+    ├── LimitExceededError (MemoryError)     a limit on what a file may cost
+    ├── ConflictError                        a file changed between plan and use, or writers contradict each other
+    ├── IoError (OSError)                    the operating system reported an error
+    │   └── AccessError (PermissionError)          … it does not permit the access
+    ├── CancelledError                       a scan or a write was asked to stop
+    └── InternalError (RuntimeError)         a bug in Hyperslab
+"""
 
 from __future__ import annotations
 
+import enum
 import errno
 import os
+from typing import ClassVar
+
+
+class ErrorKind(str, enum.Enum):
+    """The kinds of errors, equal to their names as text: `error.kind == "NotFound"`. New versions may add kinds."""
+
+    NOT_FOUND = "NotFound"
+    INVALID_INPUT = "InvalidInput"
+    UNSUPPORTED = "Unsupported"
+    CORRUPT = "Corrupt"
+    LIMIT_EXCEEDED = "LimitExceeded"
+    CONFLICT = "Conflict"
+    IO = "Io"
+    CANCELLED = "Cancelled"
+    INTERNAL = "Internal"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self.value), format_spec)
 
 
 def _fill_in(error: object, number: int | None, message: str, file: str | None) -> None:
-    """Gives an `OSError` what Python's own have."""
+    """Sets the attributes that Python's own `OSError` has."""
     if isinstance(error, OSError):
         error.errno, error.strerror, error.filename = number, message, file
 
 
 class Error(Exception):
-    """Any error of Hyperslab; `kind`, `file`, `object` and `offset` say what and where. Those that are an `OSError`
-    also have `errno` (if the operating system reported one), `strerror` and `filename`."""
+    """Any error of Hyperslab.
 
-    def __init__(self, message: str, kind: str = "Internal", file: str | None = None,
-                 object: str | None = None, offset: int | None = None, os_error: int | None = None) -> None:
+    Attributes:
+        kind: The kind of error, the same for all errors of a class.
+        message: What is wrong and what to do, without the place.
+        file: Path of the file, if one is involved.
+        object: Path of the object in the file.
+        offset: Byte offset in the file.
+
+    Classes that are an `OSError` also have `errno` (if the operating system reported one), `strerror` and `filename`.
+
+    Example:
+        >>> try:
+        ...     hs.open("missing.h5")
+        ... except hs.Error as error:
+        ...     print(error.kind, error.file)
+        NotFound missing.h5
+    """
+
+    kind: ClassVar[ErrorKind] = ErrorKind.INTERNAL
+
+    def __init__(self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None,
+                 os_error: int | None = None) -> None:
         super().__init__(message)
         _fill_in(self, os_error, message, file)
         self.message = message
-        self.kind = kind
         self.file = file
         self.object = object
         self.offset = offset
@@ -32,43 +89,49 @@ class Error(Exception):
         return f"{self.message} ({', '.join(places)})" if places else self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.message, self.kind, self.file, self.object, self.offset, getattr(self, "errno", None))
+        return type(self), (self.message, self.file, self.object, self.offset, getattr(self, "errno", None))
 
 
 class NotFoundError(Error, LookupError):
-    """A file, object, column or attribute that is not there."""
+    """A file, object, column or attribute does not exist."""
+
+    kind = ErrorKind.NOT_FOUND
 
 
 class ObjectNotFoundError(NotFoundError, KeyError):
-    """An object that the file does not have."""
+    """A file has no object of this name."""
 
     __str__ = Error.__str__
 
 
 class MissingFileError(NotFoundError, FileNotFoundError):
-    """A file that is not there."""
+    """A file does not exist."""
 
-    def __init__(self, message: str, kind: str = "NotFound", file: str | None = None,
-                 object: str | None = None, offset: int | None = None, os_error: int | None = errno.ENOENT) -> None:
-        super().__init__(message, kind, file, object, offset, os_error)
+    def __init__(self, message: str, file: str | None = None, object: str | None = None, offset: int | None = None,
+                 os_error: int | None = errno.ENOENT) -> None:
+        super().__init__(message, file, object, offset, os_error)
 
     __str__ = Error.__str__
 
 
 class MissingTargetError(MissingFileError, ObjectNotFoundError):
-    """An object that needs another file (raw data, the target of an external link), which is not there."""
+    """An object needs another file (raw data, the target of an external link) that does not exist."""
 
 
 class InvalidInputError(Error, ValueError):
-    """Invalid arguments."""
+    """An argument is not valid."""
+
+    kind = ErrorKind.INVALID_INPUT
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """An argument of a wrong type, or whose shape does not fit."""
+    """An argument has the wrong type, or a shape that does not fit."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """A feature that Hyperslab does not support (yet); the message names it."""
+    """Hyperslab does not support a feature (yet); the message names it."""
+
+    kind = ErrorKind.UNSUPPORTED
 
 
 class ReadOnlyError(UnsupportedError, TypeError):
@@ -76,21 +139,29 @@ class ReadOnlyError(UnsupportedError, TypeError):
 
 
 class CorruptError(Error, OSError):
-    """Bytes that contradict the format."""
+    """The bytes of a file contradict its format."""
+
+    kind = ErrorKind.CORRUPT
 
     __str__ = Error.__str__
 
 
 class LimitExceededError(Error, MemoryError):
-    """A bound on what a file may cost was met."""
+    """A file exceeds a limit on what it may cost; `hs.open(limits=...)` sets the limits."""
+
+    kind = ErrorKind.LIMIT_EXCEEDED
 
 
 class ConflictError(Error):
-    """A file that changed between plan and read."""
+    """A file changed between plan and read or commit, a file exists already, or writers contradict each other."""
+
+    kind = ErrorKind.CONFLICT
 
 
 class IoError(Error, OSError):
     """The operating system returned an error; `errno` says which."""
+
+    kind = ErrorKind.IO
 
     __str__ = Error.__str__
 
@@ -102,29 +173,29 @@ class AccessError(IoError, PermissionError):
 
 
 class CancelledError(Error):
-    """The read was asked to stop."""
+    """A scan or a write was asked to stop."""
+
+    kind = ErrorKind.CANCELLED
 
 
 class InternalError(Error, RuntimeError):
     """A bug in Hyperslab; please report it."""
 
+    kind = ErrorKind.INTERNAL
+
 
 class OmittedColumnsWarning(UserWarning):
-    """Members of a group that are not columns of its table."""
+    """Some members of a group are not columns of its table."""
 
 
-_CLASSES: dict[str, type[Error]] = {
-    "NotFound": NotFoundError, "InvalidInput": InvalidInputError, "Unsupported": UnsupportedError,
-    "Corrupt": CorruptError, "LimitExceeded": LimitExceededError, "Conflict": ConflictError,
-    "Io": IoError, "Cancelled": CancelledError, "Internal": InternalError,
-}
+_CLASSES: dict[str, type[Error]] = {known.kind.value: known for known in Error.__subclasses__()}
 
 
 READ_ONLY = "files are opened read-only: hyperslab.create writes a new file, h5py changes an existing one"
 
 
 def from_native(kind: str, message: str, file: str | None, object: str | None, offset: int | None, os_error: int | None = None) -> Error:
-    """The exception for an error of the core."""
+    """Makes the exception for an error of the core; the extension module calls this."""
     chosen = _CLASSES.get(kind, InternalError)
     if chosen is NotFoundError and object is not None and file is not None and not os.path.exists(file):
         chosen = MissingTargetError
@@ -134,4 +205,4 @@ def from_native(kind: str, message: str, file: str | None, object: str | None, o
         chosen = AccessError
     if issubclass(chosen, MissingFileError) and os_error is None:
         os_error = errno.ENOENT
-    return chosen(message, kind, file, object, offset, os_error)
+    return chosen(message, file, object, offset, os_error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import glob as globbing
 import os
 import re
@@ -13,7 +12,9 @@ from urllib.parse import unquote, urlsplit
 from . import _native, tree
 from .attributes import Attributes
 from .errors import READ_ONLY, InvalidInputError, MissingFileError, ReadOnlyError, UnsupportedError
+from .natural_order import natural_key
 from .objects import Group, Names
+from .sessions import session
 from .table import Table
 
 
@@ -139,7 +140,7 @@ class FileSet(File):
     def _check_single(self, instead: str) -> None:
         """`InvalidInputError`, which says what to do `instead`, unless there is one file only."""
         if len(self._natives) > 1:
-            raise InvalidInputError(f"{self._title()} are open: {instead}", "InvalidInput")
+            raise InvalidInputError(f"{self._title()} are open: {instead}")
 
     def _title(self) -> str:
         """`50 files (data/*.nc)`, without the pattern for a list of files."""
@@ -155,13 +156,6 @@ class FileSet(File):
         return tree.set_as_html(self._title(), self.filenames, File(self._natives[0]))
 
 
-@functools.lru_cache(maxsize=16)
-def session(threads: int | None = None, format: str | None = None, paths: str | None = None,
-            missing_sources: str | None = None, limits: tuple[tuple[str, int], ...] = (), index_folder: str | None = None) -> _native.Session:
-    """The session with these options, one in a process: its threads are started once."""
-    return _native.Session(threads, format, paths, missing_sources, limits, index_folder)
-
-
 def _local(path: Any) -> str:
     """The local path that `path` stands for."""
     if hasattr(path, "read"):
@@ -173,7 +167,7 @@ def _local(path: Any) -> str:
     if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) and not os.path.exists(name):
         url = urlsplit(name)
         if scheme.lower() != "file" or url.netloc not in ("", "localhost"):
-            raise UnsupportedError(f"'{name}': remote files are not supported yet; download the file and give its path", "Unsupported")
+            raise UnsupportedError(f"'{name}': remote files are not supported yet; download the file and give its path")
         return unquote(url.path)
     return os.path.expanduser(name) if name.startswith("~") and not os.path.exists(name) else name
 
@@ -194,10 +188,10 @@ def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str 
     `index_folder` is a folder for value indexes of files that nobody may write beside (`hyperslab.index`); tables,
     queries and SQL of this file look there first."""
     if mode != "r":
-        raise ReadOnlyError(f"mode {mode!r}: {READ_ONLY}", "Unsupported")
+        raise ReadOnlyError(f"mode {mode!r}: {READ_ONLY}")
     wanted = format.lower() if format is not None else None
     if wanted not in (None, "hdf5", "netcdf3", "netcdf4"):
-        raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out", "InvalidInput")
+        raise InvalidInputError(f"format {format!r} is not known: give hdf5, netcdf3 or netcdf4, or leave it out")
     opener = session(threads, "hdf5" if wanted == "hdf5" else None, paths, missing_sources,
                      tuple(sorted((limits or {}).items())), None if index_folder is None else os.path.abspath(index_folder))
     if isinstance(path, (list, tuple)):
@@ -205,16 +199,11 @@ def open(path: Any, mode: str = "r", *, threads: int | None = None, format: str 
     else:
         name = _local(path)
         wild = globbing.has_magic(name) and not os.path.exists(name)
-        names, pattern = (sorted(globbing.glob(name), key=_natural), name) if wild else ([name], None)
+        names, pattern = (sorted(globbing.glob(name), key=natural_key), name) if wild else ([name], None)
     if not names:
-        raise MissingFileError(f"no file matches {path}", "NotFound")
+        raise MissingFileError(f"no file matches {path}")
     natives = opener.open(names)
     for native in natives:
         if wanted is not None and native.format.lower() != wanted:
-            raise InvalidInputError(f"this file is {native.format}, not {format}", "InvalidInput", native.path)
+            raise InvalidInputError(f"this file is {native.format}, not {format}", native.path)
     return File(natives[0]) if len(natives) == 1 and pattern is None else FileSet(natives[0], natives[1:], pattern)
-
-
-def _natural(name: str) -> list[tuple[str, int]]:
-    """Numbers in names by their value."""
-    return [(words, int(digits or 0)) for words, digits in re.findall(r"([^0-9]*)([0-9]*)", name)]

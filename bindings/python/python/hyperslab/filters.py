@@ -32,9 +32,9 @@ def _of_number(number: int, options: Any) -> tuple[str, Any]:
     """Name and level of a filter that is given by its number, as `**hdf5plugin.Zstd(clevel=3)` gives it."""
     numbers = ", ".join(f"{n} ({name})" for n, name in _NUMBERS.items())
     if number in _READ_ONLY:
-        raise UnsupportedError(f"{_READ_ONLY[number]} (filter {number}) is read, but not written: give {numbers}", "Unsupported")
+        raise UnsupportedError(f"{_READ_ONLY[number]} (filter {number}) is read, but not written: give {numbers}")
     if number not in _NUMBERS:
-        raise UnsupportedError(f"compression {number}: give {numbers}, or 0 to 9, a level of gzip", "Unsupported")
+        raise UnsupportedError(f"compression {number}: give {numbers}, or 0 to 9, a level of gzip")
     name = _NUMBERS[number]
     given = tuple(options) if isinstance(options, (tuple, list)) else () if options is None else (options,)
     if name == "bitshuffle":
@@ -50,26 +50,26 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
     if scaleoffset is not None and scaleoffset is not False:
         filters.append((6, None, True, [_factor(scaleoffset, kind)]))
         if fletcher32 and kind == "float":
-            raise InvalidInputError("fletcher32 with scaleoffset of floats, which rounds them: leave one out", "InvalidInput")
+            raise InvalidInputError("fletcher32 with scaleoffset of floats, which rounds them: leave one out")
     if shuffle:
         filters.append((2, None, True, []))
     if isinstance(compression, int) and not isinstance(compression, bool):
         compression, level = ("gzip", compression) if 0 <= compression <= 9 else _of_number(compression, level)
     if compression is not None:
         if compression in _READ_ONLY.values():
-            raise UnsupportedError(f"{compression} {_INSTEAD}", "Unsupported")
+            raise UnsupportedError(f"{compression} {_INSTEAD}")
         if compression not in _COMPRESSIONS:
-            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}", "Unsupported")
+            raise UnsupportedError(f"compression {compression!r}: give one of {', '.join(_COMPRESSIONS)}")
         number, name, optional = _COMPRESSIONS[compression]
         if number == 32008:
             if level not in _BITSHUFFLE:
-                raise InvalidInputError(f"bitshuffle with {level!r}: give lz4, zstd or none", "InvalidInput")
+                raise InvalidInputError(f"bitshuffle with {level!r}: give lz4, zstd or none")
             parameters = [0, 4, 0, 0, _BITSHUFFLE[level]]
         elif number == 4:
             parameters = _szip(level)
         elif number == 5:
             if level is not None:
-                raise InvalidInputError(f"compression_opts={level!r}: nbit takes none, the bits are those of the datatype (`hs.integer_dtype`)", "InvalidInput")
+                raise InvalidInputError(f"compression_opts={level!r}: nbit takes none, the bits are those of the datatype (`hs.integer_dtype`)")
             parameters = []
         elif number in _LEVELS:
             chosen = _level(compression, _LEVELS[number] if level is None else level)
@@ -78,7 +78,7 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
             parameters = [] if level is None else [_level(compression, level)]
         filters.append((number, name, optional, parameters))
     elif level is not None:
-        raise InvalidInputError("compression_opts without compression", "InvalidInput")
+        raise InvalidInputError("compression_opts without compression")
     if fletcher32:
         filters.append((3, None, False, []))
     return filters
@@ -87,13 +87,13 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
 def _factor(scaleoffset: Any, kind: str) -> int:
     """The number of bits of integers, 0 is as many as needed, or of digits behind the point of floats."""
     if kind not in ("integer", "float"):
-        raise InvalidTypeError("scaleoffset is for integers and floats", "InvalidInput")
+        raise InvalidTypeError("scaleoffset is for integers and floats")
     if scaleoffset is True:
         if kind == "float":
-            raise InvalidInputError("scaleoffset=True of floats: give the number of digits behind the point to keep", "InvalidInput")
+            raise InvalidInputError("scaleoffset=True of floats: give the number of digits behind the point to keep")
         return 0
     if not isinstance(scaleoffset, (int, np.integer)) or not 0 <= scaleoffset <= 64:
-        raise InvalidInputError(f"scaleoffset={scaleoffset!r}: give a whole number from 0 to 64", "InvalidInput")
+        raise InvalidInputError(f"scaleoffset={scaleoffset!r}: give a whole number from 0 to 64")
     return int(scaleoffset)
 
 
@@ -105,16 +105,16 @@ def _szip(options: Any) -> list[int]:
             raise ValueError
         return [_SZIP[coding], int(block)]
     except (TypeError, ValueError, KeyError):
-        raise InvalidInputError(f"compression_opts={options!r}: szip takes ('nn', 8): nn or ec, and an even number of pixels from 2 to 32", "InvalidInput") from None
+        raise InvalidInputError(f"compression_opts={options!r}: szip takes ('nn', 8): nn or ec, and an even number of pixels from 2 to 32") from None
 
 
 def _level(compression: str, level: Any) -> int:
     """A compression level; a filter checks what it takes, but knows no negative numbers (except zstd)."""
     if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
-        raise InvalidInputError(f"compression_opts={level!r}: {compression} takes a whole number", "InvalidInput")
+        raise InvalidInputError(f"compression_opts={level!r}: {compression} takes a whole number")
     low, high = {"gzip": (0, 9), "deflate": (0, 9), "zstd": (-(1 << 17), 22)}.get(compression, (0, (1 << 32) - 1))
     if not low <= level <= high:
-        raise InvalidInputError(f"compression_opts={level}: {compression} takes {low} to {high}", "InvalidInput")
+        raise InvalidInputError(f"compression_opts={level}: {compression} takes {low} to {high}")
     return int(level)
 
 

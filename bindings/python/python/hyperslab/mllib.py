@@ -32,14 +32,13 @@ def _session(spark: Any) -> Any:
     from pyspark.sql import SparkSession
 
     if type(spark).__module__.startswith("pyspark.sql.connect"):
-        raise UnsupportedError("MLlib's RDDs over Spark Connect, which has none: use a session in the driver's process, or spark.read with layout \"rows\"",
-                               "Unsupported")
+        raise UnsupportedError("MLlib's RDDs over Spark Connect, which has none: use a session in the driver's process, or spark.read with layout \"rows\"")
     return spark if isinstance(spark, SparkSession) else SparkSession(spark)
 
 
 def _one(path: Any) -> str:
     if not isinstance(path, (str, os.PathLike)):
-        raise InvalidInputError(f"a file is given as {path!r}: give a path, or (path, dataset)", "InvalidInput")
+        raise InvalidInputError(f"a file is given as {path!r}: give a path, or (path, dataset)")
     return os.fspath(path)
 
 
@@ -52,7 +51,7 @@ def _files(session: Any, files: Files) -> Any:
     for one in [files] if isinstance(files, tuple) else files:
         if isinstance(one, tuple):
             if len(one) != 2 or not isinstance(one[1], str):
-                raise InvalidInputError(f"a file is given as {one!r}: give a path, or (path, dataset)", "InvalidInput")
+                raise InvalidInputError(f"a file is given as {one!r}: give a path, or (path, dataset)")
             pair = make()
             pair.add(_one(one[0]))
             pair.add(one[1])
@@ -65,7 +64,7 @@ def _files(session: Any, files: Files) -> Any:
 def _java(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, mode: str | None, session: bool = True) -> tuple[Any, Any]:
     """What the Java function of this name returns, with the session's context."""
     if mode not in (None, "single", "multi"):
-        raise InvalidInputError(f"mode is {mode!r}: give \"single\" or \"multi\", or leave it out", "InvalidInput")
+        raise InvalidInputError(f"mode is {mode!r}: give \"single\" or \"multi\", or leave it out")
     ours = _session(spark)
     function = getattr(ours._jvm.io.hyperslab.spark.mllib.H5Read, name)
     return ours.sparkContext, function(*((ours._jsparkSession,) if session else ()), _files(ours, files), dataset, *more)

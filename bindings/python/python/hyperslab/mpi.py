@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .errors import Error
-from .indexing import Indexed, index_commit, index_task, plan_index
+from . import indexes
+from .errors import CancelledError, Error
+from .indexes import Indexed
 from .netcdf_plan import NetcdfPlan
 from .parallel import Committed, Task, WritePlan
 
@@ -53,7 +54,7 @@ def commit(comm: Any, plan: WritePlan, fragment: bytes | None, *, root: int = 0)
         missing = [number for number, one in enumerate(fragments) if one is None]
         if missing:
             plan.abort()
-            raise Error(f"processes {missing} did not finish their part: nothing was written", "Cancelled")
+            raise CancelledError(f"processes {missing} did not finish their part: nothing was written")
         return plan.commit(fragments)
 
     done: Committed = _shared(comm, root, make)
@@ -95,11 +96,11 @@ def index(comm: Any, files: Any, datasets: str | Iterable[str], level: str | Non
     """Builds value indexes as `hyperslab.index` does, the processes of `comm` a part of the blocks each. Nothing is
     visible before all is built; an exception in one of them gives the whole up. Every process calls this."""
     size = comm.Get_size()
-    tasks = _shared(comm, root, lambda: plan_index(files, datasets, level, **options).tasks(4 * size))
+    tasks = _shared(comm, root, lambda: indexes.plan(files, datasets, level, **options).tasks(4 * size))
     fragments: list[bytes] = []
     failure: Exception | None = None
     try:
-        fragments = [index_task(task, threads=threads) for task in tasks[comm.Get_rank()::size]]
+        fragments = [indexes.build(task, threads=threads) for task in tasks[comm.Get_rank()::size]]
     except Exception as error:  # the others must hear of it
         failure = error
     built = comm.gather((fragments, failure is None), root)
@@ -107,8 +108,8 @@ def index(comm: Any, files: Any, datasets: str | Iterable[str], level: str | Non
     def make() -> Indexed:
         missing = [number for number, (_, finished) in enumerate(built) if not finished]
         if missing:
-            raise Error(f"processes {missing} did not finish their part: no index was changed", "Cancelled")
-        return index_commit([fragment for mine, _ in built for fragment in mine])
+            raise CancelledError(f"processes {missing} did not finish their part: no index was changed")
+        return indexes.commit([fragment for mine, _ in built for fragment in mine])
 
     try:
         done: Indexed = _shared(comm, root, make)

@@ -21,17 +21,17 @@ def integer_dtype(dtype: Any, precision: int, offset: int = 0) -> np.dtype[Any]:
     half of whose bits are unused."""
     base = np.dtype(dtype)
     if base.kind not in "iu":
-        raise InvalidTypeError(f"integer_dtype of {base}: give an integer dtype", "InvalidInput")
+        raise InvalidTypeError(f"integer_dtype of {base}: give an integer dtype")
     try:
         precision, offset = operator.index(precision), operator.index(offset)
     except TypeError:
-        raise InvalidTypeError(f"precision={precision!r}, offset={offset!r}: give whole numbers of bits", "InvalidInput") from None
+        raise InvalidTypeError(f"precision={precision!r}, offset={offset!r}: give whole numbers of bits") from None
     bits, end = 8 * base.itemsize, precision + offset
     if precision < 1 or offset < 0 or end > bits:
-        raise InvalidInputError(f"{precision} bits from bit {offset} on in an integer of {bits} bits", "InvalidInput")
+        raise InvalidInputError(f"{precision} bits from bit {offset} on in an integer of {bits} bits")
     if bits > 8 and end <= bits // 2:
         smaller = f"{base.kind}{next(size for size in (1, 2, 4) if end <= 8 * size)}"
-        raise InvalidInputError(f"{precision} bits from bit {offset} on in an integer of {bits} bits, which HDF5 does not read: give dtype {smaller!r}", "InvalidInput")
+        raise InvalidInputError(f"{precision} bits from bit {offset} on in an integer of {bits} bits, which HDF5 does not read: give dtype {smaller!r}")
     narrow: np.dtype[Any] = np.dtype(base, metadata={"precision": precision, "offset": offset})
     return narrow
 
@@ -73,7 +73,7 @@ def packed(values: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray
     low, high = (-1 << precision - 1, (1 << precision - 1) - 1) if signed else (0, (1 << precision) - 1)
     for value in (int(values.min()), int(values.max())) if values.size else ():
         if not low <= value <= high:
-            raise InvalidInputError(f"value {value} does not fit {precision} bits, which hold {low} to {high}", "InvalidInput")
+            raise InvalidInputError(f"value {value} does not fit {precision} bits, which hold {low} to {high}")
     unsigned = np.dtype(f"u{values.dtype.itemsize}").newbyteorder(values.dtype.byteorder)
     bits = (values.view(unsigned) & unsigned.type((1 << precision) - 1)) << unsigned.type(offset)
     return np.asarray(bits, unsigned).view(values.dtype)

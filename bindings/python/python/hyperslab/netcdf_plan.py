@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, layouts, parallel
+from . import _native, dtype_encoding, parallel
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
 from .netcdf_times import TimeEncoding
@@ -43,7 +43,7 @@ class PlannedGroup(NetcdfGroup):
 
     def create_dataset(self, *_: Any, **__: Any) -> Any:
         """Refused: a netCDF file has variables."""
-        raise UnsupportedError("a dataset in a plan of netCDF: create variables", "Unsupported")
+        raise UnsupportedError("a dataset in a plan of netCDF: create variables")
 
     def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
                       data: Any, missing: Any) -> NetcdfVariable:
@@ -55,24 +55,24 @@ class PlannedGroup(NetcdfGroup):
         if whole is not None:
             shape = tuple(extents("shape", whole))
             if len(shape) != len(sizes) or any(size not in (None, extent) for size, extent in zip(sizes, shape)):
-                raise InvalidInputError(f"shape={shape} for variable {path} over dimensions of {sizes}", "InvalidInput")
+                raise InvalidInputError(f"shape={shape} for variable {path} over dimensions of {sizes}")
         elif data is None and None in sizes[1:]:
-            raise InvalidInputError(f"variable {path} over a dimension without limit that is not its first: give shape=", "InvalidInput")
-        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (layouts.of_dtype(given), None)
+            raise InvalidInputError(f"variable {path} over a dimension without limit that is not its first: give shape=")
+        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (dtype_encoding.of_dtype(given), None)
         chunks, filters = storage_of(options, sizes)
         maxshape = list(sizes) if None in sizes else None
         value = None
         if data is not None:
             heap: list[bytes] = []
-            stored = layouts.filled(data, missing, datatype) if np.ma.is_masked(data) else layouts.stored(data, datatype, heap)
+            stored = dtype_encoding.filled(data, missing, datatype) if np.ma.is_masked(data) else dtype_encoding.stored(data, datatype, heap)
             value = np.broadcast_to(stored, stored.shape).tobytes(), heap
         native = self._plan._native
         native.define_dataset(path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), rows, value, committed)
-        if self._plan._writers is not None and not rows and data is None and shape and not layouts.uses_heap(datatype):
+        if self._plan._writers is not None and not rows and data is None and shape and not dtype_encoding.uses_heap(datatype):
             boxes = None if regions is None else [parallel.box(region, shape) for region in regions]
             native.create_dataset(path, datatype, list(shape), chunks, filters, fill_of(fill, datatype), boxes)
         elif regions is not None:
-            raise InvalidInputError(f"regions of variable {path}: give the plan writers=, and leave out data and rows", "InvalidInput")
+            raise InvalidInputError(f"regions of variable {path}: give the plan writers=, and leave out data and rows")
         self._writer.note("/" + path, "dataset", shape)
         made = NetcdfVariable(self._writer, "/" + path, shape, datatype, None if chunks is None else tuple(chunks))
         self._register(made)
@@ -101,7 +101,7 @@ class NetcdfPlan(PlannedGroup, WritePlan):
 
     def create_dataset(self, *_: Any, **__: Any) -> Any:
         """Refused: a netCDF file has variables."""
-        raise UnsupportedError("a dataset in a plan of netCDF: create variables", "Unsupported")
+        raise UnsupportedError("a dataset in a plan of netCDF: create variables")
 
     def _scale(self, dimension: NetcdfDimension) -> None:
         if dimension.path not in self._there:
@@ -175,7 +175,7 @@ class NetcdfTaskGroup(parallel.TaskGroup):
 
     def create_dataset(self, *_: Any, **__: Any) -> NewDataset:
         """Refused: the plan defines variables."""
-        raise UnsupportedError("a dataset in a task of netCDF: let the plan create the variable", "Unsupported")
+        raise UnsupportedError("a dataset in a task of netCDF: let the plan create the variable")
 
 
 class NetcdfTask(NetcdfTaskGroup, Task):
@@ -192,15 +192,15 @@ class NetcdfTask(NetcdfTaskGroup, Task):
         name = path.strip("/")
         about = self._variables_about.get(name)
         if about is None:
-            raise NotFoundError(f"there is no variable {path!r} in the plan: there are {', '.join(self._variables_about) or 'none'}", "NotFound")
+            raise NotFoundError(f"there is no variable {path!r} in the plan: there are {', '.join(self._variables_about) or 'none'}")
         if name in self._opened:
             if region is not None:
-                raise InvalidInputError(f"variable {path!r} is open in this task already: give its region the first time", "InvalidInput")
+                raise InvalidInputError(f"variable {path!r} is open in this task already: give its region the first time")
             return self._opened[name]
         if self._writer.is_planned(about["stored"]):
             self._writer.open_dataset(about["stored"], None if region is None else parallel.box(region, tuple(about["shape"])))
         elif region is not None:
-            raise InvalidInputError(f"a region of variable {path!r}, whose regions the plan has", "InvalidInput")
+            raise InvalidInputError(f"a region of variable {path!r}, whose regions the plan has")
         shape, datatype, chunks, _ = self._writer.definition(about["stored"])
         made = NetcdfVariable(self._writer, about["stored"], tuple(shape), datatype, None if chunks is None else tuple(chunks))
         made.dims, made._fill, made._fill_is_known = tuple(about["dims"]), about["fill"], about["fill_is_known"]
@@ -208,7 +208,7 @@ class NetcdfTask(NetcdfTaskGroup, Task):
             units, calendar, dtype, fill = about["times"]
             made.times = TimeEncoding(units, calendar, np.dtype(dtype), fill)
         if about["type"] is not None:
-            made.type = NetcdfType(about["type"], layouts.numpy_dtype(datatype) if datatype["class"] == "compound" else np.dtype(object), datatype)
+            made.type = NetcdfType(about["type"], dtype_encoding.numpy_dtype(datatype) if datatype["class"] == "compound" else np.dtype(object), datatype)
         self._opened[name] = made
         return made
 

@@ -60,14 +60,14 @@ def _of_numpy(values: Any) -> np.ndarray[Any, Any]:
         given = np.array(flat, dtype=f"{kind}8[us]").reshape(given.shape)
     unit, count = np.datetime_data(given.dtype)
     if unit == "generic":
-        raise InvalidInputError("dates or durations of numpy without a unit: give one, as datetime64[s]", "InvalidInput")
+        raise InvalidInputError("dates or durations of numpy without a unit: give one, as datetime64[s]")
     if unit in ("Y", "M", "W") or count != 1:
         if given.dtype.kind == "m" and unit in ("Y", "M"):
-            raise UnsupportedError("durations of years or months, which have no fixed length: give days", "Unsupported")
+            raise UnsupportedError("durations of years or months, which have no fixed length: give days")
         target = "D" if unit in ("Y", "M", "W") else unit
         given = given.astype(f"{given.dtype.kind}8[{target}]")
     if np.datetime_data(given.dtype)[0] not in _OF_NUMPY:
-        raise UnsupportedError(f"numpy's {given.dtype}: netCDF's times are of nanoseconds or longer; convert them first (`values.astype('{given.dtype.kind}8[ns]')`)", "Unsupported")
+        raise UnsupportedError(f"numpy's {given.dtype}: netCDF's times are of nanoseconds or longer; convert them first (`values.astype('{given.dtype.kind}8[ns]')`)")
     return given
 
 
@@ -75,12 +75,12 @@ def _nanoseconds(text: str, units: str) -> int:
     """Nanoseconds from 1970 to a reference date."""
     found = _REFERENCE.fullmatch(text.strip())
     if found is None:
-        raise InvalidInputError(f"units={units!r}: give them as \"days since 2000-01-01 00:00:00\"", "InvalidInput")
+        raise InvalidInputError(f"units={units!r}: give them as \"days since 2000-01-01 00:00:00\"")
     year, month, day, hour, minute, second, fraction, zone, zone_minute = found.groups()
     try:
         days = int((np.datetime64(f"{int(year):05d}-{int(month):02d}-{int(day):02d}" if int(year) < 0 else f"{int(year):04d}-{int(month):02d}-{int(day):02d}", "D")).astype("i8"))
     except ValueError:
-        raise InvalidInputError(f"units={units!r}: there is no such date", "InvalidInput") from None
+        raise InvalidInputError(f"units={units!r}: there is no such date") from None
     offset = 0 if zone is None else (abs(int(zone)) * 60 + int(zone_minute or 0)) * (-1 if zone.startswith("-") else 1)
     seconds = days * 86_400 + int(hour or 0) * 3600 + (int(minute or 0) - offset) * 60 + int(second or 0)
     return seconds * 10**9 + int((fraction or "0").ljust(9, "0"))
@@ -95,7 +95,7 @@ class TimeEncoding:
         self.step = _SHORT.get(word.strip().lower(), word.strip().lower())
         self.is_date = bool(since)
         if self.step not in _STEPS and not (self.is_date and calendar not in _GREGORIAN):
-            raise InvalidInputError(f"units={units!r}: give one of {', '.join(_STEPS)}, for dates with since and a date", "InvalidInput")
+            raise InvalidInputError(f"units={units!r}: give one of {', '.join(_STEPS)}, for dates with since and a date")
         self._reference = _nanoseconds(reference, units) if self.is_date and calendar in _GREGORIAN else 0
 
     @property
@@ -110,7 +110,7 @@ class TimeEncoding:
             return self._counts_of_cftime(values, what)
         times = _of_numpy(values)
         if (times.dtype.kind == "M") != self.is_date:
-            raise InvalidInputError(f"{what}: {'dates' if times.dtype.kind == 'M' else 'durations'} with units={self.units!r}", "InvalidInput")
+            raise InvalidInputError(f"{what}: {'dates' if times.dtype.kind == 'M' else 'durations'} with units={self.units!r}")
         missing = np.isnat(times)
         if self.is_date:
             self._check_calendar(times[~missing], what)
@@ -123,13 +123,13 @@ class TimeEncoding:
             return np.asarray(out.astype(self.dtype)), bool(missing.any())
         if (rest != 0)[~missing].any():
             worst = times[~missing][(rest != 0)[~missing]].reshape(-1)[0]
-            raise InvalidInputError(f"{what}: {worst} is no whole number of {self.step}: give finer units, or dtype=\"f8\"", "InvalidInput")
+            raise InvalidInputError(f"{what}: {worst} is no whole number of {self.step}: give finer units, or dtype=\"f8\"")
         info = np.iinfo(self.dtype)
         kept = whole[~missing]
         if kept.size and (int(kept.min()) < info.min or int(kept.max()) > info.max):
-            raise InvalidInputError(f"{what}: times from {times[~missing].min()} to {times[~missing].max()} as {self.units!r} do not fit {self.dtype}", "InvalidInput")
+            raise InvalidInputError(f"{what}: times from {times[~missing].min()} to {times[~missing].max()} as {self.units!r} do not fit {self.dtype}")
         if missing.any() and kept.size and (kept == self.fill).any():
-            raise InvalidInputError(f"{what}: a time whose count is the fill value {self.fill}, beside missing ones: give another fill_value", "InvalidInput")
+            raise InvalidInputError(f"{what}: a time whose count is the fill value {self.fill}, beside missing ones: give another fill_value")
         out = np.where(missing, 0, whole).astype(self.dtype)
         out[missing] = self.fill
         return out, bool(missing.any())
@@ -146,11 +146,11 @@ class TimeEncoding:
 
     def _check_calendar(self, times: np.ndarray[Any, Any], what: str) -> None:
         if self.calendar not in _GREGORIAN:
-            raise UnsupportedError(f"{what}: numpy's dates in the calendar {self.calendar!r}: give dates of cftime", "Unsupported")
+            raise UnsupportedError(f"{what}: numpy's dates in the calendar {self.calendar!r}: give dates of cftime")
         step = _STEPS[_OF_NUMPY[np.datetime_data(times.dtype)[0]]]
         before = self._reference < _REFORM or (times.size and int(times.min().astype("i8")) * step < _REFORM)
         if self.calendar != "proleptic_gregorian" and before:
-            raise UnsupportedError(f"{what}: dates before 1582-10-15 in the calendar {self.calendar!r}, which numpy's are not: give calendar=\"proleptic_gregorian\"", "Unsupported")
+            raise UnsupportedError(f"{what}: dates before 1582-10-15 in the calendar {self.calendar!r}, which numpy's are not: give calendar=\"proleptic_gregorian\"")
 
     def _counts_of_cftime(self, values: Any, what: str) -> tuple[np.ndarray[Any, Any], bool]:
         import cftime
@@ -159,7 +159,7 @@ class TimeEncoding:
         missing = np.array([value is None for value in given.reshape(-1)], dtype=bool).reshape(given.shape)
         found = np.asarray(cftime.date2num(given[~missing], self.units, self.calendar))
         if found.dtype.kind != "i" and self.dtype.kind == "i":
-            raise InvalidInputError(f"{what}: dates that are no whole numbers of {self.step}: give finer units, or dtype=\"f8\"", "InvalidInput")
+            raise InvalidInputError(f"{what}: dates that are no whole numbers of {self.step}: give finer units, or dtype=\"f8\"")
         out = np.full(given.shape, self.fill, dtype=self.dtype)
         out[~missing] = found
         return out, bool(missing.any())
@@ -180,7 +180,7 @@ def chosen(values: Any, dtype: Any, units: str | None, calendar: str | None, gro
     first = _first(values)
     stored = np.dtype("i8") if dtype is None or np.dtype(dtype).kind in "mM" else np.dtype(dtype)
     if stored.kind not in "if" or stored.itemsize < 4:
-        raise UnsupportedError(f"times as {stored}: give i4, i8 or f8", "Unsupported")
+        raise UnsupportedError(f"times as {stored}: give i4, i8 or f8")
     if _is_cftime(first):
         calendar = calendar or first.calendar
         if units is not None:

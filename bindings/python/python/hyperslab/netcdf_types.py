@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import compounds, layouts
+from . import compounds, dtype_encoding
 from .errors import InvalidInputError, UnsupportedError
 
 #: What netCDF has where nothing was written, by numpy's name of the type.
@@ -24,19 +24,19 @@ _MAX_NAME_BYTES = 256
 def checked_name(name: str, what: str) -> str:
     """A name as netCDF stores it: composed Unicode. A name that its library does not open is refused."""
     if not isinstance(name, str):
-        raise InvalidInputError(f"{name!r} as the name of a {what}: give text", "InvalidInput")
+        raise InvalidInputError(f"{name!r} as the name of a {what}: give text")
     composed = unicodedata.normalize("NFC", name)
     if not composed or composed != composed.rstrip(" ") or any(ord(c) < 32 or ord(c) == 127 or c == "/" for c in composed) or not (
             composed[0].isalnum() or composed[0] == "_" or ord(composed[0]) > 127) or len(composed.encode("utf-8", "surrogateescape")) > _MAX_NAME_BYTES:
         raise InvalidInputError(f"{name!r} as the name of a {what}: netCDF's names begin with a letter, a digit or _, have no / and no control characters, "
-                                f"do not end with a space, and have {_MAX_NAME_BYTES} bytes or fewer", "InvalidInput")
+                                f"do not end with a space, and have {_MAX_NAME_BYTES} bytes or fewer")
     return composed
 
 
 def checked_path(path: str, what: str) -> str:
     """A path of netCDF's names, without slashes around it."""
     if not isinstance(path, str) or not path.strip("/"):
-        raise InvalidInputError(f"{path!r} as the name of a {what}: give text", "InvalidInput")
+        raise InvalidInputError(f"{path!r} as the name of a {what}: give text")
     return "/".join(checked_name(part, what) for part in path.strip("/").split("/"))
 
 
@@ -49,22 +49,22 @@ def stored_type(given: Any, what: str) -> Any:
         return CHARACTER if dtype.str[1:] == "S1" else str
     if dtype.kind == "O":
         if dtype.metadata and dtype.metadata.get("vlen") not in (str, bytes):
-            raise UnsupportedError(f"values of variable length in netCDF-4 ({what}): create their type with create_vlen_type", "Unsupported")
+            raise UnsupportedError(f"values of variable length in netCDF-4 ({what}): create their type with create_vlen_type")
         return str
     if dtype.names is not None:
-        raise UnsupportedError(f"numpy's {dtype} in netCDF-4 ({what}): create its type with create_compound_type", "Unsupported")
+        raise UnsupportedError(f"numpy's {dtype} in netCDF-4 ({what}): create its type with create_compound_type")
     if dtype.metadata and "enum" in dtype.metadata:
-        raise UnsupportedError(f"an enumeration in netCDF-4 ({what}): create its type with create_enum_type", "Unsupported")
+        raise UnsupportedError(f"an enumeration in netCDF-4 ({what}): create its type with create_enum_type")
     if dtype.subdtype is None and dtype.str[1:] in DEFAULT_FILLS:
         return dtype
-    raise UnsupportedError(f"numpy's {dtype} in netCDF-4 ({what}): give integers, floats of 4 or 8 bytes, S1 for characters, or text", "Unsupported")
+    raise UnsupportedError(f"numpy's {dtype} in netCDF-4 ({what}): give integers, floats of 4 or 8 bytes, S1 for characters, or text")
 
 
 def fixed_text(text: str | bytes, what: str = "text") -> tuple[list[int], dict[str, Any], bytes, list[bytes]]:
     """A scalar of fixed length. The library's own names (`str`) end with NUL, its attributes of characters do not."""
     data = text.encode() + b"\0" if isinstance(text, str) else text or b"\0"
     if b"\0" in data[:-1]:
-        raise InvalidInputError(f"{what}: text with a NUL, where readers would end it", "InvalidInput")
+        raise InvalidInputError(f"{what}: text with a NUL, where readers would end it")
     return [], {"class": "string", "size": len(data), "padding": "NullTerminated", "utf8": False}, data, []
 
 
@@ -87,7 +87,7 @@ class NetcdfType:
             given = np.ma.compressed(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
             other = given[~np.isin(given, list(self.enum_dict.values()))]
             if other.size:
-                raise InvalidInputError(f"{what}: {other.reshape(-1)[0]} is none of the values of the enumeration {self.name!r}, {self.enum_dict}", "InvalidInput")
+                raise InvalidInputError(f"{what}: {other.reshape(-1)[0]} is none of the values of the enumeration {self.name!r}, {self.enum_dict}")
         if self.dtype.names is None:
             return values
         if not isinstance(values, (np.ndarray, np.void)) or values.dtype.names is None:
@@ -128,11 +128,11 @@ def _characters_of(values: Any, target: np.dtype[Any], what: str) -> Any:
         if (length := _length(field)) and (column.dtype.itemsize > 1 or column.ndim < out[name].ndim):
             text = np.char.encode(column, "utf-8") if column.dtype.kind == "U" else column
             if text.size and int(np.char.str_len(text).max()) > length:
-                raise InvalidInputError(f"{what}, field {name!r}: text of {int(np.char.str_len(text).max())} bytes for {length}", "InvalidInput")
+                raise InvalidInputError(f"{what}, field {name!r}: text of {int(np.char.str_len(text).max())} bytes for {length}")
             column = np.ascontiguousarray(text.astype(f"S{length}")).view("S1").reshape(*text.shape, length)
         elif field.base.names is not None:
             column = _characters_of(column, field.base, what)
-        out[name] = layouts.checked(column, field.base)
+        out[name] = dtype_encoding.checked(column, field.base)
     return out
 
 
@@ -141,9 +141,9 @@ def compound(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> NetcdfTy
     these, and types that the file defines."""
     given = np.dtype(dtype)
     if given.names is None:
-        raise InvalidInputError(f"compound type {path!r} of {given}, which has no fields", "InvalidInput")
+        raise InvalidInputError(f"compound type {path!r} of {given}, which has no fields")
     aligned = _aligned(given, path)
-    datatype = _characters(layouts.of_dtype(aligned))
+    datatype = _characters(dtype_encoding.of_dtype(aligned))
     for name, _, member in datatype["members"]:
         _check_member(checked_name(name, "field"), member, path, known)
     return NetcdfType(path, aligned, datatype)
@@ -162,7 +162,7 @@ def _aligned(dtype: np.dtype[Any], path: str) -> np.dtype[Any]:
 
 
 def _refused_objects(path: str) -> np.dtype[Any]:
-    raise UnsupportedError(f"a field of type {path!r} of variable length: netCDF's readers have none; give text as S with a length", "Unsupported")
+    raise UnsupportedError(f"a field of type {path!r} of variable length: netCDF's readers have none; give text as S with a length")
 
 
 def _characters(datatype: dict[str, Any]) -> dict[str, Any]:
@@ -179,22 +179,22 @@ def _characters(datatype: dict[str, Any]) -> dict[str, Any]:
 def _check_member(name: str, member: dict[str, Any], path: str, known: Mapping[str, NetcdfType]) -> None:
     base = member["base"] if member["class"] == "array" else member
     if base["class"] in ("compound", "enum") and not any(one.datatype == base for one in known.values()):
-        raise InvalidInputError(f"field {name!r} of type {path!r}: create the type of the field first, with create_compound_type", "InvalidInput")
+        raise InvalidInputError(f"field {name!r} of type {path!r}: create the type of the field first, with create_compound_type")
 
 
 def enumeration(path: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
     """A type of named whole numbers."""
     base = np.dtype(dtype)
     if base.kind not in "iu" or not members:
-        raise InvalidInputError(f"enumeration {path!r} of {base} with {len(members)} names: give an integer type and at least one name", "InvalidInput")
+        raise InvalidInputError(f"enumeration {path!r} of {base} with {len(members)} names: give an integer type and at least one name")
     values = {checked_name(name, "value of an enumeration"): int(value) for name, value in members.items()}
     if len(set(values.values())) != len(values):
-        raise InvalidInputError(f"enumeration {path!r} with two names for one value", "InvalidInput")
+        raise InvalidInputError(f"enumeration {path!r} with two names for one value")
     low, high = np.iinfo(base).min, np.iinfo(base).max
     for name, value in values.items():
         if not low <= value <= high:
-            raise InvalidInputError(f"enumeration {path!r}: {name!r} is {value}, which {base} cannot hold", "InvalidInput")
-    inner = layouts.of_dtype(base)
+            raise InvalidInputError(f"enumeration {path!r}: {name!r} is {value}, which {base} cannot hold")
+    inner = dtype_encoding.of_dtype(base)
     return NetcdfType(path, np.dtype(base, metadata={"enum": values}), {"class": "enum", "size": inner["size"], "base": inner, "members": list(values.items())})
 
 
@@ -205,13 +205,13 @@ def variable_length(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> N
     else:
         base = stored_type(dtype, f"type {path!r}")
         if base is str:
-            raise UnsupportedError(f"variable-length type {path!r} of text: give str as the type of the variable", "Unsupported")
-        inner = _characters(layouts.of_dtype(base))
+            raise UnsupportedError(f"variable-length type {path!r} of text: give str as the type of the variable")
+        inner = _characters(dtype_encoding.of_dtype(base))
     return NetcdfType(path, np.dtype(object, metadata={"vlen": base}), {"class": "sequence", "size": 16, "base": inner})
 
 
 def opaque(path: str, size: int) -> NetcdfType:
     """A type of as many bytes without meaning."""
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-        raise InvalidInputError(f"opaque type {path!r} of {size!r} bytes: give 1 or more", "InvalidInput")
+        raise InvalidInputError(f"opaque type {path!r} of {size!r} bytes: give 1 or more")
     return NetcdfType(path, np.dtype(f"V{size}"), {"class": "opaque", "size": int(size), "tag": ""})

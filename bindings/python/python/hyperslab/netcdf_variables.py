@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import layouts, netcdf_growth, netcdf_times
+from . import dtype_encoding, netcdf_growth, netcdf_times
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
 from .writing import NewAttributes, NewDataset
@@ -24,7 +24,7 @@ class NetcdfAttributes(NewAttributes):
         name = checked_name(name, "attribute")
         what = f"attribute {name!r}"
         if name in _RESERVED or name == "_FillValue":
-            raise InvalidInputError(f"{what} is netCDF's own" + (": give fill_value=" if name == "_FillValue" else ""), "InvalidInput")
+            raise InvalidInputError(f"{what} is netCDF's own" + (": give fill_value=" if name == "_FillValue" else ""))
         self._put(name, value, dtype, what)
 
     def _put(self, name: str, value: Any, dtype: Any, what: str) -> None:
@@ -37,7 +37,7 @@ class NetcdfAttributes(NewAttributes):
         if given.dtype.kind == "S":
             given = np.char.decode(given, "utf-8")
         if given.ndim > 1:
-            raise UnsupportedError(f"{what} of shape {given.shape}: netCDF has attributes of one dimension", "Unsupported")
+            raise UnsupportedError(f"{what} of shape {given.shape}: netCDF has attributes of one dimension")
         kind = str if given.dtype.kind == "O" else stored_type(given.dtype, what)
         super().create(name, given.reshape(-1) if kind is not str else given.astype(object).reshape(-1), dtype=kind)
 
@@ -84,7 +84,7 @@ class Contents:
             if path in self.dimensions:
                 return self.dimensions[path]
             if not above:
-                raise InvalidInputError(f"there is no dimension {name}: create it first", "InvalidInput")
+                raise InvalidInputError(f"there is no dimension {name}: create it first")
             above = above.rpartition("/")[0]
 
 
@@ -147,7 +147,7 @@ class NetcdfVariable(NewDataset):
         if not netcdf_times.is_time(values):
             return values
         if self.times is None:
-            raise UnsupportedError(f"dates or durations in variable {self.name!r}, which has none: create it with dtype=\"datetime64[s]\", or with units=", "Unsupported")
+            raise UnsupportedError(f"dates or durations in variable {self.name!r}, which has none: create it with dtype=\"datetime64[s]\", or with units=")
         counts, missing = self.times.counts(values, f"variable {self.name!r}")
         if missing:
             self.show_fill()
@@ -156,11 +156,11 @@ class NetcdfVariable(NewDataset):
     def show_fill(self) -> None:
         """Sets `_FillValue`, so that readers know what is missing."""
         if not self._fill_is_known:
-            NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], layouts.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
+            NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], dtype_encoding.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
             self._fill_is_known = True
 
 
 def refuse_masked(values: Any, what: str) -> None:
     """Refuses masked values where nothing stands for them."""
     if np.ma.is_masked(values):
-        raise InvalidInputError(f"masked values in {what}, which has no fill value that readers know: give fill_value=", "InvalidInput")
+        raise InvalidInputError(f"masked values in {what}, which has no fill value that readers know: give fill_value=")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, layouts, netcdf_times, netcdf_types
+from . import _native, dtype_encoding, netcdf_times, netcdf_types
 from .errors import InvalidInputError, UnsupportedError
 from .netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
 from .netcdf_variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
@@ -68,11 +68,11 @@ class NetcdfGroup(NewGroup):
         """A dimension, of a group where the name has slashes; `None` is without limit."""
         path = self._place(name, "dimension")
         if path in self._contents.dimensions:
-            raise InvalidInputError(f"there is a dimension {path} already", "InvalidInput")
+            raise InvalidInputError(f"there is a dimension {path} already")
         if path in self._contents.variables:
-            raise InvalidInputError(f"there is a variable {path} already: create a dimension before the variable of its name", "InvalidInput")
+            raise InvalidInputError(f"there is a variable {path} already: create a dimension before the variable of its name")
         if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0):
-            raise InvalidInputError(f"dimension {path} of size {size!r}: give a whole number, 0 or more, or None without a limit", "InvalidInput")
+            raise InvalidInputError(f"dimension {path} of size {size!r}: give a whole number, 0 or more, or None without a limit")
         if "/" in path:
             self._make_group("/" + path.rpartition("/")[0])
         made = self._contents.dimensions[path] = NetcdfDimension(path, None if size is None else int(size), self._number(path))
@@ -84,7 +84,7 @@ class NetcdfGroup(NewGroup):
 
     def _define(self, made: NetcdfType) -> NetcdfType:
         if made.path in self._contents.types:
-            raise InvalidInputError(f"there is a type {made.path} already", "InvalidInput")
+            raise InvalidInputError(f"there is a type {made.path} already")
         self._writer.create_datatype("/" + made.path, made.datatype)
         self._contents.types[made.path] = made
         return made
@@ -117,12 +117,12 @@ class NetcdfGroup(NewGroup):
         The other options are those of `create_dataset`."""
         path = self._place(name, "variable")
         if path in self._contents.variables:
-            raise InvalidInputError(f"there is a variable {path} already", "InvalidInput")
+            raise InvalidInputError(f"there is a variable {path} already")
         group = path.rpartition("/")[0]
         dims = (dims,) if isinstance(dims, str) else tuple(dims)
         found = tuple(self._contents.dimension(group, checked_name(dim, "dimension")) for dim in dims)
         if path in (dim.path for dim in found) and len({dim.path for dim in found}) != len(found):
-            raise InvalidInputError(f"coordinate variable {name} with a dimension twice", "InvalidInput")
+            raise InvalidInputError(f"coordinate variable {name} with a dimension twice")
         shown = {**(attrs or {})}
         sizes = [dim.size for dim in found]
         times, later, has_missing = None, None, False
@@ -146,7 +146,7 @@ class NetcdfGroup(NewGroup):
             data = np.asanyarray(data)
         own_type = dtype if isinstance(dtype, NetcdfType) else None
         if own_type is not None and self._contents.types.get(own_type.path) is not own_type:
-            raise InvalidInputError(f"variable {name!r} of type {own_type.path!r}, which is another file's", "InvalidInput")
+            raise InvalidInputError(f"variable {name!r} of type {own_type.path!r}, which is another file's")
         given = ("f8" if data is None else np.asarray(data).dtype) if dtype is None else dtype
         if own_type is None and given is not str and np.dtype(given).kind == "b":
             given, shown = "i1", {**shown, "dtype": "bool"}
@@ -167,10 +167,10 @@ class NetcdfGroup(NewGroup):
             missing = fill
         length = (None,) * len(sizes) if data is None else tuple(np.shape(data))
         if len(length) != len(sizes):
-            raise InvalidInputError(f"data of shape {length} for variable {name} over {len(sizes)} dimensions", "InvalidInput")
+            raise InvalidInputError(f"data of shape {length} for variable {name} over {len(sizes)} dimensions")
         shape = tuple((extent or 0) if size is None else size for size, extent in zip(sizes, length))
         if data is not None and length != shape:
-            raise InvalidInputError(f"data of shape {length} for variable {name} of shape {shape}", "InvalidInput")
+            raise InvalidInputError(f"data of shape {length} for variable {name} of shape {shape}")
         if missing is None and times is None:
             refuse_masked(data, f"variable {name!r}")
         own = self._contents.dimensions.get(path)
@@ -196,7 +196,7 @@ class NetcdfGroup(NewGroup):
     def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
                       data: Any, missing: Any) -> NetcdfVariable:
         """Defines the dataset of a variable, whose `data` will be written."""
-        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (layouts.of_dtype(given), None)
+        datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (dtype_encoding.of_dtype(given), None)
         chunks, filters = storage_of(options, sizes)
         maxshape = list(sizes) if None in sizes else None
         chosen = self._writer.create_dataset("/" + path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), committed=committed)
@@ -213,10 +213,10 @@ class NetcdfGroup(NewGroup):
         attributes = NetcdfAttributes(self._writer, made._path)
         if made.type is not None:
             heap: list[bytes] = []
-            value = layouts.stored(made.type.checked(fill_value, "fill_value"), made._datatype, heap)
+            value = dtype_encoding.stored(made.type.checked(fill_value, "fill_value"), made._datatype, heap)
             self._writer.set_attribute(made._path, "_FillValue", [1], made._datatype, value.tobytes(), heap)
             return
-        checked = fill_value if code in ("", "S1") else layouts.stored([fill_value], made._datatype, [])
+        checked = fill_value if code in ("", "S1") else dtype_encoding.stored([fill_value], made._datatype, [])
         attributes._put("_FillValue", checked, None, "attribute '_FillValue'")
 
     # The names of netCDF4-python.
@@ -235,7 +235,7 @@ class NetcdfGroup(NewGroup):
         """`create_variable` with netCDF4-python's names and defaults. Lossy options and szip, bzip2, blosc are refused."""
         for option, value in unsupported.items():
             if value is not None and option not in ("chunk_cache", "szip_coding", "szip_pixels_per_block", "blosc_shuffle", "quantize_mode"):
-                raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out", "Unsupported")
+                raise UnsupportedError(f"createVariable with {option}={value!r}: leave it out")
         if endian != "native" and not isinstance(datatype, NetcdfType) and datatype is not str:
             datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
         compression = "gzip" if zlib or compression == "zlib" else compression
@@ -285,7 +285,7 @@ class NetcdfGroup(NewGroup):
             # The library keeps the length in a dataset without values.
             extent = self._contents.length(dimension)
             maxshape = [None] if dimension.size is None else None
-            self._writer.create_dataset(path, layouts.of_dtype(">f4"), [extent], maxshape, None, [], None)
+            self._writer.create_dataset(path, dtype_encoding.of_dtype(">f4"), [extent], maxshape, None, [], None)
             label = _NO_VARIABLE.format(extent)
         self._writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
         self._writer.set_attribute(path, "NAME", *fixed_text(label))

@@ -51,7 +51,7 @@ def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str],
 
     for name in encoding:
         if name not in dataset.variables:
-            raise InvalidInputError(f"encoding of {name!r}, which is no variable of the dataset", "InvalidInput")
+            raise InvalidInputError(f"encoding of {name!r}, which is no variable of the dataset")
     target: Any = file.create_group(path) if path.strip("/") else file
     without_limit = {*unlimited, *dataset.encoding.get("unlimited_dims", ())}
     variables, attributes = encode_dataset_coordinates(dataset)
@@ -65,7 +65,7 @@ def _write(file: NetcdfGroup, path: str, dataset: Any, unlimited: Sequence[str],
         variables = {name: coder.encode(variable, name=name) for name, variable in variables.items()}
     for name in encoding:
         if unknown := [key for key in variables[name].encoding if key not in ("dtype", "_FillValue")]:
-            raise InvalidInputError(f"encoding of {name!r} with {unknown[0]}, which is not known: leave it out", "InvalidInput")
+            raise InvalidInputError(f"encoding of {name!r} with {unknown[0]}, which is not known: leave it out")
     sizes: dict[Any, int] = {}
     for variable in variables.values():
         sizes.update(variable.sizes)
@@ -110,11 +110,11 @@ def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: se
     given = {key: encoding.pop(key) for key in _STORAGE if key in encoding}
     for key in _LOSSY:
         if encoding.pop(key, None) is not None and strict:
-            raise UnsupportedError(f"encoding of {name!r} with {key}, which loses digits: round the values first", "Unsupported")
+            raise UnsupportedError(f"encoding of {name!r} with {key}, which loses digits: round the values first")
     dropped = {key: encoding.pop(key) for key in _OF_THE_SOURCE if key in encoding}
     variable.encoding = encoding
     if strict and any(dropped.get(key) for key in ("szip", "bzip2", "blosc")):
-        raise UnsupportedError(f"encoding of {name!r} with szip, bzip2 or blosc: give zlib or zstd", "Unsupported")
+        raise UnsupportedError(f"encoding of {name!r} with szip, bzip2 or blosc: give zlib or zstd")
     compression, level = given.get("compression"), given.get("compression_opts", given.get("complevel"))
     if given.get("zlib") or compression == "zlib":
         compression = "gzip"
@@ -133,7 +133,7 @@ def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: se
     changed = dropped.get("original_shape") not in (None, variable.shape)
     fits = chunks is not None and len(chunks) == len(shape) and all(chunk <= size or dim in unlimited for chunk, (dim, size) in zip(chunks, shape.items()))
     if chunks is not None and not fits and strict:
-        raise InvalidInputError(f"encoding of {name!r}: chunksizes {tuple(chunks)} for shape {variable.shape}", "InvalidInput")
+        raise InvalidInputError(f"encoding of {name!r}: chunksizes {tuple(chunks)} for shape {variable.shape}")
     if chunks is not None and fits and not changed and variable.ndim:
         options["chunks"] = tuple(int(chunk) for chunk in chunks)
     return options

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, attributes, layouts, new_references
+from . import _native, attributes, dtype_encoding, new_references
 from .attributes import Empty
 from .errors import ObjectNotFoundError, UnsupportedError
 
@@ -21,7 +21,7 @@ class NewAttributes(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         found = self._writer.attribute(self._path, name)
         if found is None:
-            raise ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}", "NotFound", None, self._path)
+            raise ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}", object=self._path)
         return attributes.value_of(found, self._writer)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -29,7 +29,7 @@ class NewAttributes(MutableMapping[str, Any]):
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
-            raise ObjectNotFoundError(f"there is no attribute {name!r}", "NotFound", None, self._path)
+            raise ObjectNotFoundError(f"there is no attribute {name!r}", object=self._path)
         self._writer.remove_attribute(self._path, name)
 
     def __contains__(self, name: object) -> bool:
@@ -45,27 +45,27 @@ class NewAttributes(MutableMapping[str, Any]):
         """Sets an attribute, of a dtype that may be given."""
         value = attributes.as_ours(value)
         if isinstance(value, Empty):
-            self._writer.set_attribute(self._path, name, None, layouts.of_dtype(dtype or value.dtype), b"", [])
+            self._writer.set_attribute(self._path, name, None, dtype_encoding.of_dtype(dtype or value.dtype), b"", [])
             return
         heap: list[bytes] = []
         kind = new_references.kind_of(value, dtype)
         if kind == "Object":
-            given = layouts.stored(value, new_references.datatype_of(kind), heap)
+            given = dtype_encoding.stored(value, new_references.datatype_of(kind), heap)
             numbers = given.reshape(-1).view("<u8").tolist()
             self._writer.set_references(self._path, name, list(given.shape), [heap[number - 1].decode() if number else None for number in numbers])
             return
         if value is None or isinstance(value, (dict, set)):
             hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"
-            raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}", "Unsupported")
-        given = value if kind or isinstance(value, (str, bytes)) else layouts.as_array(value, dtype)
+            raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}")
+        given = value if kind or isinstance(value, (str, bytes)) else dtype_encoding.as_array(value, dtype)
         if getattr(given, "dtype", np.dtype("u1")).kind in "mM":
-            raise UnsupportedError(f"attribute '{name}': times of numpy ({given.dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)", "Unsupported")
-        datatype = new_references.datatype_of(kind) if kind else layouts.of_values(dtype, given)
+            raise UnsupportedError(f"attribute '{name}': times of numpy ({given.dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)")
+        datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, given)
         if isinstance(value, bytes):
             given = np.bytes_(value)
-            datatype = layouts.of_dtype(f"S{max(len(value), 1)}")
-        data = layouts.stored(given, datatype, heap)
-        found = data.shape if kind else layouts.shape_of(given, datatype)
+            datatype = dtype_encoding.of_dtype(f"S{max(len(value), 1)}")
+        data = dtype_encoding.stored(given, datatype, heap)
+        found = data.shape if kind else dtype_encoding.shape_of(given, datatype)
         self._writer.set_attribute(self._path, name, list(found), datatype, data.tobytes(), heap)
 
     def modify(self, name: str, value: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, compounds, dtypes, filters, layouts, new_references, reading, selecting, times
+from . import _native, compounds, dtype_encoding, dtypes, filters, indexing_keys, new_references, reading, times
 from .attributes import Empty
 from .errors import InvalidInputError, InvalidTypeError
 from .new_attributes import NewAttributes
@@ -135,15 +135,15 @@ class NewDataset:
         """Sets the extent, of one `axis` or of all. Elements that fall outside are gone: if the dataset grows again, the fill
         value is in their place."""
         if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path)[3] is None:
-            raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", "InvalidInput", None, self.name)
+            raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name)
         shape = self.shape
         if axis is not None:
             if not 0 <= axis < len(shape):
-                raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", "InvalidInput")
+                raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions")
             size = [size if number == axis else extent for number, extent in enumerate(shape)]
-        new = layouts.extents("shape", size)
+        new = dtype_encoding.extents("shape", size)
         if len(new) != len(shape):
-            raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", "InvalidInput")
+            raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions")
         self._writer.resize(self._path, new)
 
     def append(self, values: Any) -> None:
@@ -159,23 +159,23 @@ class NewDataset:
         key, names = compounds.selected(key)
         if self._times is not None:
             values = times.counts(values, self._times)
-        selected = selecting.select(key, self.shape)
+        selected = indexing_keys.select(key, self.shape)
         inner = tuple(self._datatype["shape"]) if self._datatype["class"] == "array" else ()
         heap: list[bytes] = []
         if self._fill is not None and np.ma.is_masked(values):
-            values = layouts.filled(values, self._fill, self._datatype)
+            values = dtype_encoding.filled(values, self._fill, self._datatype)
         parts: compounds.Parts = None
-        if layouts.has_fields(self._datatype):
-            data, parts = layouts.stored_fields(values, self._datatype, heap, names)
+        if dtype_encoding.has_fields(self._datatype):
+            data, parts = dtype_encoding.stored_fields(values, self._datatype, heap, names)
         elif names:
-            raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")
+            raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
         else:
-            data = layouts.stored(values, self._datatype, heap)
+            data = dtype_encoding.stored(values, self._datatype, heap)
         data = _broadcast(data, selected.shape, inner, values)
         if 0 in selected.box or 0 in selected.shape:
             return
         if selected.mask is None and all(isinstance(axis, tuple) for axis in selected.axes):
-            data = layouts.contiguous(data)
+            data = dtype_encoding.contiguous(data)
             start, count = [axis[0] for axis in selected.axes], list(selected.box)
             steps = [axis[2] for axis in selected.axes]
             self._writer.write(self._path, start, count, data.ctypes.data, data.nbytes, heap, steps if any(step != 1 for step in steps) else None, parts)
@@ -183,8 +183,8 @@ class NewDataset:
         if selected.mask is None:
             # One dimension for each of the dataset, also where the key has a single index.
             data = data.reshape([n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick)] + list(inner))
-        for piece in selecting.pieces(selected, int(self._datatype["size"])):
-            part = layouts.contiguous(data[piece.values])
+        for piece in indexing_keys.pieces(selected, int(self._datatype["size"])):
+            part = dtype_encoding.contiguous(data[piece.values])
             self._writer.write(self._path, piece.start, piece.extent, part.ctypes.data, part.nbytes, heap, None, parts, piece.numbers.tolist())
 
     def __getitem__(self, key: Any) -> Any:
@@ -193,18 +193,18 @@ class NewDataset:
         if shape is None:
             return Empty(self.dtype)
         key, names = compounds.selected(key)
-        selected = selecting.select(key, tuple(shape))
+        selected = indexing_keys.select(key, tuple(shape))
         if selected.mask is not None:
             values = self._read([0] * len(shape), list(shape))[selected.mask]
         else:
-            start, count, inside = selecting.box_of(selected)
+            start, count, inside = indexing_keys.box_of(selected)
             values = self._read(start, count)
             for axis, along in enumerate(inside):
                 values = values[(slice(None),) * axis + (along,)]
-            values = selecting.apply(values, selected)
+            values = indexing_keys.apply(values, selected)
         if names:
             if values.dtype.names is None:
-                raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields", "InvalidInput")
+                raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
             values = values[names[0] if len(names) == 1 else names]
         is_all = key is Ellipsis or isinstance(key, tuple) and len(key) == 1 and key[0] is Ellipsis
         return values[()] if values.ndim == 0 and not is_all else values
@@ -223,7 +223,7 @@ class NewDataset:
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
         """The values of a string dataset as `str`: `d.asstr()[3:5]`."""
         if self._described["class"] not in ("string", "variable string"):
-            raise InvalidTypeError(f"{self.name} holds {dtypes.describe(self._described)}, not strings", "InvalidInput")
+            raise InvalidTypeError(f"{self.name} holds {dtypes.describe(self._described)}, not strings")
         return TextView(self, encoding, errors)
 
     def read_direct(self, dest: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
@@ -240,7 +240,7 @@ class NewDataset:
     def __len__(self) -> int:
         shape = self.shape
         if not shape:
-            raise InvalidTypeError("a scalar dataset has no length", "InvalidInput")
+            raise InvalidTypeError("a scalar dataset has no length")
         return operator.index(shape[0])
 
     def __iter__(self) -> Iterator[Any]:
@@ -269,4 +269,4 @@ def _broadcast(data: np.ndarray[Any, Any], shape: tuple[int, ...], inner: tuple[
     try:
         return np.broadcast_to(data, target)
     except ValueError:
-        raise InvalidTypeError(f"values of shape {np.shape(values)} for a selection of shape {shape}", "InvalidInput") from None
+        raise InvalidTypeError(f"values of shape {np.shape(values)} for a selection of shape {shape}") from None

@@ -9,33 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from . import attributes, creating, layouts, new_references, times
+from . import attributes, copying, creating, dtype_encoding, new_references, times
 from .errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from .links import ExternalLink, HardLink, SoftLink, as_ours
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
+from .new_datatype import NewDatatype
 from .new_references import NewReference
 from .virtual_layouts import VirtualLayout
-
-
-class NewDatatype:
-    """A committed datatype of a file that is being written: `f["t"] = np.dtype(…)`, then `create_dataset("x", (3,), f["t"])`."""
-
-    def __init__(self, writer: Any, path: str, dtype: Any) -> None:
-        self._writer, self._path, self.dtype = writer, path, dtype
-
-    @property
-    def name(self) -> str:
-        """The absolute path."""
-        return "/" + self._path.strip("/")
-
-    @property
-    def attrs(self) -> NewAttributes:
-        """The attributes."""
-        return NewAttributes(self._writer, self._path)
-
-    def __repr__(self) -> str:
-        return f"<new datatype {self.name} {self.dtype}>"
 
 
 class _Gone:
@@ -45,7 +26,7 @@ class _Gone:
         self._gone = path
 
     def __getattr__(self, name: str) -> Any:
-        raise ObjectNotFoundError(f"'{self._gone}' was removed", "NotFound", None, self._gone)
+        raise ObjectNotFoundError(f"'{self._gone}' was removed", object=self._gone)
 
 
 class _Members(ValuesView[Any]):
@@ -102,7 +83,7 @@ class NewGroup(MutableMapping[str, Any]):
         if isinstance(path, bytes):
             path = path.decode("utf-8", "surrogateescape")
         if not isinstance(path, str):
-            raise InvalidTypeError(f"a group is indexed by the path of a member, not by {path!r}", "InvalidInput")
+            raise InvalidTypeError(f"a group is indexed by the path of a member, not by {path!r}")
         return path if path.startswith("/") else f"{self._path.rstrip('/')}/{path}"
 
     def __getitem__(self, name: Any) -> Any:
@@ -111,7 +92,7 @@ class NewGroup(MutableMapping[str, Any]):
         found = self._writer.look_up(path)
         if found is None:
             shown = name.path if isinstance(name, NewReference) else name
-            raise ObjectNotFoundError(f"there is no {shown!r} in {self.name} of the file that is written", "NotFound", None, path)
+            raise ObjectNotFoundError(f"there is no {shown!r} in {self.name} of the file that is written", object=path)
         kind, number, _ = found
         known = self._objects.get(number)
         if known is None:
@@ -230,7 +211,7 @@ class NewGroup(MutableMapping[str, Any]):
         attributes of this group are created; the default is that of the file."""
         path = self._below(name)
         if self._is_whole and name in self:
-            raise InvalidInputError(f"there is an object of the name {name!r} already", "InvalidInput", None, _normal(path))
+            raise InvalidInputError(f"there is an object of the name {name!r} already", object=_normal(path))
         return self._make_group(path, track_order)
 
     def _make_group(self, path: str, track_order: bool | None = None) -> NewGroup:
@@ -247,7 +228,7 @@ class NewGroup(MutableMapping[str, Any]):
             return self.create_group(name)
         found = self[name]
         if not isinstance(found, NewGroup):
-            raise InvalidTypeError(f"{found.name} is no group", "InvalidInput")
+            raise InvalidTypeError(f"{found.name} is no group")
         return found
 
     def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, *, chunks: Any = None,
@@ -268,7 +249,7 @@ class NewGroup(MutableMapping[str, Any]):
         if fillvalue is None and stated.times is not None:
             fillvalue = np.int64(times.MISSING)
         chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        fill = layouts.fill_of(times.counts(fillvalue, stated.times) if stated.times is not None else fillvalue, stated.datatype)
+        fill = dtype_encoding.fill_of(times.counts(fillvalue, stated.times) if stated.times is not None else fillvalue, stated.datatype)
         extent = None if stated.shape is None else list(stated.shape)
         if options.get("rows"):
             chosen.maxshape = chosen.maxshape or [None, *(extent or [0])[1:]]
@@ -287,12 +268,12 @@ class NewGroup(MutableMapping[str, Any]):
     def _given_references(self, where: str, kind: str, data: Any, shape: Any, track_order: bool | None) -> NewDataset:
         """A dataset of references in a parallel write, which has its values from the beginning."""
         if kind != "Object":
-            raise UnsupportedError("references to regions in a parallel write", "Unsupported", None, where)
+            raise UnsupportedError("references to regions in a parallel write", object=where)
         datatype = new_references.datatype_of(kind)
         heap: list[bytes] = []
-        given = layouts.stored(data, datatype, heap)
+        given = dtype_encoding.stored(data, datatype, heap)
         numbers = given.reshape(-1).view("<u8").tolist()
-        found = list(given.shape) if shape is None else layouts.extents("shape", shape)
+        found = list(given.shape) if shape is None else dtype_encoding.extents("shape", shape)
         self._writer.set_references(where, None, found, [heap[number - 1].decode() if number else None for number in numbers])
         self._track(where, track_order)
         return NewDataset(self._writer, where, tuple(found), datatype, None)
@@ -300,9 +281,9 @@ class NewGroup(MutableMapping[str, Any]):
     def create_virtual_dataset(self, name: str, layout: VirtualLayout, fillvalue: Any = None) -> NewDataset:
         """A dataset whose values are in others, as `layout` says; `fillvalue` is where none are. It can be read when the file
         is complete."""
-        datatype, where = layouts.of_dtype(layout.dtype), self._below(name)
+        datatype, where = dtype_encoding.of_dtype(layout.dtype), self._below(name)
         sources = [("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources]
-        self._writer.create_virtual(where, datatype, list(layout.shape), layout.maxshape, layouts.fill_of(fillvalue, datatype), sources)
+        self._writer.create_virtual(where, datatype, list(layout.shape), layout.maxshape, dtype_encoding.fill_of(fillvalue, datatype), sources)
         made = self._dataset(self._writer, where, layout.shape, datatype, None, fillvalue)
         self._register(made)
         return made
@@ -318,12 +299,12 @@ class NewGroup(MutableMapping[str, Any]):
             return self.create_dataset(name, shape, dtype, **options)
         found = self[name]
         if not isinstance(found, NewDataset):
-            raise InvalidTypeError(f"{found.name} is no dataset", "InvalidInput")
-        wanted = tuple(layouts.extents("shape", shape))
+            raise InvalidTypeError(f"{found.name} is no dataset")
+        wanted = tuple(dtype_encoding.extents("shape", shape))
         if found.shape != wanted:
-            raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}", "InvalidInput")
+            raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}")
         if not (found.dtype == dtype if exact else np.can_cast(dtype, found.dtype)):
-            raise InvalidTypeError(f"{found.name} has dtype {found.dtype}, not {np.dtype(dtype)}", "InvalidInput")
+            raise InvalidTypeError(f"{found.name} has dtype {found.dtype}, not {np.dtype(dtype)}")
         return found
 
     def create_dataset_like(self, name: str, other: Any, **options: Any) -> NewDataset:
@@ -351,10 +332,10 @@ class NewGroup(MutableMapping[str, Any]):
             self._writer.create_link(path, value.path, None, True)
         elif isinstance(value, (NewGroup, NewDataset, NewDatatype)):
             if value._writer is not self._writer:
-                raise InvalidInputError(f"{value.name} is in another file: a file has links to its own objects", "InvalidInput")
+                raise InvalidInputError(f"{value.name} is in another file: a file has links to its own objects")
             self._writer.create_link(path, value.name if not self._is_whole else self._writer.look_up(value._path)[2], None, True)
         elif isinstance(value, np.dtype):
-            self._writer.create_datatype(path, layouts.of_dtype(value))
+            self._writer.create_datatype(path, dtype_encoding.of_dtype(value))
             self._register(NewDatatype(self._writer, path, value))
         else:
             self.create_dataset(name, data=value)
@@ -364,7 +345,7 @@ class NewGroup(MutableMapping[str, Any]):
         nothing uses."""
         path = _normal(self._below(name))
         if self._link(path, None) is None:
-            raise ObjectNotFoundError(f"there is no {name!r} in {self.name} of the file that is written", "NotFound", None, path)
+            raise ObjectNotFoundError(f"there is no {name!r} in {self.name} of the file that is written", object=path)
         affected = self._known_below(path)
         self._writer.remove(path)
         self._relocate(affected)
@@ -373,7 +354,7 @@ class NewGroup(MutableMapping[str, Any]):
         """Gives an object another name; the groups above that are made."""
         path = _normal(self._below(source))
         if self._link(path, None) is None:
-            raise ObjectNotFoundError(f"there is no {source!r} in {self.name} of the file that is written", "NotFound", None, path)
+            raise ObjectNotFoundError(f"there is no {source!r} in {self.name} of the file that is written", object=path)
         affected = self._known_below(path)
         self._writer.rename(path, self._below(dest))
         self._relocate(affected)
@@ -381,7 +362,18 @@ class NewGroup(MutableMapping[str, Any]):
     def copy(self, source: Any, dest: Any, name: str | None = None, **options: Any) -> None:
         """Copies an object of this file, given by path or as what it is, with its attributes and all that is in it: to a path,
         or into the group `dest` under `name`."""
-        creating.copied(self, source, dest, name, options)
+        for option, value in options.items():
+            if value and option != "expand_refs":
+                raise UnsupportedError(f"copy with {option}: leave it out")
+        found = self[source] if isinstance(source, (str, bytes)) else source
+        if not isinstance(found, (NewGroup, NewDataset, NewDatatype)) or found._writer is not self._writer:
+            raise UnsupportedError("copying from another file: create a dataset of the values that were read, `f[path] = other[path][...]`")
+        target, path = (dest, name or found.name.rpartition("/")[2]) if isinstance(dest, NewGroup) else (self, dest)
+        if path in target:
+            raise InvalidInputError(f"there is an object of the name {path!r} already")
+        if isinstance(found, NewGroup) and f"{target._below(path).rstrip('/')}/".startswith(f"{found.name.rstrip('/')}/"):
+            raise InvalidInputError(f"{found.name} cannot be copied into itself")
+        copying.copy_object(found, target, path)
 
     def _known_below(self, path: str) -> list[tuple[int, Any]]:
         """The objects whose paths a change of this name may change, with their numbers."""

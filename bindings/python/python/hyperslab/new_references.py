@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, selecting
+from . import _native, indexing_keys
 from .errors import InvalidInputError, UnsupportedError
 
 
@@ -55,9 +55,9 @@ class Regions:
         self._path, self._shape = path, shape
 
     def __getitem__(self, key: Any) -> NewRegionReference:
-        selected = selecting.select(key, self._shape)
+        selected = indexing_keys.select(key, self._shape)
         if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
-            raise UnsupportedError("references to masks or lists of indexes: give slices", "Unsupported")
+            raise UnsupportedError("references to masks or lists of indexes: give slices")
         return NewRegionReference(self._path, [[start, step, count, 1] for start, count, step in selected.axes])
 
 
@@ -76,7 +76,7 @@ def kind_of(values: Any, dtype: Any) -> str | None:
     flat = np.asarray(values, dtype=object).reshape(-1)
     kinds = {"Object" if value.region is None else "Region" for value in flat if isinstance(value, NewReference)}
     if len(kinds) > 1:
-        raise UnsupportedError("references to objects beside those to regions", "Unsupported")
+        raise UnsupportedError("references to objects beside those to regions")
     return kinds.pop() if kinds else None
 
 
@@ -98,10 +98,10 @@ def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.
         if value is None:
             continue
         if not isinstance(value, NewReference):
-            raise UnsupportedError("references beside other values, or those of another file: give the `ref` of objects of this file, or None", "Unsupported")
+            raise UnsupportedError("references beside other values, or those of another file: give the `ref` of objects of this file, or None")
         if (value.region is None) != (datatype["kind"] == "Object"):
             what = "an object" if value.region is None else "a region"
-            raise InvalidInputError(f"a reference to {what} among references to {'regions' if value.region is None else 'objects'}", "InvalidInput")
+            raise InvalidInputError(f"a reference to {what} among references to {'regions' if value.region is None else 'objects'}")
         heap.append(value.stored())
         flat["number"][place] = len(heap)
     return out.view(f"V{datatype['size']}")

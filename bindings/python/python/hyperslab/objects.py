@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, dtypes, reading, references, selecting, tree
+from . import _native, dtypes, indexing_keys, plot, reading, references, tree
 from .attributes import Attributes, Empty
 from .errors import READ_ONLY, InvalidInputError, NotFoundError, ReadOnlyError
 from .references import Reference, RegionReference
@@ -53,10 +53,20 @@ class Node:
         self._about = self._file.describe(self._number)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path, self.name)
+        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
 
     def __delitem__(self, key: Any) -> None:
-        raise ReadOnlyError(READ_ONLY, "Unsupported", self._file.path, self.name)
+        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
+
+    def _summary(self) -> str:
+        """The object in one line of a tree."""
+        if self.kind == "unreadable":
+            return f"cannot be read: {self.refusal}"
+        return "" if self.kind == "group" else self.kind
+
+    def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
+        """The links of a group, in the order of the file; only groups have some."""
+        return iter(())
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -133,6 +143,15 @@ class Group(Node, Mapping[str, Any]):
         """Name, kind, number of the object and target of each link."""
         return self._file.links(self._number)
 
+    def _entries(self, ancestors: frozenset[int]) -> Iterator[tree.Entry]:
+        for name, kind, number, target in self._links():
+            path = f"{self.name.rstrip('/')}/{name}"
+            if number is None:
+                yield tree.Entry(name, path, f"{kind} link", None, target, False)
+                continue
+            found = make(self._file, number, path)
+            yield tree.Entry(name, path, found.kind, found, "", number in ancestors)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._names())
 
@@ -159,7 +178,7 @@ class Group(Node, Mapping[str, Any]):
         if isinstance(path, Reference):
             found = path._found()
             if found is None:
-                raise InvalidInputError("this reference points at nothing", "InvalidInput")
+                raise InvalidInputError("this reference points at nothing")
             file, number, name = found[:3]
             file.check(number)
             return make(file, number, name)
@@ -241,6 +260,30 @@ class Dataset(Node):
         """Bytes in the file, after filters."""
         return self._file.stored_bytes(self._number)
 
+    def _scale(self, dimension: int) -> Dataset | None:
+        """The dataset that holds the coordinates of a dimension."""
+        number = self._about["dims"][dimension][1] if self._about["dims"] else None
+        if number is None:
+            return None
+        found = make(self._file, number, self._file.describe(number)["path"])
+        return found if isinstance(found, Dataset) else None
+
+    def _summary(self) -> str:
+        if self.kind == "unreadable":
+            return super()._summary()
+        names = self.dims
+        extents = [f"{name}={extent}" if name else str(extent) for name, extent in zip(names, self.shape)] if names else map(str, self.shape)
+        parts = [f"({', '.join(extents)})", dtypes.describe(self._about["datatype"])]
+        if self.chunks:
+            parts.append(f"chunks {'×'.join(map(str, self.chunks))}")
+        if self.filters:
+            parts.append("+".join(self.filters))
+        if (ratio := self.compression_ratio) is not None:
+            parts.append(f"{ratio:.1f}:1")
+        if self.refusal:
+            parts.append(f"cannot be read: {self.refusal}")
+        return "  ".join(parts)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("a scalar dataset has no length")
@@ -252,12 +295,12 @@ class Dataset(Node):
         if isinstance(key, RegionReference):
             found = key._found()
             if found is None or found[1] != self._number or found[0] != self._file:
-                raise InvalidInputError(f"this reference points at {found[2] if found else 'nothing'}, not at {self.name}", "InvalidInput")
+                raise InvalidInputError(f"this reference points at {found[2] if found else 'nothing'}, not at {self.name}")
             return references.elements(self, found[3])
         keys = key if isinstance(key, tuple) else (key,)
         fields = [k for k in keys if isinstance(k, str)]
         rest = tuple(k for k in keys if not isinstance(k, str))
-        selected = selecting.select(rest or (Ellipsis,), self.shape)
+        selected = indexing_keys.select(rest or (Ellipsis,), self.shape)
         values = reading.select(self._file, self._number, self.name, self._about, selected)
         if fields:
             values = values[fields[0] if len(fields) == 1 else fields]
@@ -274,13 +317,11 @@ class Dataset(Node):
              vmax: float | None = None, log: bool = False, ax: Any = None) -> Any:
         """Draws a quick look: one dimension as a line, more as an image of the last two, at `index` of the others. Returns
         `out` if it is a path, else the matplotlib figure. `hyperslab.plot.plot` describes the options."""
-        from .plot import plot
-
-        return plot(self, out, index, cmap=cmap, vmin=vmin, vmax=vmax, log=log, ax=ax)
+        return plot.plot(self, out, index, cmap=cmap, vmin=vmin, vmax=vmax, log=log, ax=ax)
 
     def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
         """Reads into `out`; without a copy where the place is contiguous and of the same dtype."""
-        selected = selecting.select(Ellipsis if source_sel is None else source_sel, self.shape)
+        selected = indexing_keys.select(Ellipsis if source_sel is None else source_sel, self.shape)
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
         plain = selected.mask is None and all(isinstance(p, slice) or np.ndim(p) == 0 for p in selected.pick)
@@ -290,7 +331,7 @@ class Dataset(Node):
             return
         values = self[Ellipsis if source_sel is None else source_sel]
         if np.shape(values) != place.shape:
-            raise InvalidInputError(f"shape {np.shape(values)} does not fit {place.shape}", "InvalidInput")
+            raise InvalidInputError(f"shape {np.shape(values)} does not fit {place.shape}")
         out[... if dest_sel is None else dest_sel] = values
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -302,7 +343,7 @@ class Dataset(Node):
         return f"<Dataset {self.name}: shape {self.shape}, {dtypes.describe(self._about['datatype'])}>"
 
     def _repr_html_(self) -> str:
-        return tree.as_html(self, f"{self.name}  {tree.line(tree.Entry(self.name, self.name, 'dataset', self, '', False))}")
+        return tree.as_html(self, f"{self.name}  {self._summary()}")
 
 
 class TextView:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native, layouts, new_references, selecting, unclosed
+from . import _native, dtype_encoding, indexing_keys, new_references, unclosed
 from .errors import InvalidInputError, UnsupportedError
 from .writing import NewAttributes, NewDataset, NewGroup, extents, fill_of, filters_of
 
@@ -29,7 +29,7 @@ class ManySubfilesWarning(UserWarning):
 
 
 class Committed(NamedTuple):
-    """What a commit did: its subfiles, whether an earlier call had done it already, what could not be tidied up, and
+    """What a commit did: its subfiles, whether an earlier call had done it already, leftovers that could not be removed, and
     what makes the file hard to read for other programs."""
 
     subfiles: list[Subfile]
@@ -54,10 +54,12 @@ def verify(path: Any, *, values: bool = False) -> Verification:
     return Verification(*_native.verify(os.fspath(path), values))
 
 
-class Tidied(NamedTuple):
-    """What tidying did, or would do: writes whose subfiles are gone, those that another process may still write or read,
-    leftovers of indexes that are gone, commits that are left although no master in the folder uses them, and files of killed
-    writers that are gone."""
+class VacuumResult(NamedTuple):
+    """What `vacuum` removed, or with `dry_run` would remove.
+
+    `removed` are writes whose subfiles were removed, `young` those that another process may still write or read, `indexes`
+    leftovers of index builds that were removed, `orphans` commits that were kept although no master in the folder uses them,
+    and `files` leftover files of killed writers that were removed."""
 
     removed: list[str]
     young: list[str]
@@ -66,7 +68,7 @@ class Tidied(NamedTuple):
     files: list[str] = []
 
 
-def tidy(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: bool = False, dry_run: bool = False) -> Tidied:
+def vacuum(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: bool = False, dry_run: bool = False) -> VacuumResult:
     """Removes what was left by writers and by builds of indexes of this file that were killed: of plans and of tasks what
     was not committed, and not touched for that many hours; and what was overwritten that many hours ago. What a master in
     the same folder uses stays, also of one that was renamed or copied. Commits that none uses go with `orphans=True`. Cuts
@@ -74,22 +76,22 @@ def tidy(path: Any, *, hours: float = 24, index_folder: Any = None, orphans: boo
     may be of any kind; what killed writers of it have left next to it goes, too. `dry_run=True` removes nothing."""
     removed, young, left, files = _native.tidy(os.fspath(path), hours * 3600, orphans, dry_run)
     elsewhere = None if index_folder is None else os.path.abspath(index_folder)
-    return Tidied(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, elsewhere, dry_run), left, files)
+    return VacuumResult(removed, young, _native.index_tidy(os.fspath(path), hours * 3600, elsewhere, dry_run), left, files)
 
 
 class Fused(NamedTuple):
-    """What fusing did: the file's length, chunks copied as they were stored, bytes of values encoded anew."""
+    """What fusing did: the file's length, chunks copied as they were stored, bytes of values that were encoded again."""
 
     bytes: int
     copied_chunks: int
-    recoded_bytes: int
+    reencoded_bytes: int
 
 
 def fuse(master: Any, target: Any, mode: str = "x", *, progress: Callable[[int, int], object] | None = None) -> Fused:
     """Makes one ordinary file out of a master and its subfiles. Chunks that are the same in both are copied without
     decoding. `mode="w"` takes the place of a file that is there; `progress` hears bytes of values done and in all."""
     if mode not in ("w", "x"):
-        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)", "InvalidInput")
+        raise InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (there must be none)")
     return Fused(*_native.fuse(os.fspath(master), os.fspath(target), mode == "w", progress))
 
 
@@ -122,7 +124,7 @@ class TaskGroup(NewGroup):
             return made
         if options.get("region") is not None and data is not None:
             if shape is None:
-                raise InvalidInputError("a region needs the shape of the whole dataset", "InvalidInput")
+                raise InvalidInputError("a region needs the shape of the whole dataset")
             made = super().create_dataset(name, shape, dtype if dtype is not None else _dtype(data), **options)
             made[options["region"]] = data
             return made
@@ -131,9 +133,9 @@ class TaskGroup(NewGroup):
 
 def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """Start and count of what a key selects without steps."""
-    selected = selecting.select(key, shape)
+    selected = indexing_keys.select(key, shape)
     if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
-        raise UnsupportedError("regions of masks, lists or steps: give slices without", "Unsupported")
+        raise UnsupportedError("regions of masks, lists or steps: give slices without")
     return [axis[0] for axis in selected.axes], list(selected.box)
 
 
@@ -171,7 +173,7 @@ class PlanWriter:
     def check(self) -> None:
         """Refuses definitions that come too late."""
         if self.sealed:
-            raise InvalidInputError("this plan has gone to its tasks: it defines no more", "InvalidInput")
+            raise InvalidInputError("this plan has gone to its tasks: it defines no more")
 
     def note(self, path: str, kind: str, shape: Iterable[int] | None = None) -> None:
         """Notes a group or dataset that was defined, and the groups above it."""
@@ -219,7 +221,7 @@ class PlanGroup(NewGroup):
         data = options.get("data")
         kind = new_references.kind_of(data, options.get("dtype"))
         if kind is None or data is None:
-            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them", "Unsupported")
+            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them")
         made = self._given_references(self._below(name), kind, data, options.get("shape"), None)
         self._writer.note(made.name, "dataset", np.shape(np.asarray(data, dtype=object)))
         return made
@@ -245,7 +247,7 @@ class Task(TaskGroup):
         """What this task writes of a dataset of the plan."""
         box = self._writer.definition(path)[3]
         if box is None:
-            raise InvalidInputError(f"{path} has no region: this task may write any part of it", "InvalidInput")
+            raise InvalidInputError(f"{path} has no region: this task may write any part of it")
         return _slices(box)
 
     def write(self, path: str, values: Any) -> None:
@@ -297,10 +299,10 @@ class WritePlan:
         `regions[n]`, or as many rows as the others (`region(path, n)` tells). Every task has it from its beginning:
         `task.dataset(path)`. The plan must know how many tasks there are (`writers=`)."""
         extent = extents("shape", shape)
-        datatype = layouts.of_dtype(dtype)
+        datatype = dtype_encoding.of_dtype(dtype)
         given = None if chunks is None or chunks is True else extents("chunks", chunks)
         if chunks is True and not compression and not shuffle and not fletcher32:
-            raise InvalidInputError("chunks=True without a filter: give their shape", "InvalidInput")
+            raise InvalidInputError("chunks=True without a filter: give their shape")
         filters = filters_of(compression, compression_opts, shuffle, fletcher32)
         boxes = None if regions is None else [box(region, tuple(extent)) for region in regions]
         self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes, fill_time)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
+import pyarrow as pa
 
-from .attributes import shown
+from . import _native, record_batches
+from .attributes import Attributes, shown
 from .errors import Error, InvalidInputError
-from .objects import Dataset, make
-from .table import Table
 
 #: Cells of a line and, along each dimension, of an image, at most: an image has half as many as it has pixels. Longer
 #: dimensions have several values a cell.
@@ -26,13 +24,47 @@ MAX_GAPS = 2.0
 Array = np.ndarray[Any, Any]
 
 
-class Picture(Figure):
-    """A figure that a notebook shows, also without `%matplotlib`."""
+class Dataset(Protocol):
+    """What is drawn of a dataset."""
 
-    def _repr_png_(self) -> bytes:
-        out = io.BytesIO()
-        self.savefig(out, format="png")
-        return out.getvalue()
+    name: str
+    _file: _native.File
+    _about: dict[str, Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def dims(self) -> tuple[str | None, ...]: ...
+
+    @property
+    def attrs(self) -> Attributes: ...
+
+    def _scale(self, dimension: int) -> Dataset | None: ...
+
+    def __getitem__(self, key: Any) -> Any: ...
+
+
+def picture(**options: Any) -> Any:
+    """A figure of matplotlib that a notebook shows, also without `%matplotlib`."""
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            out = io.BytesIO()
+            self.savefig(out, format="png")
+            return out.getvalue()
+
+    return Picture(**options)
 
 
 class Coordinate(NamedTuple):
@@ -64,17 +96,17 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
 
     Returns `out` if it is a path, else the matplotlib figure. `InvalidInputError` if there are no numbers to draw."""
     if dataset.dtype.kind not in "iufb" or dataset.size == 0 or dataset.ndim == 0:
-        raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another", "InvalidInput")
+        raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another")
     colored = dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
     drawn = 3 if colored else min(2, dataset.ndim)
     leading = dataset.ndim - drawn
     given = index if isinstance(index, tuple) else (index,)
     if len(given) > leading:
-        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions beside those that are drawn", "InvalidInput")
+        raise InvalidInputError(f"{len(given)} indexes, but {dataset.name} has {leading} dimensions beside those that are drawn")
     fixed = given + (0,) * (leading - len(given))
 
     # An image has two pixels for each cell, so that the frame hides none.
-    figure = Picture(layout="constrained", figsize=(6.4, 4.8) if drawn == 1 else (9, 7)) if ax is None else ax.figure
+    figure = picture(layout="constrained", figsize=(6.4, 4.8) if drawn == 1 else (9, 7)) if ax is None else ax.figure
     axes = figure.subplots() if ax is None else ax
     most = MAX_LINE_CELLS if drawn == 1 else MAX_IMAGE_CELLS
     steps = [-(-extent // most) for extent in dataset.shape[leading:leading + min(2, drawn)]]
@@ -85,13 +117,15 @@ def plot(dataset: Dataset, out: str | None = None, index: int | tuple[int, ...] 
         cells = _extremes(dataset, fixed, steps)
         coordinates = [_coordinate(dataset, leading + i, step) for i, step in enumerate(steps)]
         if log and not np.nanmax(cells.high, initial=0) > 0:
-            raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log", "InvalidInput")
+            raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log")
         if np.isnan(cells.high).all():
             axes.text(0.5, 0.5, "all values are missing", transform=axes.transAxes, ha="center", va="center")
             axes.set(xticks=[], yticks=[])
         elif drawn == 1:
             _line(dataset, axes, coordinates[0], cells, vmin, vmax, log)
         else:
+            from matplotlib.colors import LogNorm
+
             norm = LogNorm(vmin, vmax) if log else None
             _image(dataset, axes, coordinates, cells, cmap=cmap, norm=norm, **({} if log else {"vmin": vmin, "vmax": vmax}))
     where = ", ".join(_place(dataset, dimension, at) for dimension, at in enumerate(fixed))
@@ -243,17 +277,15 @@ def _decoded(dataset: Dataset, key: tuple[Any, ...]) -> Array:
 def _coordinate(dataset: Dataset, dimension: int, step: int) -> Coordinate:
     """The coordinate of the cells of a dimension if it has a usable one, else their indexes."""
     extent = dataset.shape[dimension]
-    name, number = dataset._about["dims"][dimension] if dataset._about["dims"] else (None, None)
-    label = name or f"dimension {dimension}"
+    label = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
     middle = np.minimum(np.arange(0, extent, step) + step // 2, extent - 1)
     unknown = Coordinate(label, middle, False)
-    if number is None:
-        return unknown
-    scale = make(dataset._file, number, dataset._file.describe(number)["path"])
-    if not isinstance(scale, Dataset) or scale.shape != (extent,) or scale.dtype.kind not in "iuf":
+    scale = dataset._scale(dimension)
+    if scale is None or scale.shape != (extent,) or scale.dtype.kind not in "iuf":
         return unknown
     try:
-        column = Table([scale._file], scale.name, {}).to_arrow().column(0)
+        plan = _native.Plan([scale._file], scale.name)
+        column = pa.Table.from_batches(record_batches.batches(plan.read()), pa.schema(plan)).column(0)
     except Error:
         return unknown  # a coordinate that no column can hold leaves the picture with indexes
     values = column.to_numpy()

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from . import _native
-from .arrays import of_arrays
+from . import _native, record_batches
+from .arguments import check_count
+from .arrays import from_arrays
 from .constants import Named, named_lists
-from .errors import InvalidInputError, MissingFileError
-from .file import File, FileSet, _natural, open as open_files, session
+from .errors import InvalidInputError
+from .file import open as open_files
 from .objects import Dataset
-from .table import Split, _batches, _check_count
+from .sessions import session
+from .sources import Sources, holds_arrays, opened, short
+from .table import Split
 
 Bins = Union[int, str, Sequence[float], "np.ndarray[Any, Any]"]
 
@@ -58,7 +62,7 @@ def query(files: Any, group: Any = "/", text: str | None = None, *, rows: str | 
     indexed values of files that were copied or touched since they were indexed."""
     lists, others = _lists(text, variables)
     bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
-    return _of(_files(files, threads, index_folder), group, text, rows, bound, lists, decode)
+    return _of(opened(files, threads, index_folder), group, text, rows, bound, lists, decode)
 
 
 def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
@@ -68,10 +72,7 @@ def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[
     return lists, {name: value for name, value in (variables or {}).items() if name not in names}
 
 
-_Files = tuple[list[_native.File], Union[str, None], list[tuple[str, list[str]]]]
-
-
-def _of(files: _Files, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], lists: list[Named], decode: bool) -> Query:
+def _of(files: Sources, group: Any, text: str | None, rows: str | None, variables: list[tuple[str, _native.File, str]], lists: list[Named], decode: bool) -> Query:
     natives, pattern, captures = files
     where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
     native = _native.Query(natives, where, text, rows=rows, variables=variables, lists=lists, file_pattern=pattern, file_captures=captures, decode=decode)
@@ -80,8 +81,8 @@ def _of(files: _Files, group: Any, text: str | None, rows: str | None, variables
 
 def query_of_absolute_paths(files: Any, group: Any, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool) -> Query:
     """As `query`, with all files opened by absolute paths: what processes in other folders read."""
-    natives, pattern, captures = _files(files, None)
-    if not _holds_arrays(files):
+    natives, pattern, captures = opened(files)
+    if not holds_arrays(files):
         natives = session().open([os.path.abspath(native.path) for native in natives])
         pattern = None if pattern is None else os.path.abspath(pattern)
     lists, others = _lists(text, variables)
@@ -90,51 +91,7 @@ def query_of_absolute_paths(files: Any, group: Any, text: str | None, rows: str 
         file, path = _origin(name, value, None)
         named = isinstance(value, (Dataset, str))
         bound.append((name, session().open([os.path.abspath(file.path)])[0] if named else file, path))
-    return _of((natives, pattern, captures), group, text, rows, bound, lists, decode)
-
-
-def _files(files: Any, threads: int | None, index_folder: Any = None) -> _Files:
-    folder = None if index_folder is None else os.path.abspath(index_folder)
-    if isinstance(files, File):
-        if folder is None:
-            return files._natives, files._pattern, []
-        return session(threads, index_folder=folder).open([native.path for native in files._natives]), files._pattern, []
-    if _holds_arrays(files):
-        return [of_arrays(session(threads, index_folder=folder), files)], None, []
-    if isinstance(files, str) and files.startswith("re:"):
-        try:
-            files = re.compile(files[3:])
-        except re.error as error:
-            raise InvalidInputError(f"{_short(files[3:])!r} is no regular expression: {error.msg}", "InvalidInput") from None
-    if isinstance(files, re.Pattern):
-        return _matching(files, threads, folder)
-    opened = open_files(files, threads=threads, index_folder=folder)
-    return opened._natives, opened._pattern if isinstance(opened, FileSet) else None, []
-
-
-def _holds_arrays(files: Any) -> bool:
-    """Whether they are arrays, and not paths of files with arrays."""
-    if isinstance(files, File):  # a mapping of its members, too
-        return False
-    return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet"))
-
-
-def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str | None = None) -> tuple[list[_native.File], None, list[tuple[str, list[str]]]]:
-    """The files whose whole path matches. The folder is what stands before the first special character."""
-    plain = re.match(r"[^\\.^$*+?{}\[\]|()]*(?=/)", pattern.pattern)
-    folder = plain.group() if plain else "."
-    names = sorted((path for path in _below(folder or "/") if pattern.fullmatch(path)), key=_natural)
-    if not names:
-        raise MissingFileError(f"no file matches {pattern.pattern}", "NotFound")
-    found = [pattern.fullmatch(name) for name in names]
-    named = {number: name for name, number in pattern.groupindex.items()}
-    captures = [(named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)]
-    return open_files(names, threads=threads, index_folder=index_folder)._natives, None, captures
-
-
-def _below(folder: str) -> Iterator[str]:
-    for here, _, names in os.walk(folder):
-        yield from (os.path.normpath(os.path.join(here, name)) if folder == "." else os.path.join(here, name) for name in names)
+    return _of(Sources(natives, pattern, captures), group, text, rows, bound, lists, decode)
 
 
 def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, str]:
@@ -143,12 +100,12 @@ def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, s
     if isinstance(value, str):
         file, colon, path = value.rpartition(":/")
         if not colon:
-            raise InvalidInputError(f"{name} is {value!r}: give a file and a path in it, as in 'other.h5:/path'", "InvalidInput")
-        opened = open_files(file, threads=threads)
-        if len(opened.files) > 1:
-            raise InvalidInputError(f"{name} is {value!r}: {len(opened.files)} files match; give one", "InvalidInput")
-        return opened._file, "/" + path
-    return of_arrays(session(threads), {"value": value}), "/value"
+            raise InvalidInputError(f"{name} is {value!r}: give a file and a path in it, as in 'other.h5:/path'")
+        found = open_files(file, threads=threads)
+        if len(found.files) > 1:
+            raise InvalidInputError(f"{name} is {value!r}: {len(found.files)} files match; give one")
+        return found._file, "/" + path
+    return from_arrays(session(threads), {"value": value}), "/value"
 
 
 class Query:
@@ -165,14 +122,14 @@ class Query:
 
     def step(self, number: int) -> Query:
         """The same question of one step."""
-        _check_count("number", number)
+        check_count("number", number)
         return Query(self._native.step(number), self.text)
 
     def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
         """The question with one more condition; `variables` gives lists that it names behind `in`."""
         lists, others = _lists(text, variables)
         if others:
-            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`", "InvalidInput")
+            raise InvalidInputError(f"{next(iter(others))!r} is no list behind `in`: give other variables to `query`")
         return Query(self._native.and_also(text, lists), text if self.text is None else f"({self.text}) and ({text})")
 
     def count(self) -> int:
@@ -195,14 +152,13 @@ class Query:
         return found[0] if len(found) == 1 else np.concatenate(found)
 
     def _positions(self) -> list[Any]:
-        columns = (pa.RecordBatch._import_from_c_capsule(*capsules).column(0) for capsules in self._native.positions())
-        return [column.to_numpy().view(np.int64) for column in columns]
+        return [record_batches.column(capsules).to_numpy().view(np.int64) for capsules in self._native.positions()]
 
     def coordinates(self) -> Any:
         """Their indexes: a row for each, a column for each dimension. All steps must have as many dimensions."""
         steps = self.steps
         if len({len(step.shape) for step in steps}) > 1:
-            raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`", "InvalidInput")
+            raise InvalidInputError("the arrays have different numbers of dimensions: ask for the coordinates of one `step`")
         parts = [np.stack(np.unravel_index(rows, step.shape), axis=1) if step.shape else np.zeros((len(rows), 0), np.int64)
                  for rows, step in zip(self._positions(), steps)]
         return np.concatenate(parts).astype(np.int64, copy=False)
@@ -214,9 +170,9 @@ class Query:
 
     def batches(self, columns: Sequence[str] | None = None, batch_rows: int = 65536) -> pa.RecordBatchReader:
         """As `table`, a batch at a time."""
-        _check_count("batch_rows", batch_rows)
+        check_count("batch_rows", batch_rows)
         plan = self._native.table(self._named(columns), batch_rows)
-        return pa.RecordBatchReader.from_batches(pa.schema(plan), _batches(plan.read()))
+        return pa.RecordBatchReader.from_batches(pa.schema(plan), record_batches.batches(plan.read()))
 
     def _named(self, columns: str | Sequence[str] | None) -> list[str]:
         """The columns that are asked for: the condition's variables without names."""
@@ -229,9 +185,9 @@ class Query:
         """`table` as units of reading for other threads, processes or machines: `count` of them, or of about `target_bytes`
         each. In their order they give its rows in their order; rows that wildcards or indexes leave out have none. Arrays
         that this process holds are refused: others do not find them."""
-        _check_count("count", count)
-        _check_count("target_bytes", target_bytes)
-        _check_count("batch_rows", batch_rows)
+        check_count("count", count)
+        check_count("target_bytes", target_bytes)
+        check_count("batch_rows", batch_rows)
         plan = self._native.table(self._named(columns), batch_rows)
         schema = pa.schema(plan)
         return [Split(data, schema) for data in plan.split(count, target_bytes)]
@@ -252,10 +208,10 @@ class Query:
     def values(self, *names: str) -> Any:
         """The values of variables at these rows: an array for one name, a tuple of arrays for several."""
         if not names:
-            raise InvalidInputError("name the variables whose values are wanted", "InvalidInput")
+            raise InvalidInputError("name the variables whose values are wanted")
         once = list(dict.fromkeys(names))
         if (found := self._native.values(once)) is not None:
-            columns = {name: pa.RecordBatch._import_from_c_capsule(*capsules).column(0).to_numpy() for name, capsules in zip(once, found)}
+            columns = {name: record_batches.column(capsules).to_numpy() for name, capsules in zip(once, found)}
             return columns[names[0]] if len(names) == 1 else tuple(columns[name] for name in names)
         table = self.table(once)
         arrays = tuple(_numpy(table.column(name)) for name in names)
@@ -263,7 +219,7 @@ class Query:
 
     def minmax(self, name: str) -> tuple[Any, Any] | None:
         """The least and the greatest value at these rows; nulls and NaN are left out, and `None` where nothing is left."""
-        ends = pa.RecordBatch._import_from_c_capsule(*self._native.extremes(name)).column(0).to_pylist()
+        ends = record_batches.column(self._native.extremes(name)).to_pylist()
         return (ends[0], ends[1]) if ends else None
 
     def sum(self, name: str) -> Any:
@@ -275,14 +231,14 @@ class Query:
         """The exact quantiles of the values, as `numpy.nanquantile` has them (NaN where there are none). Nulls and NaN are
         left out. `method` is linear, lower, higher, nearest or midpoint."""
         if method not in _METHODS:
-            raise InvalidInputError(f"method {method!r} is none of {', '.join(_METHODS)}", "InvalidInput")
+            raise InvalidInputError(f"method {method!r} is none of {', '.join(_METHODS)}")
         wanted = np.asarray(q, dtype=np.float64)
         if np.any(~((wanted >= 0) & (wanted <= 1))):
-            raise InvalidInputError("quantiles lie in the range 0 to 1", "InvalidInput")
+            raise InvalidInputError("quantiles lie in the range 0 to 1")
         count, capsules = self._native.order_statistics(name, wanted.ravel().tolist())
         if count == 0:
             return np.full(wanted.shape, np.nan)[()]
-        pairs = pa.RecordBatch._import_from_c_capsule(*capsules).column(0).to_numpy(zero_copy_only=False)
+        pairs = record_batches.column(capsules).to_numpy(zero_copy_only=False)
         found = _between(pairs[0::2], pairs[1::2], wanted.ravel() * (count - 1), method)
         return found.reshape(wanted.shape)[()]
 
@@ -306,11 +262,11 @@ class Query:
         """At least and at most so many rows in each bin, and the edges, from the index of `name` alone: no data are read.
         `bins` is a number of them in a `range`, or edges. For a condition on `name` itself, or none."""
         if isinstance(bins, (int, np.integer)) and range is None:
-            raise InvalidInputError("histogram_bounds reads no data: give edges, or a range", "InvalidInput")
+            raise InvalidInputError("histogram_bounds reads no data: give edges, or a range")
         edges = self._edges(name, bins, range, False)
         found = self._native.histogram_bounds(name, edges.tolist())
         if found is None:
-            raise InvalidInputError(f"no index tells a histogram of {name}: it needs a valid one of level K or more, and a condition on {name} alone", "InvalidInput")
+            raise InvalidInputError(f"no index tells a histogram of {name}: it needs a valid one of level K or more, and a condition on {name} alone")
         least, most = np.array(found, dtype=np.int64).reshape(-1, 2).T
         return least, most, edges
 
@@ -324,16 +280,16 @@ class Query:
         if isinstance(bins, str):
             word, _, number = bins.partition(":")
             if word != "adaptive" or (number and not number.isdecimal()) or log:
-                raise InvalidInputError(f"bins={bins!r}: give a number, edges, or 'adaptive:64' (without log)", "InvalidInput")
+                raise InvalidInputError(f"bins={bins!r}: give a number, edges, or 'adaptive:64' (without log)")
             return self._adaptive(name, int(number or BINS), range)
         if not isinstance(bins, (int, np.integer)):
             return np.asarray(bins, dtype=np.float64)
         if bins < 1:
-            raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"bins is {bins}: give 1 or more")
         whole = self.where(f"{_quoted(name)} > 0") if log and range is None else self
         low, high = (float(end) for end in range or whole._finite(name) or ((1.0, 10.0) if log else (0.0, 1.0)))
         if not (np.isfinite(low) and np.isfinite(high)) or low > high or (log and low <= 0):
-            raise InvalidInputError(f"a range of bins from {low} to {high}", "InvalidInput")
+            raise InvalidInputError(f"a range of bins from {low} to {high}")
         if low == high:
             low, high = (max(low / 2, _TINIEST), min(high * 2, _LARGEST)) if log else (low - 0.5, high + 0.5)  # the latter as numpy
         return _rising(low, high, int(bins), log, range is not None)
@@ -347,7 +303,7 @@ class Query:
 
     def _adaptive(self, name: str, bins: int, range: tuple[float, float] | None) -> Any:
         if bins < 1:
-            raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"bins is {bins}: give 1 or more")
         inside = self.where(f"isfinite({_quoted(name)})") if range is None else self.where(f"{float(range[0])!r} <= {_quoted(name)} <= {float(range[1])!r}")
         edges = np.unique(np.asarray(inside.quantile(name, np.linspace(0, 1, bins + 1).tolist()), dtype=np.float64))
         edges = edges[np.isfinite(edges)]
@@ -364,7 +320,7 @@ class Query:
 
         shown = list(names or self._native.names()[:2])
         if not 1 <= len(shown) <= 2:
-            raise InvalidInputError("one or two variables can be drawn", "InvalidInput")
+            raise InvalidInputError("one or two variables can be drawn")
         figure = Figure(layout="constrained")
         axes = figure.subplots()
         if len(shown) == 1:
@@ -388,7 +344,7 @@ class Query:
         return self._native.explain()
 
     def __repr__(self) -> str:
-        return f"<Query {self.text and _short(self.text)!r} of {len(self.steps)} steps>"
+        return f"<Query {self.text and short(self.text)!r} of {len(self.steps)} steps>"
 
 
 def _rising(low: float, high: float, bins: int, log: bool, is_given: bool) -> Any:
@@ -409,17 +365,12 @@ def _each(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tuple[Any
     per_axis = isinstance(bins, (list, tuple)) and len(bins) == count and not all(isinstance(b, float) for b in bins)
     ranges = tuple(range) if range is not None else (None,) * count
     if len(ranges) != count:
-        raise InvalidInputError(f"range has {len(ranges)} entries for {count} variables", "InvalidInput")
+        raise InvalidInputError(f"range has {len(ranges)} entries for {count} variables")
     return tuple(bins) if per_axis else (bins,) * count, ranges
 
 
 def _logs(count: int, log: Any) -> tuple[bool, ...]:
     return (bool(log),) * count if isinstance(log, (bool, np.bool_)) else tuple(log)
-
-
-def _short(text: str) -> str:
-    """What a message quotes of a text."""
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _quoted(name: str) -> str:
@@ -431,8 +382,6 @@ def _numpy(column: Any) -> Any:
     """A column as numpy: masked where it has nulls."""
     if column.null_count == 0:
         return column.to_numpy()
-    import pyarrow.compute as pc
-
     mask = column.is_null().to_numpy()
     if not pa.types.is_primitive(column.type):
         return column.to_numpy()

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, odd_numbers, references, selecting
+from . import _native, indexing_keys, nonstandard_numbers, references
 from .dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
 from .errors import LimitExceededError
-from .selecting import Selected, apply
+from .indexing_keys import Selected, apply
 
 Axis = "tuple[int, int, int] | list[int]"
 
@@ -28,7 +28,7 @@ def select(file: _native.File, number: int, name: str, about: dict[str, Any], se
     except MemoryError as error:
         if isinstance(error, LimitExceededError):
             raise
-        raise LimitExceededError(f"an array of shape {selected.shape} exceeds the memory of this machine: read it in parts", "LimitExceeded", file.path, name) from None
+        raise LimitExceededError(f"an array of shape {selected.shape} exceeds the memory of this machine: read it in parts", file.path, name) from None
 
 
 def _masked(file: _native.File, number: int, about: dict[str, Any], mask: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -39,7 +39,7 @@ def _masked(file: _native.File, number: int, about: dict[str, Any], mask: np.nda
     rows = -(-max(_SLAB_BYTES // row, 1) // chunk) * chunk
     out: np.ndarray[Any, Any] | None = None
     done = 0
-    for axes, part in selecting.slabs(mask, rows):
+    for axes, part in indexing_keys.slabs(mask, rows):
         chosen = mask[part]
         values = read(file, number, datatype, axes, chosen.shape)[chosen]
         if out is None:
@@ -106,8 +106,8 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[in
     size = datatype["size"]
     if datatype["class"] == "enum":
         return convert(raw, datatype["base"], shape, heap, file)
-    if odd_numbers.is_odd(datatype):
-        return odd_numbers.convert(raw, datatype).reshape(shape)
+    if nonstandard_numbers.is_nonstandard(datatype):
+        return nonstandard_numbers.convert(raw, datatype).reshape(shape)
     if datatype["class"] == "compound":
         records = raw.reshape(-1, size)
         if is_extended_complex(datatype):

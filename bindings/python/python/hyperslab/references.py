@@ -83,7 +83,7 @@ def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None
     else:
         ends = [max(along) + 1 for along in zip(*(point for part in parts for point in part))]
     if any(end > extent for end, extent in zip(ends, dataset.shape)):
-        raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}", "InvalidInput")
+        raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}")
 
 
 def elements(dataset: Any, selection: tuple[str, list[list[list[int]]]]) -> np.ndarray[Any, Any]:

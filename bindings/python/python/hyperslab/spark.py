@@ -11,8 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from . import indexes
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
-from .indexing import Indexed, index_commit, index_task, plan_index
+from .indexes import Indexed
 from .query import Query, query_of_absolute_paths
 from .table import Split
 
@@ -72,16 +73,16 @@ def index(spark: Any, files: Any, datasets: str | Iterable[str], level: str | No
     if isinstance(named, list):
         # Executors have working folders of their own.
         files = [os.path.abspath(os.fspath(one)) for one in named]
-    plan = plan_index(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder)
+    plan = indexes.plan(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder)
     context = spark.sparkContext
     wanted = tasks or 4 * context.defaultParallelism
     parts = plan.tasks(wanted)
     if not parts:
-        return index_commit([])
+        return indexes.commit([])
     # Each array has parts of its own, but a task costs more than to build a small one. Spark runs tasks side by side, so
     # each has one thread.
-    fragments = context.parallelize(parts, min(wanted, len(parts))).map(lambda part: index_task(bytes(part), threads=1)).collect()
-    return index_commit(fragments)
+    fragments = context.parallelize(parts, min(wanted, len(parts))).map(lambda part: indexes.build(bytes(part), threads=1)).collect()
+    return indexes.commit(fragments)
 
 
 def query(spark: Any, files: Any, group: Any = "/", text: str | None = None, *, columns: Sequence[str] | None = None, rows: str | None = None,
@@ -94,10 +95,10 @@ def query(spark: Any, files: Any, group: Any = "/", text: str | None = None, *, 
     asked = query_of_absolute_paths(files, group, text, rows, variables, decode)
     schema = pa.schema(asked.batches(columns).schema)
     if not schema.names:
-        raise InvalidInputError("a DataFrame without columns: name some", "InvalidInput")
+        raise InvalidInputError("a DataFrame without columns: name some")
     shown = pa.schema([pa.field(field.name, _arrow_type(field.name, field.type)) for field in schema])
     if tasks is not None and tasks < 1:
-        raise InvalidInputError(f"tasks is {tasks}: give 1 or more", "InvalidInput")
+        raise InvalidInputError(f"tasks is {tasks}: give 1 or more")
     splits = asked.splits(columns, count=tasks, target_bytes=TASK_BYTES[1])
     wanted = tasks or _tasks(_cores(spark), sum(split.rows for split in splits), asked, schema)
     if tasks is None and len(splits) < 2 * wanted:
@@ -165,7 +166,7 @@ def _arrow_type(name: str, kind: pa.DataType) -> pa.DataType:
         return pa.list_(_arrow_type(name, kind.value_type))
     if pa.types.is_struct(kind):
         return pa.struct([pa.field(field.name, _arrow_type(name, field.type)) for field in kind])
-    raise UnsupportedError(f"column {name}: Arrow type {kind} in Spark", "Unsupported")
+    raise UnsupportedError(f"column {name}: Arrow type {kind} in Spark")
 
 
 def _struct_type(schema: Iterable[pa.Field]) -> Any:

@@ -53,7 +53,7 @@ def sql(query: str, files: Any) -> duckdb.DuckDBPyRelation:
         if relation is not None:  # None: a statement without rows
             interrupts.watch(relation, connection)
     except duckdb.Error as error:
-        raise InvalidInputError(explained(error, names, refused, omitted, views), "InvalidInput") from None
+        raise InvalidInputError(explained(error, names, refused, omitted, views)) from None
     for word in [] if everything else tables:
         if used is None or word in used:
             tables[word]._report_omitted("warn", 2)

@@ -96,7 +96,7 @@ def complete(out: str) -> Iterator[str]:
     followed, and a file that is replaced passes on its permissions."""
     out = os.path.realpath(out) if os.path.islink(out) else out
     if os.path.exists(out) and not os.path.isfile(out):
-        raise InvalidInputError(f"'{out}' is not a regular file: it is not replaced", "InvalidInput", out)
+        raise InvalidInputError(f"'{out}' is not a regular file: it is not replaced", out)
     folder, name = os.path.split(out)
     stem, ending = os.path.splitext(name)
     part = os.path.join(folder, f".{stem[:100]}.{secrets.token_hex(8)}.part{ending}")
@@ -105,7 +105,7 @@ def complete(out: str) -> Iterator[str]:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except FileNotFoundError:
         _parts.discard(part)
-        raise MissingFileError(f"there is no folder '{folder}'", "NotFound", out) from None
+        raise MissingFileError(f"there is no folder '{folder}'", out) from None
     try:
         yield part
         with contextlib.suppress(OSError):

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from . import _native
-from .constants import named_lists
+from . import _native, record_batches
+from .arguments import check_count
+from .arrow_dataset import ScanDataset
 from .errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
-
-
-def _batches(reader: _native.Reader) -> Iterator[pa.RecordBatch]:
-    while (capsules := reader.next_batch()) is not None:
-        yield pa.RecordBatch._import_from_c_capsule(*capsules)
-
-
-def _check_count(name: str, value: int | None) -> None:
-    if value is not None and value < 0:
-        raise InvalidInputError(f"{name} is {value}: give 0 or more", "InvalidInput")
+from .scan_request import ScanRequest
+from .sessions import session
 
 
 class Split:
@@ -42,9 +35,7 @@ class Split:
 
     def batches(self, threads: int | None = None) -> pa.RecordBatchReader:
         """Its record batches, one after the other; `threads` decode, one a core by default."""
-        from .file import session
-
-        return pa.RecordBatchReader.from_batches(self.schema, _batches(session(threads).read_split(self._data)))
+        return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(session(threads).read_split(self._data)))
 
     def read(self, threads: int | None = None) -> pa.Table:
         """Its rows."""
@@ -62,30 +53,8 @@ class Table:
     """A planned scan."""
 
     def __init__(self, files: list[_native.File], path: str, options: dict[str, Any]) -> None:
-        self._files, self._path, self._options = files, path, options
-        if isinstance(options.get("columns"), str):
-            options["columns"] = [options["columns"]]
-        self._where, variables = options.pop("where", None), options.pop("variables", None)
-        if self._where is not None and not isinstance(self._where, str) and not hasattr(self._where, "to_substrait"):
-            raise InvalidInputError(f"where is a {type(self._where).__name__}; write it as text, such as where=\"depth < 10\", or as a pyarrow expression", "InvalidInput")
-        if variables is not None:
-            self._options["lists"] = lists = named_lists(self._where if isinstance(self._where, str) else None, variables)
-            if unused := variables.keys() - {name for name, _, _ in lists}:
-                raise InvalidInputError(f"{sorted(unused)[0]!r} does not stand behind `in` in where: variables of a table are lists of constants", "InvalidInput")
-        for name in ("limit", "batch_rows"):
-            _check_count(name, options.get(name))
-        self._expression = None if self._where is None or isinstance(self._where, str) else self._where
-        if self._expression is not None and not hasattr(self._expression, "to_substrait"):
-            raise InvalidInputError(f"where is a {type(self._where).__name__}: give text such as 'depth < 100', or a pyarrow expression", "InvalidInput")
-        if self._expression is not None and self._options.get("limit") is not None:
-            raise UnsupportedError("limit beside a pyarrow expression: give `where` as text", "Unsupported")
-        self._plan = self._replan()
-
-    def _replan(self, **changes: Any) -> _native.Plan:
-        options = {**self._options, **changes}
-        if isinstance(self._where, str):
-            options["where_text"] = self._where
-        return _native.Plan(self._files, self._path, **options)
+        self._request = ScanRequest(files, path, options)
+        self._plan = self._request.plan()
 
     @property
     def schema(self) -> pa.Schema:
@@ -100,37 +69,37 @@ class Table:
     def _report_omitted(self, how: str, stacklevel: int) -> None:
         """Warns of what is left out, or raises, if the columns were not chosen by name."""
         if how not in ("warn", "error", "ignore"):
-            raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore", "InvalidInput")
-        if how == "ignore" or (how == "warn" and self._options.get("columns") is not None) or not self.omitted:
+            raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore")
+        if how == "ignore" or (how == "warn" and self._request.options.get("columns") is not None) or not self.omitted:
             return
-        message = f"{listed(self.omitted)} (table {self._path} of {self._files[0].path})"
+        message = f"{listed(self.omitted)} (table {self._request.path} of {self._request.files[0].path})"
         if how == "error":
-            raise InvalidInputError(f"not columns: {message}", "InvalidInput")
+            raise InvalidInputError(f"not columns: {message}")
         warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
 
     def batches(self) -> pa.RecordBatchReader:
         """The record batches, one after the other, for a loop in Python; hand the table itself, or its `dataset()`, to
         an engine."""
-        if self._expression is not None:
+        if self._request.expression is not None:
             return self.dataset().scanner().to_reader()
-        return pa.RecordBatchReader.from_batches(self.schema, _batches(self._plan.read()))
+        return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(self._plan.read()))
 
     def to_arrow(self) -> pa.Table:
         """All rows."""
-        return self.batches().read_all() if self._expression is None else self.dataset().to_table()
+        return self.batches().read_all() if self._request.expression is None else self.dataset().to_table()
 
     def head(self, n: int = 5) -> pa.Table:
         """The first `n` rows."""
-        _check_count("n", n)
-        if self._expression is not None:
+        check_count("n", n)
+        if self._request.expression is not None:
             return self.dataset().head(n)
-        limit = self._options.get("limit")
+        limit = self._request.limit
         limit = n if limit is None else min(n, limit)
-        return pa.RecordBatchReader.from_batches(self.schema, _batches(self._replan(limit=limit).read())).read_all()
+        return pa.RecordBatchReader.from_batches(self.schema, record_batches.batches(self._request.plan(limit=limit).read())).read_all()
 
     def count(self) -> int:
         """Number of rows."""
-        if self._expression is not None:
+        if self._request.expression is not None:
             return sum(batch.num_rows for batch in self.dataset().to_batches())
         return self._plan.count()
 
@@ -150,7 +119,7 @@ class Table:
         """How many values lie in each of `bins` bins of equal width, and the bins' edges, as `numpy.histogram`.
         The range is that of the values unless given; nulls, NaN and values outside are in no bin."""
         if bins < 1:
-            raise InvalidInputError(f"bins is {bins}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"bins is {bins}: give 1 or more")
         low, high = range or self.minmax(column) or (0.0, 1.0)
         if low == high:
             low, high = low - 0.5, high + 0.5  # as numpy
@@ -158,9 +127,9 @@ class Table:
         return np.array(self._of_column(column).histogram(column, edges.tolist()), dtype=np.int64), edges
 
     def _of_column(self, column: str) -> _native.Plan:
-        if self._expression is not None:
-            raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text", "Unsupported")
-        return self._replan(columns=[column])
+        if self._request.expression is not None:
+            raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text")
+        return self._request.plan(columns=[column])
 
     def to_pandas(self) -> Any:
         """All rows as a pandas frame."""
@@ -174,25 +143,23 @@ class Table:
 
     def splits(self, count: int | None = None, target_bytes: int | None = None) -> list[Split]:
         """Units of reading for other threads, processes or machines: `count` of them, or of about `target_bytes` each."""
-        _check_count("count", count)
-        _check_count("target_bytes", target_bytes)
-        if self._expression is not None:
-            raise UnsupportedError("splits of a pyarrow expression: give `where` as text", "Unsupported")
+        check_count("count", count)
+        check_count("target_bytes", target_bytes)
+        if self._request.expression is not None:
+            raise UnsupportedError("splits of a pyarrow expression: give `where` as text")
         return [Split(data, self.schema) for data in self._plan.split(count, target_bytes)]
 
     def explain(self) -> str:
         """How the scan will run."""
-        plan = self._plan if self._expression is None else self.dataset().pushed(self.schema.names, None).plan
+        plan = self._plan if self._request.expression is None else self.dataset().pushed(self.schema.names, None).plan
         return plan.explain()
 
-    def dataset(self) -> Any:
+    def dataset(self) -> ScanDataset:
         """A `pyarrow.dataset.Dataset`, into whose scans engines push columns and predicates."""
-        from .arrow_dataset import ScanDataset
-
-        return ScanDataset(self)
+        return ScanDataset(self._request, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        if self._expression is not None:
+        if self._request.expression is not None:
             return self.batches().__arrow_c_stream__(requested_schema)
         return self._plan.stream().__arrow_c_stream__(requested_schema)
 
@@ -201,4 +168,4 @@ class Table:
 
     def __repr__(self) -> str:
         omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
-        return f"<Table of {self._path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"
+        return f"<Table of {self._request.path}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"

@@ -24,7 +24,7 @@ def stored_dtype(dtype: Any) -> np.dtype[Any] | None:
         return None
     unit, step = np.datetime_data(dtype)
     if step != 1 or unit not in {**_UNITS, **(_AS_OTHERS if dtype.kind == "M" else {"W": "D"})}:
-        raise UnsupportedError(f"numpy's {dtype}: give a unit from days ('{dtype.kind}8[D]') to nanoseconds ('{dtype.kind}8[ns]')", "Unsupported")
+        raise UnsupportedError(f"numpy's {dtype}: give a unit from days ('{dtype.kind}8[D]') to nanoseconds ('{dtype.kind}8[ns]')")
     return np.dtype(f"{dtype.kind}8[{_AS_OTHERS.get(unit, unit)}]")
 
 
@@ -45,7 +45,7 @@ def counts(values: Any, dtype: np.dtype[Any]) -> Any:
     if given.dtype.kind not in "mM":
         return values
     if given.dtype.kind != dtype.kind:
-        raise InvalidInputError(f"{given.dtype} in a dataset of {dtype}", "InvalidInput")
+        raise InvalidInputError(f"{given.dtype} in a dataset of {dtype}")
     missing = np.isnat(given)
     try:
         cast = given.astype(dtype)
@@ -53,5 +53,5 @@ def counts(values: Any, dtype: np.dtype[Any]) -> Any:
     except OverflowError:
         fits = False
     if not fits:
-        raise InvalidInputError(f"values of {given.dtype} that {dtype} does not hold", "InvalidInput")
+        raise InvalidInputError(f"values of {given.dtype} that {dtype} does not hold")
     return cast.view("i8")

@@ -1,74 +1,59 @@
-"""Tree: what is in a file, for people; the same walk serves text, HTML and the command line."""
+"""Tree: the contents of a file for people. One walk serves text, HTML and the command line."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-from . import dtypes
 from .attributes import Attributes, shown
 from .errors import Error
 
-if TYPE_CHECKING:
-    from .objects import Group, Node
+#: Characters of an attribute's value that are shown.
+MAX_VALUE_CHARS = 200
 
-MOST_TEXT = 200
+
+class Shown(Protocol):
+    """An object as the tree shows it: groups, datasets, and whatever else a file holds."""
+
+    name: str
+    _number: int
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def attrs(self) -> Attributes: ...
+
+    @property
+    def refusal(self) -> str | None: ...
+
+    def _summary(self) -> str: ...
+
+    def _entries(self, ancestors: frozenset[int]) -> Iterator[Entry]: ...
 
 
 class Entry(NamedTuple):
-    """One link: `object` is what a hard link leads to, `target` what another kind of link says."""
+    """One link: `object` is the target of a hard link, `target` the text of another kind of link. `repeated` says that the
+    object is one of its own ancestors."""
 
     name: str
     path: str
     kind: str
-    object: Node | None
+    object: Shown | None
     target: str
     repeated: bool
 
 
-def members(group: Group, seen: frozenset[int]) -> Iterator[Entry]:
-    """The links of a group; an object that lies on the way here is `repeated`."""
-    from .objects import make
-
-    for name, kind, number, target in group._links():
-        path = f"{group.name.rstrip('/')}/{name}"
-        if number is None:
-            yield Entry(name, path, f"{kind} link", None, target, False)
-            continue
-        found = make(group._file, number, path)
-        yield Entry(name, path, found.kind, found, "", number in seen)
-
-
 def line(entry: Entry) -> str:
-    """What there is to say about a link in one line, after its name."""
-    from .objects import Dataset
-
-    found = entry.object
-    if found is None:
-        return f"-> {entry.target}"
-    if found.kind == "unreadable":
-        return f"cannot be read: {found.refusal}"
-    if not isinstance(found, Dataset):
-        return "" if found.kind == "group" else found.kind
-    names = found.dims
-    extents = [f"{name}={extent}" if name else str(extent) for name, extent in zip(names, found.shape)] if names else map(str, found.shape)
-    parts = [f"({', '.join(extents)})", dtypes.describe(found._about["datatype"])]
-    if found.chunks:
-        parts.append(f"chunks {'×'.join(map(str, found.chunks))}")
-    if found.filters:
-        parts.append("+".join(found.filters))
-    if (ratio := found.compression_ratio) is not None:
-        parts.append(f"{ratio:.1f}:1")
-    if found.refusal:
-        parts.append(f"cannot be read: {found.refusal}")
-    return "  ".join(parts)
+    """A link in one line, without its name."""
+    return f"-> {entry.target}" if entry.object is None else entry.object._summary()
 
 
-def attribute_lines(node: Node) -> Iterator[tuple[str, str]]:
-    """Names and values of an object's attributes, cut to a line."""
+def attribute_lines(node: Shown) -> Iterator[tuple[str, str]]:
+    """Names and values of an object's attributes; long values are cut."""
     try:
-        attributes = Attributes(node._file, node._number)
+        attributes = node.attrs
     except Error as error:
         yield "attributes", f"cannot be read: {error}"
         return
@@ -77,40 +62,37 @@ def attribute_lines(node: Node) -> Iterator[tuple[str, str]]:
             value = " ".join(shown(attributes[name]).split())
         except Error as error:
             value = f"cannot be read: {error}"
-        yield name, value if len(value) <= MOST_TEXT else value[:MOST_TEXT] + "…"
+        yield name, value if len(value) <= MAX_VALUE_CHARS else value[:MAX_VALUE_CHARS] + "…"
 
 
-def text(group: Group) -> str:
+def text(group: Shown) -> str:
     """The tree below a group as text."""
-    from .objects import Group
 
-    def below(group: Group, indent: str, seen: frozenset[int]) -> Iterator[str]:
-        for entry in members(group, seen):
-            slash = "/" if isinstance(entry.object, Group) else ""
-            yield f"{indent}{entry.name}{slash}  {line(entry)}".rstrip()
-            if isinstance(entry.object, Group) and not entry.repeated:
-                yield from below(entry.object, indent + "  ", seen | {entry.object._number})
+    def below(group: Shown, indent: str, ancestors: frozenset[int]) -> Iterator[str]:
+        for entry in group._entries(ancestors):
+            is_group = entry.object is not None and entry.object.kind == "group"
+            yield f"{indent}{entry.name}{'/' if is_group else ''}  {line(entry)}".rstrip()
+            if entry.object is not None and is_group and not entry.repeated:
+                yield from below(entry.object, indent + "  ", ancestors | {entry.object._number})
 
     return "\n".join([group.name, *below(group, "  ", frozenset({group._number}))])
 
 
-def as_html(node: Node, title: str) -> str:
+def as_html(node: Shown, title: str) -> str:
     """An object as HTML that folds: attributes, then members."""
-    from .objects import Group
 
-    def cells(node: Node) -> str:
+    def cells(node: Shown) -> str:
         rows = "".join(f"<tr><td>{html.escape(k)}</td><td style='text-align:left'>{html.escape(v)}</td></tr>" for k, v in attribute_lines(node))
         return f"<table>{rows}</table>" if rows else ""
 
-    def fold(title: str, node: Node, seen: frozenset[int], opened: bool) -> str:
+    def fold(title: str, node: Shown, ancestors: frozenset[int], opened: bool) -> str:
         inner = cells(node)
-        if isinstance(node, Group):
-            for entry in members(node, seen):
-                label = f"<b>{html.escape(entry.name)}</b> {html.escape(line(entry))}"
-                if entry.object is None or entry.repeated:
-                    inner += f"<div>{label}</div>"
-                else:
-                    inner += fold(label, entry.object, seen | {entry.object._number}, False)
+        for entry in node._entries(ancestors):
+            label = f"<b>{html.escape(entry.name)}</b> {html.escape(line(entry))}"
+            if entry.object is None or entry.repeated:
+                inner += f"<div>{label}</div>"
+            else:
+                inner += fold(label, entry.object, ancestors | {entry.object._number}, False)
         if not inner:
             return f"<div>{title}</div>"
         return f"<details{' open' if opened else ''}><summary>{title}</summary><div style='margin-left:1.5em'>{inner}</div></details>"
@@ -118,8 +100,8 @@ def as_html(node: Node, title: str) -> str:
     return fold(html.escape(title), node, frozenset({node._number}), True)
 
 
-def set_as_html(title: str, paths: list[str], first: Group) -> str:
-    """Several files as HTML that folds: their paths, then what the first of them has."""
+def set_as_html(title: str, paths: list[str], first: Shown) -> str:
+    """Several files as HTML that folds: their paths, then the contents of the first."""
     listed = "".join(f"<div>{html.escape(path)}</div>" for path in paths)
     names = f"<details><summary>paths</summary><div style='margin-left:1.5em'>{listed}</div></details>"
     return f"<div><b>{html.escape(title)}</b></div>{names}{as_html(first, f'the first file, {paths[0]}')}"

@@ -120,7 +120,7 @@ class View(ScanDataset):
     case only, of which it would take the first for all: they have a number."""
 
     def __init__(self, table: Table) -> None:
-        super().__init__(table)
+        super().__init__(table._request, table.schema)
         self._own_names = distinct(table.schema.names)
 
     @property

@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any
 
-from . import layouts, selecting
+from . import dtype_encoding, indexing_keys
 from .errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
 #: Start, stride, count and block of each dimension; `None` is all.
@@ -15,9 +15,9 @@ Axes = list[list[int]] | None
 
 def _axes(key: Any, shape: tuple[int, ...]) -> tuple[Axes, int]:
     """What a key selects, and how many elements those are."""
-    selected = selecting.select(key, shape)
+    selected = indexing_keys.select(key, shape)
     if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
-        raise UnsupportedError("virtual datasets by masks or lists of indexes: give slices", "Unsupported")
+        raise UnsupportedError("virtual datasets by masks or lists of indexes: give slices")
     axes = [[start, step, count, 1] if step > 1 else [start, 1, 1, count] for start, count, step in selected.axes]
     return axes, math.prod(selected.box)
 
@@ -29,15 +29,15 @@ class VirtualSource:
     def __init__(self, path_or_dataset: Any, name: str | None = None, shape: Any = None, dtype: Any = None, maxshape: Any = None) -> None:
         if isinstance(path_or_dataset, (str, bytes, os.PathLike)):
             if name is None or shape is None:
-                raise InvalidTypeError("VirtualSource of a file: give the name and the shape of the dataset", "InvalidInput")
+                raise InvalidTypeError("VirtualSource of a file: give the name and the shape of the dataset")
             self.path, self.name = os.fsdecode(path_or_dataset), name
-            self.shape = tuple(layouts.extents("shape", shape))
+            self.shape = tuple(dtype_encoding.extents("shape", shape))
         else:
             dataset = path_or_dataset
             native = getattr(dataset, "_file", None)
             self.path = native.path if native is not None else dataset.file.filename
             self.name, self.shape, dtype = dataset.name, tuple(dataset.shape), dataset.dtype
-        self.dtype, self.maxshape = dtype, self.shape if maxshape is None else tuple(layouts.extents("maxshape", maxshape, unlimited=True))
+        self.dtype, self.maxshape = dtype, self.shape if maxshape is None else tuple(dtype_encoding.extents("maxshape", maxshape, unlimited=True))
         self.axes: Axes = None
         self.count = math.prod(self.shape)
 
@@ -53,17 +53,17 @@ class VirtualLayout:
     `f.create_virtual_dataset("x", layout)`."""
 
     def __init__(self, shape: Any, dtype: Any, maxshape: Any = None, filename: Any = None) -> None:
-        self.shape, self.dtype = tuple(layouts.extents("shape", shape)), dtype
-        self.maxshape = None if maxshape is None else layouts.extents("maxshape", maxshape, unlimited=True)
+        self.shape, self.dtype = tuple(dtype_encoding.extents("shape", shape)), dtype
+        self.maxshape = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
         #: The file that the layout is for: sources in it are named `.`.
         self.filename = None if filename is None else os.fsdecode(filename)
         self.sources: list[tuple[str, str, Axes, Axes]] = []
 
     def __setitem__(self, key: Any, source: VirtualSource) -> None:
         if not isinstance(source, VirtualSource):
-            raise InvalidTypeError(f"a virtual layout takes a VirtualSource, not {source!r}", "InvalidInput")
+            raise InvalidTypeError(f"a virtual layout takes a VirtualSource, not {source!r}")
         axes, count = _axes(key, self.shape)
         if count != source.count:
-            raise InvalidInputError(f"{source.count} elements of {source.name} for {count} of a virtual dataset", "InvalidInput")
+            raise InvalidInputError(f"{source.count} elements of {source.name} for {count} of a virtual dataset")
         path = "." if self.filename is not None and os.path.abspath(source.path) == os.path.abspath(self.filename) else source.path
         self.sources.append((path, source.name, source.axes, axes))

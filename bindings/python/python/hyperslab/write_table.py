@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from . import dtypes, layouts
+from . import dtype_encoding, dtypes
 from .errors import InvalidInputError, NotFoundError, UnsupportedError
 from .file import open as open_file
 from .writing import NewDataset, NewFile, NewGroup, create
@@ -30,7 +30,7 @@ def _reader(source: Any) -> pa.RecordBatchReader:
         source = pa.Table.from_batches(list(source))
     if hasattr(source, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(source)
-    raise InvalidInputError(f"{type(source).__name__} is no Arrow data: give a table, batches, or what has an Arrow stream", "InvalidInput")
+    raise InvalidInputError(f"{type(source).__name__} is no Arrow data: give a table, batches, or what has an Arrow stream")
 
 
 class _Column:
@@ -68,7 +68,7 @@ class _Column:
         self.element = np.dtype((self.dtype, self.inner)) if self.inner else self.dtype
 
     def _refused(self) -> UnsupportedError:
-        return UnsupportedError(f"column {self.name!r} of Arrow type {self.type} in HDF5", "Unsupported")
+        return UnsupportedError(f"column {self.name!r} of Arrow type {self.type} in HDF5")
 
     def _filled(self, array: pa.Array, where: str = "") -> pa.Array:
         """The values without nulls, which HDF5 cannot store."""
@@ -77,7 +77,7 @@ class _Column:
         if self._nulls == "nan" and pa.types.is_floating(array.type):
             return array.fill_null(float("nan"))
         hint = "fill them first, floats with nulls=\"nan\"" if self._nulls == "error" else "nulls=\"nan\" is for floats; fill them first"
-        raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls{where}, which HDF5 cannot store: {hint}", "Unsupported")
+        raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls{where}, which HDF5 cannot store: {hint}")
 
     def checked(self, array: pa.Array) -> pa.Array:
         """The values of a batch without nulls and without a dictionary, which may have nulls of its own."""
@@ -90,14 +90,14 @@ class _Column:
             given = array.to_pylist()
             rounded = [float(number) for number in given]
             if self._overflow == "error" and any(not math.isfinite(near) or decimal.Decimal(repr(near)) != number for near, number in zip(rounded, given)):
-                raise InvalidInputError(f"column {self.name!r} has values of {self.item} that a float of 8 bytes cannot hold: give overflow=\"round\", or cast them first", "InvalidInput")
+                raise InvalidInputError(f"column {self.name!r} has values of {self.item} that a float of 8 bytes cannot hold: give overflow=\"round\", or cast them first")
             return pa.array(rounded, pa.float64())
         return array.view(pa.int32() if self.item.bit_width == 32 else pa.int64()) if self.attributes else array
 
     def values(self, array: pa.Array) -> Any:
         """The same as numpy has them."""
         if self.inner and array.null_count:
-            raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls, which HDF5 cannot store: fill them first", "Unsupported")
+            raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls, which HDF5 cannot store: fill them first")
         array = self.checked(array)
         for _ in self.inner:
             array = self._filled(array.flatten(), " in its lists")
@@ -190,7 +190,7 @@ def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
     for column in columns:
         dtype = np.dtype(object, metadata={"vlen": str}) if column.dtype is str else column.dtype
         if column.attributes:
-            raise UnsupportedError(f"column {column.name!r} of {column.type} as a member of a compound, which has no attributes: give layout=\"columns\"", "Unsupported")
+            raise UnsupportedError(f"column {column.name!r} of {column.type} as a member of a compound, which has no attributes: give layout=\"columns\"")
         fields.append((column.name, dtype, column.inner) if column.inner else (column.name, dtype))
     return np.dtype(fields)
 
@@ -212,12 +212,12 @@ def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
     names = {column.name for column in columns}
     for name in [*(column.name for column in columns if column.name not in there), *(name for name in there if name not in names)]:
         where = "the table, but not in the file" if name in names else "the file, but not in the table"
-        raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns", "InvalidInput")
+        raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns")
     datasets = [_existing(file, f"{path.rstrip('/')}/{column.name}") for column in columns]
     for column, dataset in zip(columns, datasets):
         _check_column(column, dataset._datatype, _meanings(file, dataset.name))
         if len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
-            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: this is no table", "InvalidInput")
+            raise InvalidInputError(f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: this is no table")
     return _writer_of(columns, datasets)
 
 
@@ -227,10 +227,10 @@ def _appended_records(file: NewFile, path: str, columns: list[_Column]) -> Any:
     members = {name: member for name, _, member in dataset._datatype.get("members", ())}
     for name in [*(column.name for column in columns if column.name not in members), *(name for name in members if name not in {column.name for column in columns})]:
         where = "the file, but not in the table" if name in members else "the table, but not in the file"
-        raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns", "InvalidInput")
+        raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns")
     dtype = _record_dtype(columns)
     for column in columns:
-        _check_column(column, members[column.name], {}, layouts.of_dtype(dtype[column.name]))
+        _check_column(column, members[column.name], {}, dtype_encoding.of_dtype(dtype[column.name]))
     return _records_writer(columns, dtype, dataset)
 
 
@@ -238,14 +238,14 @@ def _existing(file: NewFile, path: str) -> NewDataset:
     try:
         shape, datatype, chunks, _ = file._writer.definition(path)
     except NotFoundError:
-        raise InvalidInputError(f"there is no dataset '{path}' in the file to append to", "InvalidInput", file.filename) from None
+        raise InvalidInputError(f"there is no dataset '{path}' in the file to append to", file.filename) from None
     return NewDataset(file._writer, path, tuple(shape), datatype, None if chunks is None else tuple(chunks))
 
 
 def _column_names(file: NewFile, path: str) -> list[str]:
     with open_file(file.filename, format="hdf5") as old:
         if path not in old or not hasattr(old[path], "keys"):
-            raise InvalidInputError(f"there is no group '{path}' in the file to append to", "InvalidInput", file.filename)
+            raise InvalidInputError(f"there is no group '{path}' in the file to append to", file.filename)
         return [name for name in old[path].keys() if hasattr(old[path][name], "shape")]
 
 
@@ -257,9 +257,9 @@ def _meanings(file: NewFile, path: str) -> dict[str, Any]:
 
 def _check_column(column: _Column, datatype: dict[str, Any], meaning: dict[str, Any], own: dict[str, Any] | None = None) -> None:
     """Refuses values that mean something else than those in the file."""
-    if not _same(own or layouts.of_dtype(column.element), datatype) or {**column.attributes} != meaning:
+    if not _same(own or dtype_encoding.of_dtype(column.element), datatype) or {**column.attributes} != meaning:
         found = meaning.get("arrow_type", dtypes.describe(datatype)) + (f" in the zone {meaning['time_zone']}" if "time_zone" in meaning else "")
-        raise InvalidInputError(f"column {column.name!r} of Arrow type {column.type} does not fit the file, where it is {found}: cast it first", "InvalidInput")
+        raise InvalidInputError(f"column {column.name!r} of Arrow type {column.type} does not fit the file, where it is {found}: cast it first")
 
 
 def _same(mine: Any, found: Any) -> bool:
@@ -302,22 +302,22 @@ def write_table(source: Any, path: Any, *, group: str = "/", layout: str = "colu
     `overflow="round"` rounds it. `durable=False` does not wait for the disk."""
     for option, value, known in (("nulls", nulls, ("error", "nan")), ("overflow", overflow, ("error", "round"))):
         if value not in known:
-            raise InvalidInputError(f"{option}={value!r} is not known: give {' or '.join(known)}", "InvalidInput")
+            raise InvalidInputError(f"{option}={value!r} is not known: give {' or '.join(known)}")
     reader = _reader(source)
     columns = [_Column(field.name, field.type, nulls, overflow) for field in reader.schema]
     names = [column.name for column in columns]
     if len(set(names)) != len(names) or not names:
-        raise InvalidInputError(f"columns called {names}: each needs a name of its own", "InvalidInput")
+        raise InvalidInputError(f"columns called {names}: each needs a name of its own")
     if any("/" in name or not name for name in names) and layout == "columns":
-        raise InvalidInputError(f"columns called {names}: a dataset has no / in its name", "InvalidInput")
+        raise InvalidInputError(f"columns called {names}: a dataset has no / in its name")
     options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
     count = 0
     if layout not in ("columns", "records"):
-        raise InvalidInputError(f"layout {layout!r} is not known: give columns or records", "InvalidInput")
+        raise InvalidInputError(f"layout {layout!r} is not known: give columns or records")
     place = os.fsdecode(path)
     appends = mode == "a" and os.path.exists(place)
     if appends and any((compression, shuffle, fletcher32)):
-        raise InvalidInputError("filters of a table that is appended to: leave compression, shuffle and fletcher32 out, they are the file's", "InvalidInput")
+        raise InvalidInputError("filters of a table that is appended to: leave compression, shuffle and fletcher32 out, they are the file's")
     records = group if group.strip("/") else "table"
     with NewFile(place, True, None, threads, durable=durable, continued=True) if appends else create(
             place, "x" if mode == "a" else mode, threads=threads, track_order=True, durable=durable) as file:

@@ -10,11 +10,12 @@ from typing import Any
 from . import _native, unclosed
 from .errors import InvalidInputError, MissingFileError, UnsupportedError
 from .filters import filters_of
-from .layouts import extents, fill_of
+from .dtype_encoding import extents, fill_of
 from .links import ExternalLink, HardLink, SoftLink
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
-from .new_group import NewDatatype, NewGroup
+from .new_datatype import NewDatatype
+from .new_group import NewGroup
 from .new_references import NewReference, NewRegionReference
 from .virtual_layouts import VirtualLayout, VirtualSource
 
@@ -33,7 +34,7 @@ class NewFile(NewGroup):
         except MissingFileError:
             folder = os.path.dirname(path)
             if folder and not os.path.isdir(folder):
-                raise MissingFileError(f"there is no folder '{folder}': create it first", "NotFound", path) from None
+                raise MissingFileError(f"there is no folder '{folder}': create it first", path) from None
             raise
         super().__init__(writer, "/")
         self._replace, self.filename, self._open = replace, path, True
@@ -82,8 +83,8 @@ def unknown_mode(mode: object) -> Exception:
     """The error of a mode that does not make a new file."""
     if mode in ("a", "r+", "r"):
         return UnsupportedError(f"mode {mode!r}: files are created, not changed; give w (replace) or x (fail if there is one), "
-                                "open one with hyperslab.open, and change one with h5py", "Unsupported")
-    return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)", "InvalidInput")
+                                "open one with hyperslab.open, and change one with h5py")
+    return InvalidInputError(f"mode {mode!r} is not known: give w (replace) or x (fail if there is one)")
 
 
 def create(path: Any, mode: str = "w", *, alignment: int | None = None, threads: int | None = None, track_order: bool = False,
@@ -122,10 +123,10 @@ def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | No
         _check_options({"fs_strategy": strategy, "fs_page_size": page_size})
         return None
     if alignment is not None:
-        raise InvalidInputError(f"alignment={alignment} in a file of pages: values begin at pages, leave it out", "InvalidInput")
+        raise InvalidInputError(f"alignment={alignment} in a file of pages: values begin at pages, leave it out")
     page_bytes = 4096 if page_size is None else operator.index(page_size)
     if page_bytes < 0:
-        raise InvalidInputError(f"fs_page_size={page_bytes}: give a multiple of 8 from 512 to 1073741824", "InvalidInput")
+        raise InvalidInputError(f"fs_page_size={page_bytes}: give a multiple of 8 from 512 to 1073741824")
     return page_bytes
 
 
@@ -144,10 +145,10 @@ def _check_options(options: dict[str, Any]) -> None:
         if name == "libver":
             for version in value if isinstance(value, (tuple, list)) else (value,):
                 if version is not None and version not in _VERSIONS:
-                    raise InvalidInputError(f"libver={version!r}: give one of {', '.join(_VERSIONS)}", "InvalidInput")
+                    raise InvalidInputError(f"libver={version!r}: give one of {', '.join(_VERSIONS)}")
         elif name in _ASKED_FOR:
             if value not in _ASKED_FOR[name]:
                 hint = "; give alignment=" if name.startswith("alignment") else ""
-                raise UnsupportedError(f"{name}={value!r} of a file that is created: leave it out{hint}", "Unsupported")
+                raise UnsupportedError(f"{name}={value!r} of a file that is created: leave it out{hint}")
         elif name not in _HARMLESS:
             raise TypeError(f"create() got an unexpected keyword argument {name!r}")

@@ -1,4 +1,4 @@
-"""Layouts: how values of numpy lie in a file that is written, as `dtypes` tells it of files that are read."""
+"""Dtype encoding: the stored datatype and the stored bytes of numpy values. `dtypes` does the reverse for reading."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
         return _text(True)
     hints = {"O": ": give dtype=str for text", "f": ": give 'f8', which keeps fewer digits", "c": ": give 'c16', which keeps fewer digits",
              "M": " inside of structures and arrays: give counts ('i8')", "m": " inside of structures and arrays: give counts ('i8')"}
-    raise UnsupportedError(f"numpy's {dtype} in HDF5{hints.get(kind, '')}", "Unsupported")
+    raise UnsupportedError(f"numpy's {dtype} in HDF5{hints.get(kind, '')}")
 
 
 def _compound(dtype: np.dtype[Any]) -> Datatype:
@@ -94,7 +94,7 @@ def _of_objects(values: Any) -> Datatype:
             return _text(kind is str)
     other = next((value for value in flat.tolist() if not isinstance(value, (str, bytes))), None)
     what = f"a {type(other).__name__}" if len(flat) and other is not None else "None" if len(flat) else "Python objects"
-    raise UnsupportedError(f"HDF5 cannot store {what} in an array of objects: give dtype=str for text, or h5py.vlen_dtype(...) for sequences", "Unsupported")
+    raise UnsupportedError(f"HDF5 cannot store {what} in an array of objects: give dtype=str for text, or h5py.vlen_dtype(...) for sequences")
 
 
 def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
@@ -136,7 +136,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
     """`values` as they will lie in the file, contiguous; variable-length values go into `heap`."""
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
-            raise InvalidInputError("masked values, which HDF5 cannot store: fill them first (`values.filled(...)`), or give the dataset a fillvalue", "InvalidInput")
+            raise InvalidInputError("masked values, which HDF5 cannot store: fill them first (`values.filled(...)`), or give the dataset a fillvalue")
         values = values.data
     if datatype["class"] == "reference":
         return new_references.elements_of(values, datatype, heap)
@@ -148,7 +148,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
     if datatype["class"] == "opaque":
         raw = np.asarray(values)
         if raw.dtype.itemsize != target.itemsize:
-            raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes in a dataset of {target.itemsize}-byte elements", "InvalidInput")
+            raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes in a dataset of {target.itemsize}-byte elements")
         return contiguous(raw).view(target)
     if not uses_heap(datatype):
         given = np.asarray(values)
@@ -156,13 +156,13 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
             given = np.char.encode(given, "utf-8" if datatype["utf8"] else "ascii")
         if target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize:
             if given.size and int(np.char.str_len(given).max()) > target.itemsize:
-                raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}", "InvalidInput")
+                raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}")
         numbers = contiguous(_checked_cast(given, target))
         integer = datatype["base"] if datatype["class"] == "enum" else datatype
         if narrow_integers.is_as_in_memory(integer):
             return numbers
         if integer["class"] != "integer":
-            raise UnsupportedError(f"writing floats of {integer['size']} bytes that are not IEEE's: write them to a dataset of 'f4' or 'f8'", "Unsupported")
+            raise UnsupportedError(f"writing floats of {integer['size']} bytes that are not IEEE's: write them to a dataset of 'f4' or 'f8'")
         return narrow_integers.packed(numbers, integer)
     given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
     out = np.zeros(given.shape, dtype=_REFERENCE)
@@ -180,7 +180,7 @@ def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
     not be a value of the datatype."""
     mask = np.ma.getmaskarray(values)
     if mask.dtype.names is not None or uses_heap(datatype) or has_fields(datatype):
-        raise UnsupportedError("masked values of a compound or of variable length: fill them first (`values.filled(...)`)", "Unsupported")
+        raise UnsupportedError("masked values of a compound or of variable length: fill them first (`values.filled(...)`)")
     given = np.ma.getdata(values)
     out = np.array(stored(np.where(mask, np.zeros((), given.dtype), given), datatype, []))
     out[mask] = stored(fill, datatype, [])
@@ -212,7 +212,7 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
             # As in numpy, one value stands for all elements of an array.
             arrays[name] = array = np.broadcast_to(array.reshape(shape + (1,) * len(inner)), shape + inner)
         if array.shape != shape + inner:
-            raise InvalidInputError(f"field {name!r}: values of shape {array.shape[len(shape):]} for elements of shape {inner}", "InvalidInput")
+            raise InvalidInputError(f"field {name!r}: values of shape {array.shape[len(shape):]} for elements of shape {inner}")
     out = np.zeros(shape or (), dtype=numpy_dtype(datatype))
     for name, array in arrays.items():
         out[name] = array
@@ -252,7 +252,7 @@ def _split(column: np.ndarray[Any, Any], datatype: Datatype) -> Any:
         try:
             column = np.array([_objects(one) for one in column.reshape(-1)], dtype=object).reshape(*column.shape, -1)
         except (TypeError, ValueError):
-            raise InvalidInputError("elements of an array member of different lengths", "InvalidInput") from None
+            raise InvalidInputError("elements of an array member of different lengths") from None
     return column
 
 
@@ -263,7 +263,7 @@ def _as_array(values: Any, base: Datatype) -> Any:
     try:
         return np.asarray(values)
     except ValueError:
-        raise InvalidInputError("elements of an array member of different lengths", "InvalidInput") from None
+        raise InvalidInputError("elements of an array member of different lengths") from None
 
 
 def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -283,24 +283,24 @@ def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndar
     if given.dtype.kind == "b" and target.kind in "iu":
         return given.astype(target)
     if given.dtype.kind in "mM" and target.kind != given.dtype.kind:
-        raise UnsupportedError(f"numpy's {given.dtype} as {target}, which would lose its unit: write counts (`values.astype('i8')`) and a units attribute", "Unsupported")
+        raise UnsupportedError(f"numpy's {given.dtype} as {target}, which would lose its unit: write counts (`values.astype('i8')`) and a units attribute")
     if given.dtype.kind == "O" and target.kind in "iu" and all(isinstance(value, (int, np.integer)) for value in given.reshape(-1)):
         _check_range(min(given.reshape(-1), default=0), max(given.reshape(-1), default=0), target)
     if given.dtype.kind in "iuf" and target.kind in "iu" and given.size:
         if given.dtype.kind == "f" and not (np.isfinite(given).all() and (np.trunc(given) == given).all()):
-            raise InvalidInputError(f"values with a fraction, NaN or infinity do not fit {target}", "InvalidInput")
+            raise InvalidInputError(f"values with a fraction, NaN or infinity do not fit {target}")
         _check_range(given.min(), given.max(), target)
     try:
         return np.asarray(given.astype(target, casting="same_kind" if given.dtype.kind == "c" else "unsafe", copy=False))
     except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"values of {given.dtype} cannot be stored as {target}: {error}", "InvalidInput") from None
+        raise InvalidInputError(f"values of {given.dtype} cannot be stored as {target}: {error}") from None
 
 
 def _check_range(low: Any, high: Any, target: np.dtype[Any]) -> None:
     info = np.iinfo(target)
     if int(low) < info.min or int(high) > info.max:
         worst = low if int(low) < info.min else high
-        raise InvalidInputError(f"value {worst} does not fit {target}, which holds {info.min} to {info.max}", "InvalidInput")
+        raise InvalidInputError(f"value {worst} does not fit {target}, which holds {info.min} to {info.max}")
 
 
 def _objects(values: Any) -> np.ndarray[Any, Any]:
@@ -326,12 +326,12 @@ def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, by
     if value is None:
         return 0, b""
     if not isinstance(value, (str, bytes)):
-        raise InvalidInputError(f"{value!r} is not text", "InvalidInput")
+        raise InvalidInputError(f"{value!r} is not text")
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
     if not datatype["utf8"] and not data.isascii() and isinstance(value, str):
-        raise InvalidInputError(f"{value!r} is not ASCII text: give dtype=str", "InvalidInput")
+        raise InvalidInputError(f"{value!r} is not ASCII text: give dtype=str")
     if b"\0" in data:
-        raise InvalidInputError("text with a NUL, where HDF5 would end it", "InvalidInput")
+        raise InvalidInputError("text with a NUL, where HDF5 would end it")
     return len(data), data
 
 
@@ -372,7 +372,7 @@ def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
     found = list(values) if np.iterable(values) else [values]
     for extent in found:
         if not (extent is None and unlimited) and (isinstance(extent, bool) or not isinstance(extent, (int, np.integer)) or extent < 0):
-            raise InvalidInputError(f"{name}={values!r}: extents are whole numbers, 0 or more{', or None without a limit' if unlimited else ''}", "InvalidInput")
+            raise InvalidInputError(f"{name}={values!r}: extents are whole numbers, 0 or more{', or None without a limit' if unlimited else ''}")
     return [None if extent is None else int(extent) for extent in found]
 
 

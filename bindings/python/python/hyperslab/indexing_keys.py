@@ -1,4 +1,4 @@
-"""Selecting: numpy's indexing as h5py does it, as a hyperslab and what is left to do in numpy."""
+"""Indexing keys: turns a numpy-style key, with h5py's rules, into a hyperslab to read and the indexing left to numpy."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def select(key: Any, shape: tuple[int, ...]) -> Selected:
     if len(keys) == 1 and _is_mask(keys[0]) and np.ndim(keys[0]) == len(shape) != 1:
         mask = np.asarray(keys[0])
         if mask.shape != shape:
-            raise InvalidTypeError(f"a mask of shape {mask.shape} does not fit shape {shape}", "InvalidInput")
+            raise InvalidTypeError(f"a mask of shape {mask.shape} does not fit shape {shape}")
         return Selected([(0, n, 1) for n in shape], shape, [slice(None)] * len(shape), (int(mask.sum()),), mask)
     if sum(k is Ellipsis for k in keys) > 1:
-        raise InvalidInputError("only one ... may be given", "InvalidInput")
+        raise InvalidInputError("only one ... may be given")
     missing = len(shape) - sum(k is not Ellipsis for k in keys)
     if missing < 0:
-        raise InvalidInputError(f"{len(keys)} indexes for {len(shape)} dimensions", "InvalidInput")
+        raise InvalidInputError(f"{len(keys)} indexes for {len(shape)} dimensions")
     at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
     keys = keys[:at] + (slice(None),) * missing + keys[at + 1:]
     axes: list[Any] = []
@@ -60,21 +60,21 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
         try:
             start, stop, step = key.indices(extent)
         except TypeError as error:
-            raise InvalidInputError(str(error), "InvalidInput") from None
+            raise InvalidInputError(str(error)) from None
         if step < 1:
-            raise InvalidInputError("a step must be 1 or more: read forwards and reverse in numpy", "InvalidInput")
+            raise InvalidInputError("a step must be 1 or more: read forwards and reverse in numpy")
         count = max(0, -(-(stop - start) // step))  # of extents beyond what len() counts, too
         return ((start, count, step) if count else (0, 0, 1)), slice(None), count, True
     if isinstance(key, (list, np.ndarray)) and np.ndim(key) == 1:
         indices = np.asarray(key)
         if indices.dtype == bool:
             if len(indices) != extent:
-                raise InvalidTypeError(f"a mask of {len(indices)} for a dimension of {extent}", "InvalidInput")
+                raise InvalidTypeError(f"a mask of {len(indices)} for a dimension of {extent}")
             indices = np.flatnonzero(indices)
         elif indices.size == 0:
             indices = indices.astype(np.int64)
         elif indices.dtype.kind not in "iu":
-            raise InvalidInputError("an index list holds integers or booleans", "InvalidInput")
+            raise InvalidInputError("an index list holds integers or booleans")
         _check(indices, extent)
         indices = np.where(indices < 0, indices + extent, indices)
         if not len(indices) or bool((indices[1:] > indices[:-1]).all()):
@@ -84,7 +84,7 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
     try:
         index = operator.index(key)
     except TypeError:
-        raise InvalidTypeError(f"{key!r} is no index: give integers, slices, ..., masks or lists", "InvalidInput") from None
+        raise InvalidTypeError(f"{key!r} is no index: give integers, slices, ..., masks or lists") from None
     _check(np.asarray([index], dtype=object), extent)
     return (index % extent, 1, 1), 0, 1, False
 

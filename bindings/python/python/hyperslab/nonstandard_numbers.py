@@ -1,4 +1,4 @@
-"""Odd numbers: integers and floats with a layout that numpy does not have, as the next wider type that holds them."""
+"""Nonstandard numbers: integers and floats with a bit layout that numpy lacks, converted to the next wider numpy type."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from .errors import UnsupportedError
 
 
-def is_odd(datatype: dict[str, Any]) -> bool:
-    """Whether the bytes of such a number mean nothing to numpy."""
+def is_nonstandard(datatype: dict[str, Any]) -> bool:
+    """Whether numpy has no dtype with this bit layout."""
     kind, size = datatype["class"], datatype["size"]
     if kind == "float":
         return not datatype["ordinary"]
@@ -26,7 +26,7 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
         return _float_dtype(datatype)
     wider = next((width for width in (1, 2, 4, 8) if width >= size), None)
     if wider is None:
-        raise UnsupportedError(f"an integer of {size} bytes, which numpy does not have", "Unsupported")
+        raise UnsupportedError(f"an integer of {size} bytes, which numpy does not have")
     return np.dtype(f"{order}{'i' if datatype.get('signed') else 'u'}{wider}")
 
 
@@ -40,7 +40,7 @@ def _float_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
         kind = np.finfo(f"f{width}")
         if fraction_bits <= kind.nmant and largest <= kind.maxexp and 1 - layout["exponent_bias"] >= kind.minexp:
             return np.dtype(f"{datatype['order']}f{width}")
-    raise UnsupportedError(f"a float of {datatype['size']} bytes that no numpy float holds exactly", "Unsupported")
+    raise UnsupportedError(f"a float of {datatype['size']} bytes that no numpy float holds exactly")
 
 
 def _is_extended(datatype: dict[str, Any]) -> bool:
@@ -61,7 +61,7 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[A
         out[:, :10] = elements[:, :10]
         return out.reshape(-1).view(dtype)
     if size > 8:
-        raise UnsupportedError(f"a number of {size} bytes with a layout of its own", "Unsupported")
+        raise UnsupportedError(f"a number of {size} bytes with a layout of its own")
     words = np.zeros((len(elements), 8), np.uint8)
     words[:, :size] = elements if datatype["order"] == "<" else elements[:, ::-1]
     bits = words.reshape(-1).view("<u8")

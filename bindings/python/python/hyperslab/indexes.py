@@ -1,4 +1,7 @@
-"""Indexing: value indexes of arrays, built beside their files and used without being asked for."""
+"""Indexes: value indexes of arrays. Queries, tables and SQL use a valid index automatically.
+
+`hs.index(files, datasets)` builds indexes in this process. To build them in several processes, `plan` them, `build` each task of
+the plan anywhere, and `commit` the fragments. `status` says why an existing index is not used, `verify` reads the values again."""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from typing import Any, NamedTuple
 
 from . import _native
 from .errors import InvalidInputError
+from .sources import opened
+
+__all__ = ["IndexPlan", "Indexed", "PlannedIndex", "build", "commit", "plan", "status", "verify"]
 
 
 class PlannedIndex(NamedTuple):
@@ -67,22 +73,21 @@ class IndexPlan:
         return self._native.run(progress)
 
     def tasks(self, count: int) -> list[bytes]:
-        """About `count` units of building, as bytes: run each with `index_task`, anywhere that the files are, and give
-        what comes back to `index_commit`."""
+        """About `count` units of building, as bytes: run each with `indexes.build` on any machine that
+        sees the files, and pass the results to `indexes.commit`."""
         if count < 1:
-            raise InvalidInputError(f"count is {count}: give 1 or more", "InvalidInput")
+            raise InvalidInputError(f"count is {count}: give 1 or more")
         return self._native.tasks(count)
 
     def __repr__(self) -> str:
         return f"<IndexPlan>\n{self.explain()}"
 
 
-def plan_index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
+def plan(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
                anew: bool = False, index_folder: Any = None) -> IndexPlan:
     """Plans what `index` builds."""
-    opened = _opened(files, index_folder)
     names = [datasets] if isinstance(datasets, str) else list(datasets)
-    return IndexPlan(opened, names, level=level, decode=decode, together=together, anew=anew)
+    return IndexPlan(opened(files, None, index_folder).files, names, level=level, decode=decode, together=together, anew=anew)
 
 
 def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *, decode: bool = True, together: bool = False,
@@ -101,11 +106,11 @@ def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *
     inside: list[str] = []
     if embedded:
         if together or index_folder is not None:
-            raise InvalidInputError("an index is either embedded in each file, or of all of a folder together, or in an index_folder", "InvalidInput")
-        files = inside = list(dict.fromkeys(native.path for native in _opened(files)))
+            raise InvalidInputError("an index is either embedded in each file, or of all of a folder together, or in an index_folder")
+        files = inside = list(dict.fromkeys(native.path for native in opened(files).files))
     staged = [path for path in inside if _native.index_stage(path)]
     try:
-        plan = _build(plan_index(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder), progress)
+        built = _run(plan(files, datasets, level, decode=decode, together=together, anew=anew, index_folder=index_folder), progress)
     except BaseException:
         # What is in a file is still there.
         for path in staged:
@@ -114,12 +119,12 @@ def index(files: Any, datasets: str | Iterable[str], level: str | None = None, *
     for path in inside:
         if os.path.isdir(path + ".hsidx"):
             _native.index_embed(path)
-    return plan
+    return built
 
 
-def _build(plan: IndexPlan, progress: Callable[[int, int], object] | None) -> IndexPlan:
+def _run(planned: IndexPlan, progress: Callable[[int, int], object] | None) -> IndexPlan:
     """Builds what is planned, and tells how far it is."""
-    total, done = plan.value_bytes, 0
+    total, done = planned.value_bytes, 0
 
     def hear(more: int) -> None:
         nonlocal done
@@ -127,36 +132,26 @@ def _build(plan: IndexPlan, progress: Callable[[int, int], object] | None) -> In
         if progress is not None:
             progress(done, total)
 
-    plan.run(hear if progress is not None else None)
-    return plan
+    planned.run(hear if progress is not None else None)
+    return planned
 
 
-def index_task(task: bytes, *, threads: int | None = None) -> bytes:
-    """Builds one task of a plan; the fragment that `index_commit` takes."""
+def build(task: bytes, *, threads: int | None = None) -> bytes:
+    """Builds one task of a plan, and returns the fragment to pass to `commit`."""
     return _native.index_task(bytes(task), threads)
 
 
-def index_commit(fragments: Iterable[bytes]) -> Indexed:
+def commit(fragments: Iterable[bytes]) -> Indexed:
     """Makes what tasks have built visible, for each folder at once."""
     return Indexed(*_native.index_commit([bytes(fragment) for fragment in fragments]))
 
 
-def index_remarks(files: Any, *, index_folder: Any = None) -> list[str]:
+def status(files: Any, *, index_folder: Any = None) -> list[str]:
     """Why indexes that are there are not used, or only in part: stale, damaged, of another version, not readable, cut off."""
-    return [remark for native in _opened(files, index_folder) for remark in _native.index_remarks(native)]
+    return [remark for native in opened(files, None, index_folder).files for remark in _native.index_remarks(native)]
 
 
-def index_verify(files: Any, *, index_folder: Any = None) -> list[str]:
+def verify(files: Any, *, index_folder: Any = None) -> list[str]:
     """Reads the values of indexed datasets, and says which are not those that the indexes were made of, though by length and
     time of change the files are the same: damage that nothing else tells. What has no valid index is not read."""
-    return [problem for native in _opened(files, index_folder) for problem in _native.index_verify(native)]
-
-
-def _opened(files: Any, index_folder: Any = None) -> list[_native.File]:
-    """Files, or arrays of others as files."""
-    from .query import _files
-
-    return _files(files, None, index_folder)[0]
-
-
-__all__ = ["IndexPlan", "Indexed", "PlannedIndex", "index", "index_commit", "index_remarks", "index_task", "index_verify", "plan_index"]
+    return [problem for native in opened(files, None, index_folder).files for problem in _native.index_verify(native)]

@@ -1,0 +1,76 @@
+"""Sources: what `files` may be in queries and indexes - paths, patterns, open files, or arrays of other libraries."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from . import _native
+from .arrays import from_arrays
+from .errors import InvalidInputError, MissingFileError
+from .file import File, FileSet, open as open_files
+from .natural_order import natural_key
+from .sessions import session
+
+
+class Sources(NamedTuple):
+    """Opened files, the glob that named them, and what the groups of a regular expression matched: a name, and its text in each
+    file."""
+
+    files: list[_native.File]
+    pattern: str | None = None
+    captures: list[tuple[str, list[str]]] = []
+
+
+def opened(files: Any, threads: int | None = None, index_folder: Any = None) -> Sources:
+    """Opens `files`; arrays become a file of the core."""
+    folder = None if index_folder is None else os.path.abspath(index_folder)
+    if isinstance(files, File):
+        if folder is None:
+            return Sources(files._natives, files._pattern)
+        return Sources(session(threads, index_folder=folder).open([native.path for native in files._natives]), files._pattern)
+    if holds_arrays(files):
+        return Sources([from_arrays(session(threads, index_folder=folder), files)])
+    if isinstance(files, str) and files.startswith("re:"):
+        try:
+            files = re.compile(files[3:])
+        except re.error as error:
+            raise InvalidInputError(f"{short(files[3:])!r} is not a regular expression: {error.msg}") from None
+    if isinstance(files, re.Pattern):
+        return _matching(files, threads, folder)
+    found = open_files(files, threads=threads, index_folder=folder)
+    return Sources(found._natives, found._pattern if isinstance(found, FileSet) else None)
+
+
+def holds_arrays(files: Any) -> bool:
+    """Whether they are arrays, and not paths of files with arrays."""
+    if isinstance(files, File):  # a mapping of its members, too
+        return False
+    return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet"))
+
+
+def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str | None = None) -> Sources:
+    """The files whose whole path matches. The folder is what stands before the first special character."""
+    plain = re.match(r"[^\\.^$*+?{}\[\]|()]*(?=/)", pattern.pattern)
+    folder = plain.group() if plain else "."
+    names = sorted((path for path in _below(folder or "/") if pattern.fullmatch(path)), key=natural_key)
+    if not names:
+        raise MissingFileError(f"no file matches {pattern.pattern}")
+    found = [pattern.fullmatch(name) for name in names]
+    named = {number: name for name, number in pattern.groupindex.items()}
+    captures = [(named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)]
+    return Sources(open_files(names, threads=threads, index_folder=index_folder)._natives, None, captures)
+
+
+def _below(folder: str) -> Iterator[str]:
+    for here, _, names in os.walk(folder):
+        yield from (os.path.normpath(os.path.join(here, name)) if folder == "." else os.path.join(here, name) for name in names)
+
+
+def short(text: str) -> str:
+    """What a message quotes of a text."""
+    return text if len(text) <= 200 else text[:199] + "…"
