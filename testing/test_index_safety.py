@@ -247,7 +247,7 @@ def unsealed(data: bytes) -> Any:
     return json.loads(data[:-9])
 
 
-@pytest.mark.parametrize("change", [{"folder": "/etc"}, {"name": "../x.h5"}, {"name": "other.h5"}, {"previous": [{"name": "../../victim.txt", "bytes": 1, "blocks": 1}]}])
+@pytest.mark.parametrize("change", [{"parts": 0}, {"part": 1}, {"folder": "/etc"}, {"name": "../x.h5"}, {"name": "other.h5"}, {"previous": [{"name": "../../victim.txt", "bytes": 1, "blocks": 1}]}])
 def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, change: Any) -> None:
     path, _, _ = indexed(tmp_path)
     (task,) = hs.indexes.plan(path, "/y").tasks(1)
@@ -256,11 +256,11 @@ def test_a_task_whose_names_lead_elsewhere_is_refused(tmp_path: pathlib.Path, ch
     changed = unsealed(task)
     assert sealed(changed) == task
     changed["datasets"][0].update(change)
-    with pytest.raises(hs.Error, match="its file names do not belong together|names the index file"):
+    with pytest.raises(hs.Error, match="its file names do not belong together|names the index file|it is part"):
         hs.indexes.build(sealed(changed))
     fragment = unsealed(hs.indexes.build(task))
     fragment["datasets"][0]["task"].update(change)
-    with pytest.raises(hs.Error, match="its file names do not belong together|names the index file"):
+    with pytest.raises(hs.Error, match="its file names do not belong together|names the index file|it is part"):
         hs.indexes.commit([sealed(fragment)])
     fragment = unsealed(hs.indexes.build(task))
     fragment["datasets"][0]["index_file"]["name"] = "../../victim.txt"

@@ -2,7 +2,8 @@
 //!
 //! Input: a key, or a set of keys. Output: the number of keys below it (its rank), exactly or as a lower and an upper bound,
 //! and the positions or keys of a range of ranks. Cost: `Zone` needs no search; `Keys` and above search the samples, one
-//! for 64 keys; `Exact` then unpacks one group of 64 keys; `Positions` reads about five values of the data instead.
+//! for 64 keys; `Exact` then unpacks one group of 64 keys; `Positions` reads single values
+//! of the data instead, found by interpolation search.
 //!
 //! Example: a block with the numbers 10, 20, 20, 30 has rank 1 for key 20 and rank 3 for key 21, so that the ranks 1 and 2
 //! have the value 20.
@@ -21,7 +22,7 @@ use super::zone::Zone;
 const MAX_INTERPOLATION_STEPS: u32 = 6;
 
 /// Maximum number of keys per block whose ranks are cached.
-const MAX_KEPT_EDGES: usize = 16;
+const MAX_CACHED_RANKS: usize = 16;
 
 /// Cache of the latest ranks that were searched for in the data: a caller that has counted rows often asks for the rows next.
 #[derive(Default)]
@@ -35,7 +36,7 @@ impl RankCache {
     }
     fn keep(&self, key: u64, rank: u32) {
         if let Ok(mut known) = self.0.try_lock() {
-            known.truncate(MAX_KEPT_EDGES - 1);
+            known.truncate(MAX_CACHED_RANKS - 1);
             known.push_front((key, rank));
         }
     }
@@ -76,7 +77,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Whether both ends are known exactly.
+    /// Whether the lower and the upper bound of both ends are equal.
     pub fn is_exact(&self) -> bool {
         self.first.lower == self.first.upper && self.end.lower == self.end.upper
     }

@@ -48,7 +48,7 @@ pub(crate) fn build_alone(task: &DatasetTask, context: BuildContext<'_>) -> Resu
 
 /// Builds the blocks of a task in this thread, into a file that other datasets share.
 pub(crate) fn build_into(task: &DatasetTask, context: BuildContext<'_>, builder: &mut Builder, shared: &SharedFile) -> Result<DatasetFragment> {
-    with_build(task, context, |build| build.run_in_shared(builder, shared))
+    with_build(task, context, |build| build.build_shared(builder, shared))
 }
 
 fn with_build(task: &DatasetTask, context: BuildContext<'_>, work: impl FnOnce(&Build<'_>) -> Result<DatasetFragment>) -> Result<DatasetFragment> {
@@ -125,7 +125,7 @@ impl Build<'_> {
     }
 
     /// Builds in this thread, into a shared file.
-    fn run_in_shared(&self, builder: &mut Builder, shared: &SharedFile) -> Result<DatasetFragment> {
+    fn build_shared(&self, builder: &mut Builder, shared: &SharedFile) -> Result<DatasetFragment> {
         let (units, previous) = self.prepare()?;
         let (mut rows, mut kept_blocks) = (Vec::new(), 0);
         for unit in &units {

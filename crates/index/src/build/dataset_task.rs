@@ -66,7 +66,7 @@ pub(crate) struct DatasetFragment {
 impl DatasetFragment {
     /// Refuses file names outside the sidecar: encoded fragments may come from an untrusted source.
     pub(crate) fn check(&self) -> Result<()> {
-        self.task.check_names()?;
+        self.task.check()?;
         check_index_files(&self.kept)?;
         match &self.index_file {
             Some(index_file) if !is_index_file_name(&index_file.name) => Err(Error::invalid_input("not a valid index fragment: its index file is outside the sidecar")),
@@ -112,8 +112,11 @@ impl DatasetTask {
         self.previous.iter().map(|index_file| index_file.build.saturating_add(1)).max().unwrap_or_default()
     }
 
-    /// Refuses file names outside the sidecar: encoded tasks may come from an untrusted source.
-    pub(crate) fn check_names(&self) -> Result<()> {
+    /// Refuses file names outside the sidecar and impossible parts: encoded tasks may come from an untrusted source.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.part >= self.parts {
+            return Err(Error::invalid_input(format!("not a valid index task: it is part {} of {}", self.part, self.parts)));
+        }
         let is_plain = |name: &str| !name.is_empty() && !name.contains(['/', '\0']) && name != "." && name != "..";
         let of_file = Path::new(&self.file).file_name().and_then(|name| name.to_str());
         let of_index = self.folder.file_name().and_then(|name| name.to_str());

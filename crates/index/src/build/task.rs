@@ -92,7 +92,7 @@ impl IndexTask {
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let task: Self = decode(bytes, "index task")?;
         task.first_dataset()?;
-        task.datasets.iter().try_for_each(DatasetTask::check_names)?;
+        task.datasets.iter().try_for_each(DatasetTask::check)?;
         Ok(task)
     }
 

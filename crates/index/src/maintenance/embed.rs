@@ -129,7 +129,7 @@ fn append(end: &mut Appended, data_end: StatedEnd, folder: &Path, indexed: &mut 
     let (kept, new) = (bytes_of(true), bytes_of(false));
     let unused = end.end().saturating_sub(data_end.end).saturating_sub(kept);
     if unused > MAX_UNUSED_BYTES.max(MAX_UNUSED_PER_INDEX_BYTE.saturating_mul(kept + new)) {
-        return Err(Error::new(ErrorKind::Conflict, format!("{unused} bytes at the end of the file belong to indexes that are no longer used; remove them with `hyperslab tidy`")));
+        return Err(Error::new(ErrorKind::Conflict, format!("{unused} bytes at the end of the file belong to indexes that are no longer used; remove them with `hyperslab vacuum`")));
     }
     // The final manifest, which has offsets instead of names, is at most twice as long.
     let manifest = Manifest { files: vec![indexed.clone()], ..Manifest::empty() }.encode()?.len() as u64;

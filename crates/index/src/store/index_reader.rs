@@ -151,7 +151,7 @@ impl IndexFile {
         }
         let size = size.first_chunk().map(|size| i32::from_le_bytes(*size)).and_then(|size| u64::try_from(size).ok()).ok_or_else(|| bad("its footer is invalid"))?;
         let footer = self.bytes((end - 10).checked_sub(size).ok_or_else(|| bad("its footer is invalid"))?, size, MAX_METADATA_BYTES)?;
-        let footer = root_as_footer(&footer).map_err(|error| bad(&format!("footer: {error}")))?;
+        let footer = root_as_footer(&footer).map_err(|error| bad(&format!("its footer is invalid: {error}")))?;
         let blocks: Vec<(u64, u64, u64)> = footer
             .recordBatches()
             .iter()
@@ -165,7 +165,7 @@ impl IndexFile {
             let metadata = self.bytes(offset, metadata_length, MAX_METADATA_BYTES)?;
             // The message follows a marker of 4 bytes and a length of 4 bytes.
             let message = metadata.get(8..).ok_or_else(|| bad("a message is too short"))?;
-            let message = root_as_message(message).map_err(|error| bad(&format!("a message: {error}")))?;
+            let message = root_as_message(message).map_err(|error| bad(&format!("a message is invalid: {error}")))?;
             let batch = message.header_as_record_batch().ok_or_else(|| bad("a message is not a record batch"))?;
             let rows = u64::try_from(batch.length()).ok().filter(|rows| *rows <= MAX_BATCH_ROWS).ok_or_else(|| bad("a batch has too many rows"))?;
             let buffers = batch.buffers().ok_or_else(|| bad("a batch has no buffers"))?;

@@ -85,7 +85,7 @@ impl Sorter {
             arch.dispatch(SpreadPrefixes { keys, min, bits, shares: &Shares::of(&digits.seconds), prefixes });
             arch.dispatch(CountDigits { prefixes, bits: first, digits: &mut digits });
         }
-        digits.make_starts();
+        digits.turn_into_starts();
         arch.dispatch(RadixPasses { prefixes, bits: first, digits: &mut digits, halfway, words, places });
     }
 

@@ -33,7 +33,7 @@ impl Digits {
     }
 
     /// Turns the count of each bucket into the index at which it begins.
-    pub fn make_starts(&mut self) {
+    pub fn turn_into_starts(&mut self) {
         for counts in [&mut self.firsts, &mut self.seconds] {
             let mut next = 0u16;
             for count in counts {
