@@ -218,13 +218,13 @@ def page(given: dict[str, Any]) -> str:
         scaled = f"H5Spark's ways run on {given['slow elements']:,} doubles; their times are scaled up."
         out += [f"- H5Spark's way takes {ratio(tables, 'structures', 'elements, h5py in flatMap (H5Spark)', 'elements, hyperslab'):.0f} times as long on "
                 f"elements (aim: 20), {ratio(tables, 'structures', 'rows as vectors, h5py in flatMap (H5Spark)', 'rows as vectors, hyperslab'):.1f} on rows (aim: 5).",
-                f"- From the JVM instead of Python (the paper's Table III: 1.8 times faster): "
+                f"- From the JVM instead of Python (the H5Spark paper's Table III: 1.8 times faster): "
                 f"{ratio(tables, 'structures', 'elements, hyperslab, from the JVM', 'elements, hyperslab'):.2f} of the time on elements, "
                 f"{ratio(tables, 'structures', 'rows as vectors, hyperslab, from the JVM', 'rows as vectors, hyperslab'):.2f} on rows.", ""]
         out += lines("Elements and rows, from Python and from the JVM", tables["structures"], "elements, hyperslab", scaled)
     for name, stored in (("plain.h5", "contiguous"), ("gzip.h5", "gzip and shuffle")):
         if f"partitions {name}" in tables:
-            out += lines(f"Partitions, {stored} (the paper's Fig. 4)", tables[f"partitions {name}"], "8")
+            out += lines(f"Partitions, {stored} (the H5Spark paper's Fig. 4)", tables[f"partitions {name}"], "8")
         if f"cores {name}" in tables:
             out += lines(f"Cores, {stored}", tables[f"cores {name}"], "1")
     return "\n".join(out)

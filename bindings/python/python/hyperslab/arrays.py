@@ -1,4 +1,4 @@
-"""Arrays: whatever has a shape, a dtype and `__getitem__` as a file that the core reads."""
+"""Arrays: objects with a shape, a dtype and `__getitem__`, as a file that the core reads."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ _BLOCK_BYTES = 1 << 20
 
 @runtime_checkable
 class Array(Protocol):
-    """What an array must have to be asked: numpy arrays and memory maps, h5py and Zarr datasets have it. `chunks`, where it
-    has them, say which parts are read at once. `__getitem__` gets a tuple of slices and gives their values; it may be called
-    from any thread, one at a time."""
+    """The interface of arrays that queries and indexes accept: numpy arrays and memory maps, h5py and Zarr datasets have it.
+
+    If the array has `chunks`, they are read one at a time. `__getitem__` gets a tuple of slices and returns their values; it may
+    be called from any thread, but never from two at a time.
+    """
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -33,7 +35,7 @@ class Array(Protocol):
 
 
 def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
-    """A file of these arrays: a mapping of names, an Arrow table, or a Parquet file."""
+    """Makes a file of arrays: a mapping of names, an Arrow table, or a Parquet file."""
     if isinstance(arrays, (str, os.PathLike)):
         name = os.fspath(arrays)
         # Before anything is read: a change while reading makes the index stale.
@@ -54,8 +56,8 @@ def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
 
 
 def _origin(array: Any) -> tuple[str, str] | None:
-    """The file or folder that an array is in, and what tells it from others there: of arrays that nobody changes through
-    this handle, so that the time of change of the file says whether they have changed."""
+    """The file or folder of an array, and its identity there. Only for arrays that are open read-only: then the modification
+    time of the file tells whether they have changed."""
     if isinstance(array, np.memmap):
         mapped = getattr(array, "_mmap", None)
         if mapped is None or array.filename is None or array.mode != "r":

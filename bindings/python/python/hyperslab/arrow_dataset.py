@@ -1,4 +1,4 @@
-"""Arrow dataset: the door through which DuckDB and Polars push columns and predicates into our scan."""
+"""Arrow dataset: the interface through which DuckDB and Polars push columns and predicates into a scan."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         with _own_errors(stream):
             return scanner.to_table()
 
-    def to_batches(self, columns: Any = None, filter: Any = None, **options: Any) -> Any:
+    def to_batches(self, columns: Any = None, filter: Any = None, **options: Any) -> Iterator[pa.RecordBatch]:
         scanner, stream = self._scan(columns, filter, options)
 
         def batches() -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Attributes: an object's attributes as a mapping, as h5py shows them."""
+"""Attributes: the attributes of an object as a mapping, with the values of h5py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import READ_ONLY, ReadOnlyError
 
 
 class Empty:
-    """The value of an attribute or dataset without elements."""
+    """The value of an attribute or dataset with a null dataspace: it has a dtype, but no elements."""
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
@@ -28,7 +28,7 @@ class Empty:
 
 
 def as_ours(value: Any) -> Any:
-    """h5py's object for a value without elements as ours."""
+    """Converts `h5py.Empty` to `Empty`; returns other values unchanged."""
     is_theirs = type(value).__name__ == "Empty" and type(value).__module__.partition(".")[0] == "h5py"
     return Empty(value.dtype) if is_theirs else value
 
@@ -50,7 +50,7 @@ def value_of(found: tuple[list[int] | None, dict[str, Any], bytes, _native.Heap]
 
 
 class Attributes(Mapping[str, Any]):
-    """An object's attributes by name, read when asked for."""
+    """The attributes of an object: a mapping of names to values, read on access."""
 
     def __init__(self, file: _native.File, number: int) -> None:
         self._file, self._number = file, number

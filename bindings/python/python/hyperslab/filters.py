@@ -118,7 +118,7 @@ def _level(compression: str, level: Any) -> int:
     return int(level)
 
 
-def compression_of(filters: list[tuple[int, list[int]]]) -> tuple[str | None, Any]:
+def compression_of(filters: list[tuple[int, list[int]]]) -> tuple[str | None, int | str | tuple[str, int] | None]:
     """Name and level of the compression among filters, as `create_dataset` takes them."""
     for number, parameters in filters:
         if number == 32008:

@@ -1,4 +1,4 @@
-"""Links: names that lead to other names, in this file or in another."""
+"""Links: names that refer to other names, in the same file or in another."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class HardLink:
 
 
 def as_ours(value: Any) -> Any:
-    """h5py's links as ours; other values as they are."""
+    """Converts links of h5py; returns other values unchanged."""
     if type(value).__module__.partition(".")[0] != "h5py":
         return value
     kind = type(value).__name__

@@ -1,23 +1,30 @@
-"""Datasets as RDDs and matrices of MLlib, under the names that H5Spark gave them.
+"""Datasets as RDDs and matrices of MLlib, with the function names of H5Spark.
 
-A row is an index of the first dimension, with the other dimensions flat in it. The JVM reads rows with the reader that
-tables have, and numbers them from 0 on through all files, in the order of files and rows, whatever the partitions.
+A row is an index of the first dimension, with the other dimensions flattened. The JVM reads rows with the reader of tables, and
+numbers them from 0 through all files, in the order of files and rows, independently of partitions.
 
-Every function takes a Spark session (or context), what to read, and how many partitions to make at most. What to read is a
-path (a file, a glob, a folder, a list of files) and a dataset's path, or a list of paths; as in H5Spark, a tuple
-`(path, dataset)` may stand for both, alone or in a list. H5Spark's `mode="single"` and `mode="multi"` are accepted, and not
-needed: what is at the path tells.
+Every function takes a Spark session or context, a path (a file, a glob, a folder, a list of files) or a list of paths, the path
+of a dataset, and the maximum number of partitions. As in H5Spark, a tuple `(path, dataset)` may replace the two paths, alone or
+in a list. H5Spark's `mode="single"` and `mode="multi"` are accepted, but not needed.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from .errors import InvalidInputError, UnsupportedError
+from .type_aliases import AnyArray
+
+if TYPE_CHECKING:
+    from pyspark import RDD, SparkContext
+    from pyspark.mllib.linalg import DenseVector
+    from pyspark.mllib.linalg.distributed import BlockMatrix, CoordinateMatrix, IndexedRow, IndexedRowMatrix, RowMatrix
+    from pyspark.mllib.regression import LabeledPoint
+    from pyspark.sql import SparkSession
 
 __all__ = ["h5read", "h5read_array", "h5read_blockmat", "h5read_coordmat", "h5read_imat", "h5read_irow", "h5read_labeled",
            "h5read_point", "h5read_rowmat", "h5read_vec"]
@@ -76,8 +83,8 @@ def _rdd(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, m
     return _java2py(*_java(spark, name, files, dataset, *more, mode=mode))
 
 
-def h5read(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """Rows as numpy arrays of the dataset's own type (unsigned integers in the next wider one)."""
+def h5read(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[AnyArray]:
+    """Reads rows as numpy arrays of the dataset's dtype; unsigned integers become the next wider signed type."""
     context, element = _java(spark, "element_type", path, dataset, mode=mode, session=False)
     if element not in _NUMPY:
         raise UnsupportedError(f"{dataset or path} has elements of type {element}, which are no numbers of an array")
@@ -88,49 +95,49 @@ def h5read(spark: Any, path: Files, dataset: str | None = None, partitions: int 
 h5read_array = h5read
 
 
-def h5read_point(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """`(value, key)` for each element; the key is its number among the elements of all files."""
+def h5read_point(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[tuple[float, int]]:
+    """Reads elements as `(value, key)`; the key is the position of the element among those of all files."""
     return _rdd(spark, "h5read_point_pairs", path, dataset, partitions, mode=mode)
 
 
-def h5read_vec(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """Rows as dense vectors."""
+def h5read_vec(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[DenseVector]:
+    """Reads rows as dense vectors."""
     return _rdd(spark, "h5read_vec", path, dataset, partitions, mode=mode)
 
 
-def h5read_labeled(spark: Any, path: Files, dataset: str | None = None, label: int = 0, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """Rows as `LabeledPoint`; `label` is the number of the column that is the label."""
+def h5read_labeled(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, label: int = 0, partitions: int | None = None, *, mode: str | None = None) -> RDD[LabeledPoint]:
+    """Reads rows as `LabeledPoint`; `label` is the index of the column that is the label."""
     return _rdd(spark, "h5read_labeled", path, dataset, label, partitions, mode=mode)
 
 
-def h5read_irow(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """Rows as `IndexedRow`."""
+def h5read_irow(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RDD[IndexedRow]:
+    """Reads rows as `IndexedRow`."""
     return h5read_imat(spark, path, dataset, partitions, mode=mode).rows
 
 
-def h5read_imat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """An `IndexedRowMatrix`."""
+def h5read_imat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> IndexedRowMatrix:
+    """Reads an `IndexedRowMatrix`."""
     from pyspark.mllib.linalg.distributed import IndexedRowMatrix
 
     return IndexedRowMatrix(_java(spark, "h5read_imat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_rowmat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """A `RowMatrix`."""
+def h5read_rowmat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> RowMatrix:
+    """Reads a `RowMatrix`."""
     from pyspark.mllib.linalg.distributed import RowMatrix
 
     return RowMatrix(_java(spark, "h5read_rowmat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_coordmat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """A `CoordinateMatrix` of the elements that are not zero, with the rows and columns of the files."""
+def h5read_coordmat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> CoordinateMatrix:
+    """Reads a `CoordinateMatrix` of the nonzero elements, with the numbers of rows and columns of the files."""
     from pyspark.mllib.linalg.distributed import CoordinateMatrix
 
     return CoordinateMatrix(_java(spark, "h5read_coordmat", path, dataset, partitions, mode=mode)[1])
 
 
-def h5read_blockmat(spark: Any, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> Any:
-    """A `BlockMatrix` of blocks of 1024 by 1024."""
+def h5read_blockmat(spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None) -> BlockMatrix:
+    """Reads a `BlockMatrix` with blocks of 1024 by 1024."""
     from pyspark.mllib.linalg.distributed import BlockMatrix
 
     return BlockMatrix(_java(spark, "h5read_blockmat", path, dataset, partitions, mode=mode)[1], 1024, 1024)

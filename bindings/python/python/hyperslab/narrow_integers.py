@@ -11,14 +11,23 @@ from .errors import InvalidInputError, InvalidTypeError
 
 
 def integer_dtype(dtype: Any, precision: int, offset: int = 0) -> np.dtype[Any]:
-    """A dtype for `create_dataset` whose integers have only `precision` significant bits, from bit `offset` on, as
-    `H5Tset_precision` and `H5Tset_offset` make it. `compression="nbit"` stores only those bits.
+    """Makes a dtype for `create_dataset` whose integers have fewer significant bits than their bytes, as
+    `H5Tset_precision` and `H5Tset_offset` do. `compression="nbit"` stores only those bits.
 
-    >>> hs.integer_dtype("u2", precision=12)
+    In memory, and when it is read, the type is the integer `dtype`. Writing a value that needs more bits raises an error.
 
-    Values that need more bits are refused. In memory, and when it is read, it is the integer `dtype`. Raises
-    `InvalidInputError` if `dtype` lacks these bits, or if a smaller integer would hold them: HDF5 reads no integers more than
-    half of whose bits are unused."""
+    Args:
+        dtype: The integer dtype in memory.
+        precision: Number of significant bits.
+        offset: Position of the lowest significant bit.
+
+    Raises:
+        InvalidInputError: `dtype` lacks these bits, or a smaller integer would suffice: HDF5 cannot read integers with more
+            than half of their bits unused.
+
+    Example:
+        >>> f.create_dataset("x", data=counts, dtype=hs.integer_dtype("u2", precision=12), compression="nbit")
+    """
     base = np.dtype(dtype)
     if base.kind not in "iu":
         raise InvalidTypeError(f"integer_dtype of {base}: give an integer dtype")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -41,8 +41,8 @@ class PlannedGroup(NetcdfGroup):
         there = self._plan._there
         return there[path] if path in there else len(self._contents.dimensions.keys() | there.keys())
 
-    def create_dataset(self, *_: Any, **__: Any) -> Any:
-        """Refused: a netCDF file has variables."""
+    def create_dataset(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables")
 
     def _new_variable(self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any],
@@ -84,10 +84,10 @@ class PlannedGroup(NetcdfGroup):
 
 class NetcdfPlan(PlannedGroup, WritePlan):
     """A parallel write of one netCDF-4 file. The plan defines dimensions, variables, groups, types and attributes, as
-    `create_netcdf` does; tasks write values, `task.variable("t2m")`."""
+    `create_netcdf` does. Tasks write values: `task.variable("t2m")`."""
 
     def __init__(self, path: Any, mode: str = "create", *, writers: int | None = None, **options: Any) -> None:
-        """As `WritePlan`. Values of variables that are created with `data` are in the plan."""
+        """Plans a write, with the arguments of `WritePlan`. Values of variables created with `data` are part of the plan."""
         WritePlan.__init__(self, path, mode, writers=writers, track_order=True, **options)
         self._contents, self._plan, self._writers = Contents(), self, writers
         NewGroup.__init__(self, PlanWriter(self._native), "/")
@@ -99,8 +99,8 @@ class NetcdfPlan(PlannedGroup, WritePlan):
         self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
 
 
-    def create_dataset(self, *_: Any, **__: Any) -> Any:
-        """Refused: a netCDF file has variables."""
+    def create_dataset(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables")
 
     def _scale(self, dimension: NetcdfDimension) -> None:
@@ -126,12 +126,12 @@ class NetcdfPlan(PlannedGroup, WritePlan):
         return WritePlan.__bytes__(self)
 
     def task(self, number: int, *, threads: int | None = None) -> NetcdfTask:
-        """Begins the task with this number, or another attempt at it. After this, the plan takes no more definitions."""
+        """Begins a task, or another attempt at it, as `WritePlan.task`. The plan accepts no definitions afterwards."""
         self._sealed()
         return NetcdfTask(self._native.task(number, threads), number, self)
 
     def commit(self, fragments: Any) -> parallel.Committed:
-        """As `WritePlan.commit`."""
+        """Publishes what the tasks wrote, as `WritePlan.commit`."""
         self._sealed()
         return WritePlan.commit(self, fragments)
 
@@ -166,7 +166,7 @@ def _about(variable: NetcdfVariable) -> dict[str, Any]:
 
 
 class NetcdfTaskGroup(parallel.TaskGroup):
-    """A group in a task."""
+    """A group of a task."""
 
     _attributes = NetcdfAttributes
 
@@ -174,7 +174,7 @@ class NetcdfTaskGroup(parallel.TaskGroup):
         return NetcdfTaskGroup
 
     def create_dataset(self, *_: Any, **__: Any) -> NewDataset:
-        """Refused: the plan defines variables."""
+        """Raises `UnsupportedError`: the plan defines the variables."""
         raise UnsupportedError("a dataset in a task of netCDF: let the plan create the variable")
 
 
@@ -187,8 +187,13 @@ class NetcdfTask(NetcdfTaskGroup, Task):
         self._variables_about, self._opened = plan._about, dict[str, NetcdfVariable]()
 
     def variable(self, path: str, region: Any = None) -> NetcdfVariable:
-        """A variable of the plan for writing: rows of this task's own (`append`) if its first dimension has no limit; else
-        `region`, as `np.s_[0:10]`, or without it any part."""
+        """A variable of the plan, for writing.
+
+        Args:
+            path: Path of the variable.
+            region: The part that this task writes, such as `np.s_[0:10]`; by default any part. A variable with an unlimited
+                first dimension has no region: `append` adds rows of this task.
+        """
         name = path.strip("/")
         about = self._variables_about.get(name)
         if about is None:
@@ -213,11 +218,11 @@ class NetcdfTask(NetcdfTaskGroup, Task):
         return made
 
     def dataset(self, path: str) -> NetcdfVariable:
-        """As `variable`."""
+        """The same as `variable`."""
         return self.variable(path)
 
     def write(self, path: str, values: Any) -> None:
-        """Writes all that this task has to write of a variable: its region, or rows of its own."""
+        """Writes this task's part of a variable: its region, or its own rows."""
         variable = self.variable(path)
         if variable.shape[:1] == (0,) and self._writer.definition(variable._path)[3] is None:
             variable.append(values)

@@ -43,7 +43,7 @@ class NetcdfAttributes(NewAttributes):
 
 
 class NetcdfDimension:
-    """A dimension: its `name`, and its `size`, which is `None` without limit."""
+    """A dimension: its `name`, and its `size`, `None` if it is unlimited."""
 
     def __init__(self, path: str, size: int | None, number: int) -> None:
         self.path, self.size, self.number = path, size, number
@@ -54,7 +54,7 @@ class NetcdfDimension:
         return self.path.rpartition("/")[2]
 
     def isunlimited(self) -> bool:
-        """Whether it has no limit."""
+        """Whether the dimension is unlimited."""
         return self.size is None
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class NetcdfDimension:
 
 
 class Contents:
-    """What a netCDF file defines, by path without the first slash."""
+    """The definitions of a netCDF file, by path without the leading slash."""
 
     def __init__(self) -> None:
         self.dimensions: dict[str, NetcdfDimension] = {}
@@ -70,7 +70,7 @@ class Contents:
         self.types: dict[str, NetcdfType] = {}
 
     def length(self, dimension: NetcdfDimension) -> int:
-        """How long a dimension is: one without limit as long as the longest variable over it."""
+        """The length of a dimension; an unlimited one is as long as its longest variable."""
         if dimension.size is not None:
             return dimension.size
         lengths = (made.shape[axis] for made in self.variables.values() for axis, dim in enumerate(made.found) if dim is dimension)
@@ -89,7 +89,7 @@ class Contents:
 
 
 class NetcdfVariable(NewDataset):
-    """A variable that is being written. Masked values become its fill value, dates counts."""
+    """A variable that is being written. Masked values become its fill value, dates become counts."""
 
     _attributes = NetcdfAttributes
     #: Names of its dimensions.
@@ -119,7 +119,7 @@ class NetcdfVariable(NewDataset):
         self.attrs.update(values)
 
     def append(self, values: Any) -> None:
-        """Adds rows along the first dimension."""
+        """Appends rows along the first dimension."""
         super().append(self._encoded(values))
 
     def __setitem__(self, key: Any, values: Any) -> None:
@@ -154,13 +154,13 @@ class NetcdfVariable(NewDataset):
         return counts
 
     def show_fill(self) -> None:
-        """Sets `_FillValue`, so that readers know what is missing."""
+        """Sets `_FillValue`, so that readers recognize missing values."""
         if not self._fill_is_known:
             NetcdfAttributes(self._writer, self._path)._put("_FillValue", np.array([self._fill], dtype_encoding.numpy_dtype(self._datatype)), None, "attribute '_FillValue'")
             self._fill_is_known = True
 
 
 def refuse_masked(values: Any, what: str) -> None:
-    """Refuses masked values where nothing stands for them."""
+    """Raises `InvalidInputError` for masked values without a fill value."""
     if np.ma.is_masked(values):
         raise InvalidInputError(f"masked values in {what}, which has no fill value that readers know: give fill_value=")

@@ -18,7 +18,7 @@ from .objects import TextView
 
 
 class NewDataset:
-    """A dataset that is being written: `dataset[10:20] = values`, and `dataset[10:20]` gives them back."""
+    """A dataset that is being written: `dataset[10:20] = values` writes, `dataset[10:20]` reads them back."""
 
     _attributes: type[NewAttributes] = NewAttributes
 
@@ -36,7 +36,7 @@ class NewDataset:
 
     @property
     def _described(self) -> dict[str, Any]:
-        """The datatype, which never changes."""
+        """The stored datatype, which never changes."""
         if self._known is None:
             self._known = self._about()["datatype"]
         return self._known
@@ -53,13 +53,13 @@ class NewDataset:
 
     @property
     def maxshape(self) -> tuple[int | None, ...]:
-        """How far each dimension may grow; `None` is without limit."""
+        """The maximum extent of each dimension; `None` for unlimited ones."""
         about = self._about()
         return tuple(about.get("maxshape") or about["shape"] or ())
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of the values that are read back, as h5py gives it."""
+        """The dtype of the values, the same as in h5py."""
         return dtypes.value_dtype(self._described)
 
     @property
@@ -69,19 +69,19 @@ class NewDataset:
 
     @property
     def size(self) -> int | None:
-        """Number of elements; `None` of a dataset without a dataspace, as in h5py."""
+        """Number of elements; `None` for a null dataspace, as in h5py."""
         shape = self._writer.shape(self._path)
         return None if shape is None else math.prod(shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all values in memory, without what lies in heaps."""
+        """The bytes of all values in memory, without variable-length data."""
         return (self.size or 0) * self.dtype.itemsize
 
     @property
     def chunks(self) -> tuple[int, ...] | None:
-        """Extent of a chunk. Of a growing dataset without `chunks=` it is chosen when 2 MiB of values are there or when the
-        file ends; until then this is what an empty one would get."""
+        """The shape of a chunk; `None` if the dataset is not chunked. For a growing dataset without `chunks=`, it is chosen when
+        2 MiB of values have been written or when the file is closed; until then it is the shape for an empty dataset."""
         return None if self._chunks is None else tuple(self._about()["chunks"])
 
     @property
@@ -90,13 +90,13 @@ class NewDataset:
         return filters.compression_of(self._about()["filters"])[0]
 
     @property
-    def compression_opts(self) -> Any:
-        """The level of the compression."""
+    def compression_opts(self) -> int | str | tuple[str, int] | None:
+        """The level or the parameters of the compression, as `create_dataset` takes them."""
         return filters.compression_of(self._about()["filters"])[1]
 
     @property
     def shuffle(self) -> bool:
-        """Whether chunks go through the shuffle filter."""
+        """Whether chunks are shuffled."""
         return any(number == 2 for number, _ in self._about()["filters"])
 
     @property
@@ -106,12 +106,12 @@ class NewDataset:
 
     @property
     def scaleoffset(self) -> int | None:
-        """The factor of the scale-offset filter: bits of integers (0 is as many as needed), digits of floats."""
+        """The parameter of the scale-offset filter: bits of integers (0 for as many as needed), decimal places of floats."""
         return next((parameters[1] for number, parameters in self._about()["filters"] if number == 6), None)
 
     @property
     def fillvalue(self) -> Any:
-        """The value of what was never written."""
+        """The value of unwritten elements: a scalar of the dataset's dtype."""
         about = self._about()
         raw = np.frombuffer(about["fill"] or bytes(about["datatype"]["size"]), np.uint8).copy()
         return reading.convert(raw, about["datatype"], (), _native.Heap(), self._writer)[()]
@@ -132,8 +132,8 @@ class NewDataset:
         return new_references.Regions(self.name, self.shape)
 
     def resize(self, size: Any, axis: int | None = None) -> None:
-        """Sets the extent, of one `axis` or of all. Elements that fall outside are gone: if the dataset grows again, the fill
-        value is in their place."""
+        """Changes the shape, or the extent of one `axis`. Elements outside of the new shape are lost: if the dataset grows again,
+        they have the fill value. Raises `InvalidTypeError` if the dataset is not chunked."""
         if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path)[3] is None:
             raise InvalidTypeError(f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name)
         shape = self.shape
@@ -147,15 +147,15 @@ class NewDataset:
         self._writer.resize(self._path, new)
 
     def append(self, values: Any) -> None:
-        """Adds rows along the first dimension."""
+        """Appends rows along the first dimension, which must be resizable."""
         before = self.shape
         count = len(values)
         self.resize((before[0] + count, *before[1:]))
         self[before[0]:before[0] + count] = values
 
     def __setitem__(self, key: Any, values: Any) -> None:
-        """Writes what numpy's indexing selects: slices, lists of indexes and masks, of the fields whose names are in the key
-        (`d["a", 0:3]`); other fields stay as they are."""
+        """Writes a selection: slices, lists of indexes and masks, as in numpy. Field names in the key (`d["a", 0:3]`) restrict it
+        to these fields; other fields keep their values."""
         key, names = compounds.selected(key)
         if self._times is not None:
             values = times.counts(values, self._times)
@@ -188,7 +188,7 @@ class NewDataset:
             self._writer.write(self._path, piece.start, piece.extent, part.ctypes.data, part.nbytes, heap, None, parts, piece.numbers.tolist())
 
     def __getitem__(self, key: Any) -> Any:
-        """The values as they are now; those that were never written are the fill value."""
+        """Reads the values written so far; unwritten elements have the fill value."""
         shape = self._writer.shape(self._path)
         if shape is None:
             return Empty(self.dtype)
@@ -221,17 +221,17 @@ class NewDataset:
         return np.asarray(self[...], dtype=dtype)
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
-        """The values of a string dataset as `str`: `d.asstr()[3:5]`."""
+        """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`."""
         if self._described["class"] not in ("string", "variable string"):
             raise InvalidTypeError(f"{self.name} holds {dtypes.describe(self._described)}, not strings")
         return TextView(self, encoding, errors)
 
     def read_direct(self, dest: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Reads into an array."""
+        """Reads a selection into a selection of an array; by default all."""
         dest[... if dest_sel is None else dest_sel] = self[... if source_sel is None else source_sel]
 
     def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Writes from an array."""
+        """Writes a selection of an array to a selection; by default all."""
         self[... if dest_sel is None else dest_sel] = source[... if source_sel is None else source_sel]
 
     def flush(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, ItemsView, Iterator, MutableMapping, ValuesView
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .new_dataset import NewDataset
 from .new_datatype import NewDatatype
 from .new_references import NewReference
 from .virtual_layouts import VirtualLayout
+
+
+Result = TypeVar("Result")
 
 
 class _Gone:
@@ -165,16 +168,24 @@ class NewGroup(MutableMapping[str, Any]):
                 return SoftLink(link[1]) if link[0] == "soft" else ExternalLink(link[2], link[1])
         return default
 
-    def visit(self, function: Callable[[str], Any]) -> Any:
-        """Calls `function` with the path of each object below this group until it returns something."""
+    def visit(self, function: Callable[[str], Result | None]) -> Result | None:
+        """Calls `function` with the path of each object below this group, until it returns something other than `None`.
+
+        Returns:
+            The last result of `function`.
+        """
         return self.visititems(lambda name, _: function(name))
 
-    def visititems(self, function: Callable[[str, Any], Any]) -> Any:
-        """Calls `function` with the path and the object of each object below this group, once each, until it returns
-        something. Soft and external links are not followed."""
+    def visititems(self, function: Callable[[str, Any], Result | None]) -> Result | None:
+        """Calls `function` with the path of each object below this group and the object, until it returns something other
+        than `None`. Visits each object once, and does not follow soft and external links.
+
+        Returns:
+            The last result of `function`.
+        """
         return self._visit("", function, {self._writer.look_up(self._path)[1]})
 
-    def _visit(self, above: str, function: Callable[[str, Any], Any], seen: set[int]) -> Any:
+    def _visit(self, above: str, function: Callable[[str, Any], Result | None], seen: set[int]) -> Result | None:
         for name, link in self._writer.members(self._path):
             if link is not None and link[0] != "hard":
                 continue

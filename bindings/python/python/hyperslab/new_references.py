@@ -21,7 +21,7 @@ class NewReference:
         self.path = path
 
     def stored(self) -> bytes:
-        """What the writer takes for this reference."""
+        """The reference as the writer takes it."""
         path = self.path.encode("utf-8", "surrogateescape")
         if self.region is None:
             return path
@@ -49,7 +49,7 @@ class NewRegionReference(NewReference):
 
 
 class Regions:
-    """`dataset.regionref[key]` is a reference to what `key` selects."""
+    """Makes references: `dataset.regionref[key]` refers to the elements that `key` selects."""
 
     def __init__(self, path: str, shape: tuple[int, ...]) -> None:
         self._path, self._shape = path, shape
@@ -86,7 +86,7 @@ def datatype_of(kind: str) -> dict[str, Any]:
 
 
 def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:
-    """References as the writer takes them: the number of a value in `heap`."""
+    """References for the writer: the number of a value in `heap`."""
     given = np.empty((), dtype=object)
     if isinstance(values, NewReference) or values is None:
         given[()] = values
@@ -108,7 +108,7 @@ def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.
 
 
 def of_elements(writer: _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[NewReference | None]:
-    """The references in `raw`, which the writer has numbered; `None` for one that points at nothing."""
+    """The references in `raw`, which contains numbers of the writer; `None` for null references."""
     found: list[NewReference | None] = []
     for start in range(0, len(raw), datatype["size"]):
         number = int.from_bytes(raw[start:start + 8], "little")

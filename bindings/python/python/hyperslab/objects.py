@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -316,6 +316,14 @@ class Dataset(Node):
         if self._about["datatype"]["class"] not in ("string", "variable string"):
             raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
         return TextView(self, encoding, errors)
+
+    @overload
+    def plot(self, out: None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
+             vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> Figure: ...
+
+    @overload
+    def plot(self, out: str, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
+             vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> str: ...
 
     def plot(self, out: str | None = None, index: int | tuple[int, ...] = (), *, cmap: Any = None, vmin: float | None = None,
              vmax: float | None = None, log: bool = False, ax: Axes | None = None) -> Figure | str:

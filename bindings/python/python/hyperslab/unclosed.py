@@ -12,7 +12,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 class UnclosedWarning(ResourceWarning):
-    """A file, task or parallel write was dropped before its end: nothing of it is kept."""
+    """A file, task or parallel write was dropped before it was complete: nothing of it was written."""
 
 
 # Python ignores a ResourceWarning by default, and this one says that values are lost. Options of the command line go first.
@@ -21,7 +21,7 @@ if not sys.warnoptions:
 
 
 def watch(owner: Any, message: str) -> weakref.finalize[Any, Any]:
-    """Warns when `owner` is dropped, or the interpreter ends, unless what this returns is detached before."""
+    """Warns when `owner` is dropped or the interpreter exits, unless the returned object is detached before."""
     frame = sys._getframe(1)
     while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
         frame = frame.f_back

@@ -23,8 +23,12 @@ def _axes(key: Any, shape: tuple[int, ...]) -> tuple[Axes, int]:
 
 
 class VirtualSource:
-    """A dataset that a virtual one takes values from: `source[2:5]` is a part of it. `path_or_dataset` is the file, with the
-    dataset's `name`, `shape` and `dtype`, or a dataset of `hyperslab.open` or h5py."""
+    """A source of a virtual dataset; `source[2:5]` is a part of it.
+
+    Args:
+        path_or_dataset: A dataset of `hyperslab.open` or h5py, or the path of a file.
+        name, shape, dtype, maxshape: Of the dataset, if a path is given.
+    """
 
     def __init__(self, path_or_dataset: Any, name: str | None = None, shape: Any = None, dtype: Any = None, maxshape: Any = None) -> None:
         if isinstance(path_or_dataset, (str, bytes, os.PathLike)):
@@ -49,8 +53,13 @@ class VirtualSource:
 
 
 class VirtualLayout:
-    """The shape and dtype of a virtual dataset, and where its values are: `layout[0:10] = source`, then
-    `f.create_virtual_dataset("x", layout)`."""
+    """The shape, dtype and sources of a virtual dataset.
+
+    Example:
+        >>> layout = hs.VirtualLayout((20,), "f8")
+        >>> layout[0:10] = hs.VirtualSource("a.h5", "x", (10,))
+        >>> f.create_virtual_dataset("x", layout)
+    """
 
     def __init__(self, shape: Any, dtype: Any, maxshape: Any = None, filename: Any = None) -> None:
         self.shape, self.dtype = tuple(dtype_encoding.extents("shape", shape)), dtype
