@@ -8,7 +8,7 @@ use hyperslab_array::Dataspace;
 
 use crate::{Content, Dimension, DimensionScale, LinkTarget, ObjectId, Tree};
 
-/// What phony dimensions are told apart by: extent, and whether it can grow.
+/// What distinguishes phony dimensions: extent, and whether it can grow.
 type Kind = (u64, bool);
 
 /// Names the dimensions without a name, from number `next` on, and declares them in their groups.
