@@ -43,17 +43,17 @@ pub struct HyperslabAxis {
     /// Length of a block; `None` is one unlimited block.
     pub block: Option<u64>,
     /// Limits the selection to this many indexes.
-    pub most: Option<u64>,
+    pub limit: Option<u64>,
 }
 
 impl HyperslabAxis {
     /// All of a dimension of `extent`.
     pub fn all(extent: u64) -> Self {
-        Self { start: 0, stride: extent.max(1), count: Some(1), block: Some(extent), most: None }
+        Self { start: 0, stride: extent.max(1), count: Some(1), block: Some(extent), limit: None }
     }
-    /// `count` adjacent indexes, beginning with the given one.
+    /// `count` adjacent indexes from `start` on.
     pub fn block(start: u64, count: u64) -> Self {
-        Self { start, stride: count.max(1), count: Some(1), block: Some(count), most: None }
+        Self { start, stride: count.max(1), count: Some(1), block: Some(count), limit: None }
     }
     /// Whether it is unlimited.
     pub fn is_unlimited(&self) -> bool {
@@ -62,9 +62,9 @@ impl HyperslabAxis {
     /// Number of selected indexes; `None` if unlimited.
     pub fn len(&self) -> Option<u64> {
         let len = self.count.zip(self.block).map(|(count, block)| count.saturating_mul(block));
-        match (len, self.most) {
-            (Some(len), Some(most)) => Some(len.min(most)),
-            (len, most) => len.or(most),
+        match (len, self.limit) {
+            (Some(len), Some(limit)) => Some(len.min(limit)),
+            (len, limit) => len.or(limit),
         }
     }
     /// Whether it selects nothing.
@@ -108,7 +108,7 @@ impl HyperslabAxis {
     }
     /// The same, limited to its first `count` indexes.
     pub fn cut(&self, count: u64) -> Self {
-        Self { most: Some(self.most.map_or(count, |most| most.min(count))), ..*self }
+        Self { limit: Some(self.limit.map_or(count, |limit| limit.min(count))), ..*self }
     }
     /// The indexes shared with `axis`: position in `axis`, and ordinal in this selection.
     pub fn shared_with(&self, axis: &Axis) -> Vec<(u64, u64)> {
@@ -132,7 +132,7 @@ mod tests {
             stride: block + gap,
             count,
             block: Some(block),
-            most: None,
+            limit: None,
         })
     }
     /// The selected indexes below 100, one by one.

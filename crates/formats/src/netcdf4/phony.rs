@@ -53,7 +53,7 @@ fn coordinate(tree: &Tree, group: ObjectId, dimension: &Dimension) -> Option<Obj
 
 fn kinds(dataspace: &Dataspace) -> Vec<Kind> {
     match dataspace {
-        Dataspace::Simple { shape, max_shape } => shape.iter().zip(max_shape).map(|(extent, most)| (*extent, most.is_none())).collect(),
+        Dataspace::Simple { shape, max_shape } => shape.iter().zip(max_shape).map(|(extent, max_extent)| (*extent, max_extent.is_none())).collect(),
         _ => Vec::new(),
     }
 }

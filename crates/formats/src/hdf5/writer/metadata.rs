@@ -223,7 +223,7 @@ fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64) -> Result
     Ok(match &dataset.storage {
         NewStorage::Contiguous(address) => {
             if let Dataspace::Simple { shape, max_shape } = &dataset.dataspace
-                && shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent))
+                && shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent))
             {
                 return Err(Error::invalid_input("a dataset that can grow needs chunks"));
             }
