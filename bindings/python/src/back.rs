@@ -86,7 +86,7 @@ pub(crate) fn mapping((file, dataset, source, target): PyMapping) -> VirtualMapp
     let selection = |axes: Option<PyAxes>| match axes {
         None => StoredSelection::All,
         Some(axes) => {
-            let axis = |[start, stride, count, block]: [u64; 4]| HyperslabAxis { start, stride, count: Some(count), block: Some(block), most: None };
+            let axis = |[start, stride, count, block]: [u64; 4]| HyperslabAxis { start, stride, count: Some(count), block: Some(block), limit: None };
             StoredSelection::Hyperslab(axes.into_iter().map(axis).collect())
         }
     };

@@ -1,4 +1,4 @@
-//! Cancellation: a flag that the caller sets and every long loop looks at.
+//! Cancellation: a flag that the caller sets and long loops check.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,42 +2,41 @@
 
 use crate::{Error, Result, join_planes};
 
-/// How the bytes of a chunk's elements lie.
+/// The arrangement of the bytes of a chunk's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrangement {
     /// Element after element, row-major.
     #[default]
     Elements,
-    /// The first bytes of all elements, then the second bytes, …: what the shuffle filter made of them.
-    /// [`crate::scatter`] undoes it on the way, so that the bytes are not passed over once more.
+    /// The first bytes of all elements, then the second bytes, and so on: the output of the shuffle filter.
+    /// [`crate::scatter`] unshuffles while copying, which saves a pass over the bytes.
     Planes,
 }
 
-/// A decoded chunk in memory that is used again for the next one.
+/// A decoded chunk, in a buffer that is reused for the next one.
 #[derive(Debug, Clone, Default)]
 pub struct ChunkBuffer {
     /// The bytes of all elements.
     pub bytes: Vec<u8>,
-    /// How they lie.
+    /// Their arrangement.
     pub arrangement: Arrangement,
 }
 
-/// A decoded chunk, wherever its bytes are.
+/// A decoded chunk whose bytes are borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct DecodedChunk<'a> {
     /// The bytes of all elements.
     pub bytes: &'a [u8],
-    /// How they lie.
+    /// Their arrangement.
     pub arrangement: Arrangement,
 }
 
 impl ChunkBuffer {
-    /// What is in the buffer.
+    /// The content of the buffer.
     pub fn chunk(&self) -> DecodedChunk<'_> {
         DecodedChunk { bytes: &self.bytes, arrangement: self.arrangement }
     }
-    /// Puts the elements, of `size` bytes, together where they are in planes. `spare` is memory for it, and
-    /// has what was there afterwards.
+    /// Joins planes to elements of `size` bytes. `spare` is the target buffer; afterwards it holds the old one.
     pub fn join(&mut self, size: usize, spare: &mut Vec<u8>) -> Result<()> {
         if self.arrangement == Arrangement::Planes {
             spare.resize(self.bytes.len(), 0);

@@ -1,11 +1,11 @@
-//! Chunk grid: how a dataset's box is cut into equal chunks.
+//! Chunk grid: how a dataset's box is divided into equal chunks.
 
 use crate::{Error, Result, Selection};
 
-/// Origins that room is made for before they are there.
+/// Most origins for which memory is reserved in advance.
 const MAX_RESERVED: usize = 1 << 20;
 
-/// A box of `shape` cut into chunks of `chunk_shape`; the last chunk of a dimension may hang over.
+/// A box of `shape` divided into chunks of `chunk_shape`; the last chunk of a dimension may extend beyond the box.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChunkGrid {
     shape: Vec<u64>,
@@ -36,7 +36,7 @@ impl ChunkGrid {
     }
     /// Origins (element coordinates) of the chunks that `selection` touches, row-major.
     pub fn touched(&self, selection: &Selection) -> Vec<Vec<u64>> {
-        // Nothing of one dimension may be asked for, and of the others more than can be listed.
+        // An empty selection may have too many indexes to list in its other dimensions.
         if selection.is_empty() {
             return Vec::new();
         }
@@ -52,7 +52,7 @@ impl ChunkGrid {
             .collect();
         let total = per_axis.iter().fold(1usize, |total, starts| total.saturating_mul(starts.len()));
         let mut origins = Vec::with_capacity(total.min(MAX_RESERVED));
-        // Which of its starts each axis is at; the last one counts fastest.
+        // The index of the current start of each axis; the last axis varies fastest.
         let mut at = vec![0usize; per_axis.len()];
         for _ in 0..total {
             origins.push(per_axis.iter().zip(&at).map(|(starts, &at)| starts.get(at).copied().unwrap_or(0)).collect());

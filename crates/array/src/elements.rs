@@ -44,8 +44,8 @@ impl HeapReference {
 /// A reference of some kind and its bytes in the file.
 type StoredElement = (ReferenceKind, Box<[u8]>);
 
-/// The heap objects that some elements point at, and the names of what references among them point at:
-/// fetched before conversion so that conversion only computes.
+/// The heap objects that some elements point at, and the names of the targets of references among them:
+/// read before conversion, so that conversion needs no I/O.
 #[derive(Debug, Clone, Default)]
 pub struct HeapObjects {
     objects: HashMap<HeapReference, Arc<[u8]>>,
@@ -59,16 +59,16 @@ impl HeapObjects {
     pub fn limited(most_bytes: u64) -> Self {
         Self { left: most_bytes, ..Self::default() }
     }
-    /// Makes room for more.
+    /// Raises the budget by more bytes.
     pub fn allow(&mut self, more_bytes: u64) {
         self.left = self.left.saturating_add(more_bytes);
     }
-    /// Bytes that are left of the room for them.
+    /// Bytes left of the budget.
     pub fn left(&self) -> u64 {
         self.left
     }
-    /// Pays for bytes that are fetched, or that a value will have: a few bytes of a file can point at one
-    /// object any number of times. `LimitExceeded` where too little is left.
+    /// Charges bytes that are read, or that a value will have: a few bytes of a file can point at one object
+    /// any number of times. `LimitExceeded` if too few are left.
     pub fn charge(&mut self, bytes: u64) -> Result<()> {
         self.left = self.left.checked_sub(bytes).ok_or_else(|| {
             Error::limit_exceeded("the variable-length values of this read are larger than its file justifies (limit heap_bytes): read fewer at a time")
@@ -108,15 +108,15 @@ impl HeapObjects {
                 .at_offset(reference.address)
             })
     }
-    /// Adds the name of what a stored reference points at, `None` for nothing.
+    /// Adds the name of a stored reference's target; `None` for a null reference.
     pub fn insert_name(&mut self, kind: ReferenceKind, element: &[u8], name: Option<Arc<str>>) {
         self.names.insert((kind, element.into()), name);
     }
-    /// Whether the name of what a stored reference points at is here.
+    /// Whether the name of a stored reference's target is known.
     pub fn has_name(&self, kind: ReferenceKind, element: &[u8]) -> bool {
         self.names.contains_key(&(kind, Box::<[u8]>::from(element)))
     }
-    /// The name of what a stored reference points at, `None` for nothing.
+    /// The name of a stored reference's target; `None` for a null reference.
     pub fn name(&self, kind: ReferenceKind, element: &[u8]) -> Result<Option<&str>> {
         let name = self.names.get(&(kind, Box::<[u8]>::from(element))).ok_or_else(|| Error::internal("a reference that was not followed"))?;
         Ok(name.as_deref())

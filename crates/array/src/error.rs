@@ -1,27 +1,27 @@
-//! The one error of the project: what kind, in which file and object, at which byte, and what to do.
+//! The error type of all crates: its kind, file, object, byte offset, and a message that says what to do.
 
 use std::fmt;
 
 /// What went wrong, in the classes that a caller can act on. Python and Java have one class each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// A file, object, column or attribute that is not there.
+    /// A file, object, column or attribute does not exist.
     NotFound,
-    /// A request that makes no sense: a bad index, predicate or option.
+    /// An invalid request: a bad index, predicate or option.
     InvalidInput,
-    /// A correct file or request that needs something we do not do (yet); named in the message.
+    /// A valid file or request that needs an unsupported feature, which the message names.
     Unsupported,
     /// Bytes that contradict the format's specification.
     Corrupt,
-    /// A bound of `Limits` was met.
+    /// A limit of `Limits` was exceeded.
     LimitExceeded,
-    /// Two writers, or a file that changed between plan and read.
+    /// Another process has changed or locked the file.
     Conflict,
-    /// The operating system or object store said no.
+    /// The operating system or object store reported an error.
     Io,
     /// The caller asked to stop.
     Cancelled,
-    /// A fault of ours.
+    /// A bug in Hyperslab.
     Internal,
 }
 

@@ -1,15 +1,15 @@
-//! Bytes of elements that lie apart, put side by side: what undoes shuffle, and half of bitshuffle.
+//! Interleaves planes of bytes to elements: unshuffle, and one half of un-bitshuffle.
 //!
-//! Planes go together by twos, fours and eights, a strip at a time. Each step is a loop of a known length
-//! over numbers twice as wide, which a compiler makes SIMD of, without any of ours.
+//! Planes are merged in pairs, fours and eights, a strip at a time. Each step is a loop of constant length over
+//! numbers twice as wide, which the compiler vectorizes without explicit SIMD.
 
-/// Elements that are put together at a time.
+/// Elements that are interleaved at a time.
 pub const STRIP: usize = 64;
 
 /// The bytes number n of the elements of a strip.
 pub type Plane = [u8; STRIP];
 
-/// What stands for a plane that is not there.
+/// Stands for a missing plane.
 pub static NO_PLANE: Plane = [0; STRIP];
 
 /// Puts `width` bytes of each element of a strip together in `out`, from byte `first` of the elements on:
@@ -56,7 +56,7 @@ fn parts<const W: usize>(element: usize, first: usize, out: &mut [u8]) -> impl I
     out.chunks_exact_mut(element).filter_map(move |element| element.get_mut(first..)?.first_chunk_mut())
 }
 
-/// Eight planes side by side.
+/// Interleaves eight planes.
 #[inline(always)]
 pub fn eights<'a>(planes: [&Plane; 8], out: impl Iterator<Item = &'a mut [u8; 8]>) {
     let [a, b, c, d, e, f, g, h] = planes;

@@ -1,8 +1,7 @@
-//! The words of HDF5 without any I/O: dataspaces, selections, chunk grids, datatypes, attributes
+//! The data model of HDF5 without any I/O: dataspaces, selections, chunk grids, datatypes, attributes
 //! and element values.
 //!
-//! Everything here only computes. `formats` fills these types from files, `hyperslab` turns them
-//! into Arrow; neither adds a second meaning to a word defined here.
+//! `formats` fills these types from files, and `columns` converts them to Arrow.
 #![forbid(unsafe_code)]
 
 mod attribute;

@@ -2,8 +2,8 @@
 
 use crate::interleave::{self, NO_PLANE, STRIP};
 
-/// Puts `out.len() / size` elements of `size` bytes together, from number `first` on; `planes` are those
-/// of `planes.len() / size` elements. `None` where these are not that many.
+/// Joins `out.len() / size` elements of `size` bytes, from index `first` on, from `planes` of
+/// `planes.len() / size` elements. `None` if there are not that many.
 pub fn join_planes(planes: &[u8], size: usize, first: usize, out: &mut [u8]) -> Option<()> {
     let total = planes.len().checked_div(size)?;
     let count = out.len() / size;

@@ -1,10 +1,10 @@
-//! Scatter: the wanted elements of one decoded chunk go to their places in the output.
+//! Scatter: copies the selected elements of one decoded chunk to their places in the output.
 
 use crate::interleave::STRIP;
 use crate::selection::Run;
 use crate::{Arrangement, DecodedChunk, Error, Result, Selection, join_planes};
 
-/// Copies what `selection` wants of a chunk into `out`: [`Placement::new`] and [`Placement::copy`] in one.
+/// Copies the selected elements of a chunk into `out`: [`Placement::new`] and [`Placement::copy`] in one.
 #[expect(clippy::too_many_arguments, reason = "two boxes and what lies between them")]
 pub fn scatter(
     chunk: DecodedChunk<'_>,
@@ -28,7 +28,7 @@ pub struct Placement {
     /// Shape of the chunk and of the output, in rows.
     source_shape: Vec<u64>,
     target_shape: Vec<u64>,
-    /// Which rows, a dimension.
+    /// The selected rows, for each dimension.
     runs: Vec<Vec<Run>>,
     row: Row,
     /// Elements of the chunk, whether wanted or not.
@@ -36,7 +36,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Places what `selection` wants of a chunk; `None` where that is nothing.
+    /// The placement of a chunk's selected elements; `None` if there are none.
     ///
     /// * `chunk_shape`, `origin`: the box of the dataset that the chunk holds, row-major;
     /// * `target_origin`, `target_shape`: the output is row-major bytes of `selection.shape()`, or of the part
@@ -68,7 +68,7 @@ impl Placement {
         if runs.iter().any(Vec::is_empty) {
             return Ok(None);
         }
-        // Trailing dimensions that are copied whole on both sides merge into one long run.
+        // Merge trailing dimensions that are copied whole on both sides into one run.
         let mut bytes = element_size;
         let (mut source_shape, mut wanted_shape) = (chunk_shape.to_vec(), target_shape.to_vec());
         while let (Some(run), Some(&source), Some(&target)) =
@@ -91,7 +91,7 @@ impl Placement {
         Ok(Some(Self { source_shape, target_shape: wanted_shape, runs, row, chunk_elements }))
     }
 
-    /// Whether much of the chunk is wanted, in rows too short for planes to be joined on the way at speed:
+    /// Whether many elements of the chunk are selected, in rows too short to join planes fast while copying:
     /// then [`ChunkBuffer::join`](crate::ChunkBuffer::join) all of it first.
     pub fn is_in_short_rows(&self) -> bool {
         let elements_of_row = self.row.bytes.checked_div(self.row.element).unwrap_or(0) as u64;
@@ -107,11 +107,11 @@ impl Placement {
     }
 }
 
-/// From which part of a chunk on, one in so many, joining all of its planes costs less than joining the wanted
-/// elements one by one.
+/// If at least this fraction of a chunk (1/8) is selected, joining all of its planes costs less than joining the
+/// selected elements one by one.
 const MIN_WANTED_FRACTION: u64 = 8;
 
-/// What is copied as one: an element, or several that lie together on both sides.
+/// The unit of copying: an element, or several that are adjacent on both sides.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     bytes: usize,
@@ -191,7 +191,7 @@ mod tests {
         })
     }
 
-    /// Row-major numbering of the elements of `shape` that lie at `index`.
+    /// Row-major position in `shape` of the element at `index`.
     fn number(index: &[u64], shape: &[u64]) -> u64 {
         index.iter().zip(shape).fold(0, |n, (i, extent)| n * extent + i)
     }

@@ -1,4 +1,4 @@
-//! Selection: which elements of a dataspace are wanted, one axis at a time.
+//! Selection: the selected elements of a dataspace, one axis per dimension.
 //!
 //! A selection is the outer product of one [`Axis`] per dimension: HDF5's regular hyperslab with
 //! block 1, and h5py's index lists. Order along an axis is always increasing.
@@ -6,14 +6,14 @@
 use crate::dataspace::checked_product;
 use crate::{Error, Result};
 
-/// The wanted indexes of one dimension, increasing and without repeats.
+/// The selected indexes of one dimension, strictly increasing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Axis {
     /// `start, start + step, …`, `count` of them.
     Range {
         /// First index.
         start: u64,
-        /// How many.
+        /// Number of indexes.
         count: u64,
         /// Distance; at least 1.
         step: u64,
@@ -22,14 +22,14 @@ pub enum Axis {
     Indices(Vec<u64>),
 }
 
-/// Indexes that lie side by side in the source and in the output.
+/// Indexes that are adjacent both in the source and in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// First index in the source dimension.
     pub source: u64,
     /// First position in the selection.
     pub target: u64,
-    /// How many.
+    /// Number of indexes.
     pub count: u64,
 }
 
@@ -42,14 +42,14 @@ impl Axis {
     pub fn range(start: u64, end: u64) -> Self {
         Self::Range { start, count: end.saturating_sub(start), step: 1 }
     }
-    /// How many indexes are wanted.
+    /// Number of selected indexes.
     pub fn count(&self) -> u64 {
         match self {
             Self::Range { count, .. } => *count,
             Self::Indices(indices) => indices.len() as u64,
         }
     }
-    /// The source index of the `position`-th wanted element.
+    /// The source index of the selected element at `position`.
     pub fn index(&self, position: u64) -> Option<u64> {
         match self {
             Self::Range { start, count, step } => (position < *count).then(|| start + position * step),
@@ -58,7 +58,7 @@ impl Axis {
             }
         }
     }
-    /// The wanted elements at positions `first..first + count`.
+    /// The selected elements at positions `first..first + count`.
     pub fn sub_axis(&self, first: u64, count: u64) -> Self {
         let count = count.min(self.count().saturating_sub(first));
         match self {
@@ -70,7 +70,7 @@ impl Axis {
             ),
         }
     }
-    /// Number of the first wanted element whose source index is at least `bound`.
+    /// Position of the first selected element whose source index is at least `bound`.
     fn position_at_or_after(&self, bound: u64) -> u64 {
         match self {
             Self::Range { start, count, step } => {
@@ -79,17 +79,17 @@ impl Axis {
             Self::Indices(indices) => indices.partition_point(|&i| i < bound) as u64,
         }
     }
-    /// The wanted elements with source index in `from..to`, as (first position, count).
+    /// The selected elements with source index in `from..to`, as (first position, count).
     pub fn positions_within(&self, from: u64, to: u64) -> (u64, u64) {
         let first = self.position_at_or_after(from);
         (first, self.position_at_or_after(to).saturating_sub(first))
     }
-    /// Keeps the wanted indexes that lie in `from..to`.
+    /// The selected indexes within `from..to`.
     pub fn clip(&self, from: u64, to: u64) -> Self {
         let (first, count) = self.positions_within(from, to);
         self.sub_axis(first, count)
     }
-    /// Numbers of the chunks of extent `chunk` that hold wanted indexes, increasing.
+    /// Indexes of the chunks of extent `chunk` that contain selected indexes, increasing.
     pub fn touched_chunks(&self, chunk: u64) -> Vec<u64> {
         match self {
             Self::Range { start, count, step } if *count > 0 => {
@@ -108,7 +108,7 @@ impl Axis {
             }
         }
     }
-    /// The wanted indexes in `from..to` as runs; `Run::source` is relative to `from`.
+    /// The selected indexes in `from..to` as runs; `Run::source` is relative to `from`.
     pub fn runs_within(&self, from: u64, to: u64) -> Vec<Run> {
         let (first, count) = self.positions_within(from, to);
         match self {

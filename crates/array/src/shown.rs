@@ -1,10 +1,10 @@
-//! Shown: what a user typed, short enough for a message.
+//! Shortens text that a user typed, for messages.
 
 use std::borrow::Cow;
 
-/// Characters that a message quotes at most.
+/// Most characters that a message quotes.
 const MAX_CHARS: usize = 200;
-/// Of a long text, characters at its end.
+/// Characters kept at the end of a long text.
 const END_CHARS: usize = 40;
 
 /// `text`, or its beginning and its end if it is long.
@@ -16,7 +16,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head}…{end}"))
 }
 
-/// `text`, or what is around its character `position` (from 0) if it is long.
+/// `text`, or the part around its character `position` (from 0) if it is long.
 pub fn shown_around(text: &str, position: usize) -> Cow<'_, str> {
     if cut(text, MAX_CHARS).is_none() {
         return Cow::Borrowed(text);

@@ -1,14 +1,14 @@
-//! Stored selection: what HDF5 keeps of a selection, in virtual datasets and region references
+//! Stored selection: a selection as HDF5 stores it, in virtual datasets and region references
 //! (specification, "Dataspace selection"; `H5S_SEL_NONE`, `_POINTS`, `_HYPERSLABS`, `_ALL`).
 
 use crate::Axis;
 
-/// A selection as a file stores it. Its elements count in row-major order, points in their own.
+/// A selection as a file stores it. Its elements are in row-major order, points in the order of their list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredSelection {
     /// Nothing.
     None,
-    /// The whole extent, whatever it is.
+    /// The whole extent.
     All,
     /// Single elements, each with a coordinate per dimension.
     Points(Vec<Vec<u64>>),
@@ -19,7 +19,7 @@ pub enum StoredSelection {
 }
 
 impl StoredSelection {
-    /// How many dimensions its coordinates have; `None` where it has no coordinates.
+    /// Number of dimensions of its coordinates; `None` if it has no coordinates.
     pub fn ndim(&self) -> Option<u64> {
         let ndim = match self {
             Self::None | Self::All => None,
@@ -38,40 +38,40 @@ pub struct HyperslabAxis {
     pub start: u64,
     /// Distance of the blocks' first indexes; at least `block`.
     pub stride: u64,
-    /// How many blocks; `None` is unlimited.
+    /// Number of blocks; `None` is unlimited.
     pub count: Option<u64>,
-    /// Indexes of a block; `None` is one block without end.
+    /// Length of a block; `None` is one unlimited block.
     pub block: Option<u64>,
-    /// Only the first so many indexes of all this.
-    pub most: Option<u64>,
+    /// Limits the selection to this many indexes.
+    pub limit: Option<u64>,
 }
 
 impl HyperslabAxis {
     /// All of a dimension of `extent`.
     pub fn all(extent: u64) -> Self {
-        Self { start: 0, stride: extent.max(1), count: Some(1), block: Some(extent), most: None }
+        Self { start: 0, stride: extent.max(1), count: Some(1), block: Some(extent), limit: None }
     }
-    /// The one index `index`, or `count` side by side from there.
+    /// `count` adjacent indexes from `start` on.
     pub fn block(start: u64, count: u64) -> Self {
-        Self { start, stride: count.max(1), count: Some(1), block: Some(count), most: None }
+        Self { start, stride: count.max(1), count: Some(1), block: Some(count), limit: None }
     }
-    /// Whether it has no end of its own.
+    /// Whether it is unlimited.
     pub fn is_unlimited(&self) -> bool {
         self.len().is_none()
     }
-    /// How many indexes it selects; `None` without end.
+    /// Number of selected indexes; `None` if unlimited.
     pub fn len(&self) -> Option<u64> {
         let len = self.count.zip(self.block).map(|(count, block)| count.saturating_mul(block));
-        match (len, self.most) {
-            (Some(len), Some(most)) => Some(len.min(most)),
-            (len, most) => len.or(most),
+        match (len, self.limit) {
+            (Some(len), Some(limit)) => Some(len.min(limit)),
+            (len, limit) => len.or(limit),
         }
     }
     /// Whether it selects nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
-    /// How many of its indexes are below `bound`.
+    /// Number of its indexes below `bound`.
     pub fn len_below(&self, bound: u64) -> u64 {
         let Some(room) = bound.checked_sub(self.start) else { return 0 };
         let below = match self.block {
@@ -92,7 +92,7 @@ impl HyperslabAxis {
             _ => self.start.saturating_add(ordinal),
         }
     }
-    /// Which element `index` is, if it is one.
+    /// The ordinal of `index`, if it is selected.
     pub fn ordinal(&self, index: u64) -> Option<u64> {
         let offset = index.checked_sub(self.start)?;
         let ordinal = match self.block {
@@ -102,15 +102,15 @@ impl HyperslabAxis {
         };
         self.len().is_none_or(|len| ordinal < len).then_some(ordinal)
     }
-    /// What a dimension must extend to, to hold the first `count` of its indexes.
+    /// The extent that a dimension needs for the first `count` of its indexes.
     pub fn extent_of(&self, count: u64) -> u64 {
         count.checked_sub(1).map_or(0, |last| self.index(last).saturating_add(1))
     }
-    /// The same, cut to its first `count` indexes.
+    /// The same, limited to its first `count` indexes.
     pub fn cut(&self, count: u64) -> Self {
-        Self { most: Some(self.most.map_or(count, |most| most.min(count))), ..*self }
+        Self { limit: Some(self.limit.map_or(count, |limit| limit.min(count))), ..*self }
     }
-    /// Of the indexes that `axis` wants: its position there, and which element it is here.
+    /// The indexes shared with `axis`: position in `axis`, and ordinal in this selection.
     pub fn shared_with(&self, axis: &Axis) -> Vec<(u64, u64)> {
         let end = self.extent_of(self.len().unwrap_or(u64::MAX));
         let (first, count) = axis.positions_within(self.start, end);
@@ -132,7 +132,7 @@ mod tests {
             stride: block + gap,
             count,
             block: Some(block),
-            most: None,
+            limit: None,
         })
     }
     /// The selected indexes below 100, one by one.

@@ -1,10 +1,10 @@
-//! Suggest: names that are most like one that is not there.
+//! Suggestions: the names most similar to one that was not found.
 
 use crate::shown::shown;
 
-/// Characters of a name beyond which it is not compared.
+/// Longer names are not compared, in characters.
 const MAX_CHARS: usize = 256;
-/// Pairs of characters that are compared for one answer at most, about 0.1 s: names beyond are not looked at.
+/// Most pairs of characters compared for one suggestion, about 0.1 s; further names are ignored.
 const MAX_PAIRS: usize = 1 << 25;
 
 /// Up to `count` of the names, the most similar ones first.
@@ -27,7 +27,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>, co
     near.into_iter().take(count).map(|(_, candidate)| candidate).collect()
 }
 
-/// `; nearest: a, b`, or nothing if no name is like it.
+/// `; nearest: a, b`, or empty if no name is similar.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>, count: usize) -> String {
     match nearest(name, candidates, count).as_slice() {
         [] => String::new(),

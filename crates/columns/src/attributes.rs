@@ -1,16 +1,16 @@
-//! Attributes as field metadata: text as it is, one number as text, several values as a JSON list.
+//! Attributes as field metadata: text unchanged, one number as text, several values as a JSON list.
 
 use std::collections::HashMap;
 
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use hyperslab_array::Attribute;
 
-/// Attributes whose value cannot be read or shown are left out.
+/// Attributes whose value cannot be read or displayed are omitted.
 pub(super) fn metadata(attributes: &[Attribute]) -> HashMap<String, String> {
     attributes.iter().filter_map(|a| Some((a.name.clone(), text(a)?))).collect()
 }
 
-/// An attribute's value for people; `None` where it cannot be read or shown.
+/// An attribute's value for display; `None` if it cannot be read or displayed.
 pub fn text(attribute: &Attribute) -> Option<String> {
     let value = attribute.value.as_ref().ok()?;
     let array = super::convert::convert(&value.datatype.with_references_as_bytes(), &value.bytes, &value.heap).ok()?;

@@ -13,7 +13,7 @@ use hyperslab_array::{Attribute, Error, Result};
 use super::convert::{arrow, convert};
 use super::time::{ModelDates, TimeUnits};
 
-/// What a variable's attributes say of its stored values.
+/// How a variable's attributes say to decode its stored values.
 #[derive(Debug, Clone)]
 pub(super) struct Convention {
     /// Type of the stored values, after `_Unsigned`.
@@ -36,7 +36,7 @@ pub(super) enum Number {
     Float(f64),
 }
 
-/// The value that the netCDF library writes where nobody else does (`NC_FILL_…` of netcdf.h). Types of
+/// The value that the netCDF library writes for unwritten values (`NC_FILL_…` of netcdf.h). Types of
 /// one byte have none here: every one of their values may be meant (NetCDF Users Guide, "_FillValue").
 pub(super) fn default_fill(stored: &DataType) -> Option<Number> {
     Some(match stored {
@@ -52,8 +52,8 @@ pub(super) fn default_fill(stored: &DataType) -> Option<Number> {
 }
 
 impl Convention {
-    /// The convention of a variable whose values are `stored`, or `None` where nothing changes.
-    /// `default_fill` marks what was never written where no `_FillValue` says otherwise.
+    /// The convention of a variable whose values are `stored`; `None` if it changes nothing.
+    /// `default_fill` marks unwritten values if there is no `_FillValue`.
     pub fn of(stored: &DataType, attributes: &[Attribute], default_fill: Option<Number>) -> Result<Option<Self>> {
         if !stored.is_numeric() || matches!(stored, DataType::Decimal128(..)) {
             return Ok(None);
@@ -71,7 +71,7 @@ impl Convention {
             missing.extend(default_fill.map(|fill| reinterpret(fill, &stored, unsigned)));
         }
         missing.extend(list("missing_value")?);
-        // Limits that the stored type cannot hold say nothing of its values: those of unpacked or unsigned values, mostly.
+        // Ignore limits that the stored type cannot hold: usually they refer to unpacked or unsigned values.
         let limit = |name: &str| one(name).map(|limit| limit.filter(|limit| is_held(limit, &stored)));
         let range: Vec<Number> = list("valid_range")?;
         let (low, high) = match range.as_slice() {
@@ -121,7 +121,7 @@ impl Convention {
         }
     }
 
-    /// How a column of text that stands for dates is marked.
+    /// The marker of a column of text that stands for dates.
     pub fn model_dates(&self) -> Option<ModelDates> {
         self.time.and_then(|time| time.model_dates())
     }
@@ -173,7 +173,7 @@ impl Convention {
         })
     }
 
-    /// Where stored values are neither missing nor out of range.
+    /// Which stored values are neither missing nor out of range.
     fn valid(&self, array: &ArrayRef) -> Result<Option<NullBuffer>> {
         if self.missing.is_empty() && self.valid_min.is_none() && self.valid_max.is_none() {
             return Ok(None);
@@ -250,7 +250,7 @@ fn bits_as(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     Ok(arrow_array::make_array(data))
 }
 
-/// Whether a limit is a value of the stored type; for floats, which round it, whether it is a number at all.
+/// Whether a limit is a value of the stored type; for floats, which round it, whether it is not NaN.
 fn is_held(limit: &Number, stored: &DataType) -> bool {
     let Some(bits) = stored.primitive_width().filter(|_| stored.is_integer()).map(|width| 8 * width) else {
         return !limit.as_f64().is_nan();
@@ -262,7 +262,7 @@ fn is_held(limit: &Number, stored: &DataType) -> bool {
     }
 }
 
-/// A signed constant beside `_Unsigned` values stands for its bits.
+/// A signed constant for `_Unsigned` values stands for its bits.
 fn reinterpret(number: Number, stored: &DataType, unsigned: bool) -> Number {
     match (number, stored.primitive_width()) {
         (Number::Integer(value), Some(width)) if unsigned && value < 0 => Number::Integer(value + (1i128 << (8 * width))),
@@ -285,7 +285,7 @@ fn text(attribute: &Attribute) -> Option<String> {
     (strings.len() == 1).then(|| strings.value(0).trim().to_owned())
 }
 
-/// The attribute's numbers; text where numbers belong says nothing, as the netCDF library takes it.
+/// The attribute's numbers; text instead of numbers is ignored, as in the netCDF library.
 fn numbers(attribute: &Attribute) -> Result<Vec<Number>> {
     let Some(array) = array_of(attribute) else { return Ok(Vec::new()) };
     if array.data_type().is_integer() {

@@ -22,11 +22,11 @@ pub use types::{arrow_type, datatype_of};
 /// Which conventions decode stored values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decoding {
-    /// None: values as stored.
+    /// No conventions: values as stored.
     Raw,
-    /// Those that attributes state, in whatever format they are kept.
+    /// Conventions that attributes state, in any file format.
     Attributes,
-    /// Those of a netCDF file, where a value that was never written is missing without any attribute.
+    /// Conventions of a netCDF file, in which unwritten values are missing even without an attribute.
     Netcdf,
 }
 
@@ -42,8 +42,8 @@ impl Column {
     /// The column `name` of elements of `datatype`, with its object's attributes as field metadata.
     /// `decoding` applies netCDF conventions: fill and missing values and those out of the valid range
     /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds), or text
-    /// where their calendar has days that Arrow has not. A calendar or unit that is not known stays
-    /// numeric, with its `units` in the metadata.
+    /// if their calendar has days that Arrow does not support. Times with an unknown calendar or unit stay
+    /// numeric, with their `units` in the metadata.
     pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding) -> Result<Self> {
         let stored = arrow_type(datatype)?;
         let convention = match decoding {
@@ -75,14 +75,14 @@ impl Column {
     pub fn to_arrow(&self, bytes: &[u8], heap: &HeapObjects) -> Result<ArrayRef> {
         self.decode(convert::convert(&self.datatype, bytes, heap)?)
     }
-    /// As [`Column::to_arrow`]; numbers that lie as Arrow wants them are not copied.
+    /// Like [`Column::to_arrow`], but does not copy numbers that already have Arrow's layout.
     pub fn take_arrow(&self, bytes: Buffer, heap: &HeapObjects) -> Result<ArrayRef> {
         self.decode(match convert::in_place(&self.datatype, &bytes)? {
             Some(array) => array,
             None => convert::convert(&self.datatype, &bytes, heap)?,
         })
     }
-    /// Whether values are shown as they are stored: numbers in the machine's own form.
+    /// Whether values are shown as stored: numbers in native byte order and layout.
     pub fn is_as_stored(&self) -> bool {
         self.convention.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
     }

@@ -9,7 +9,7 @@ pub(super) fn length(size: u64) -> Result<i32> {
     i32::try_from(size).map_err(|_| Error::unsupported(format!("an element of {size} bytes or items in Arrow")))
 }
 
-/// The Arrow type of elements of `datatype`; what has none is refused by name.
+/// The Arrow type of elements of `datatype`; `Unsupported` names a datatype without one.
 pub fn arrow_type(datatype: &Datatype) -> Result<DataType> {
     Ok(match datatype {
         Datatype::Integer { signed, bit_precision, .. } => integer(*signed, u64::from(*bit_precision))?,
@@ -105,7 +105,7 @@ fn float(size: u64, format: &FloatFormat) -> Result<DataType> {
     }
 }
 
-/// The datatype that stores an Arrow type (little endian); what has none is refused by name.
+/// The datatype that stores an Arrow type (little endian); `Unsupported` names a type without one.
 pub fn datatype_of(data_type: &DataType) -> Result<Datatype> {
     let little = ByteOrder::Little;
     Ok(match data_type {

@@ -1,4 +1,4 @@
-//! The seam between formats and everything above.
+//! The interface between file formats and everything above: the trait [`ArrayFile`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub struct ChunkLocations {
     pub chunks: Vec<ChunkLocation>,
 }
 
-/// What a file format fills in. It describes, locates and decodes; it never fetches chunk bytes,
-/// spawns, or knows Arrow.
+/// An open file of some format. It describes, locates and decodes; it never fetches chunk bytes, spawns threads or
+/// knows Arrow.
 pub trait ArrayFile: Send + Sync {
     /// The format, as found in the bytes.
     fn format(&self) -> Format;
@@ -55,17 +55,17 @@ pub trait ArrayFile: Send + Sync {
     fn storage(&self) -> &Arc<dyn Storage>;
     /// Groups, datasets, attributes and dimensions: parsed once, immutable.
     fn tree(&self) -> &Tree;
-    /// The chunks of `dataset` that `selection` touches. Waits for metadata. A contiguous dataset
-    /// is cut along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
+    /// The chunks of `dataset` that `selection` touches. Reads metadata. A contiguous dataset
+    /// is divided along [`crate::Dataset::chunk_grid`] into blocks that are contiguous in the file.
     fn locate(&self, dataset: ObjectId, selection: &Selection) -> Result<ChunkLocations>;
-    /// Undoes the filters of a stored chunk: `raw` are its bytes, `out` (cleared first; it says how
-    /// they lie) gets exactly `product(location.shape) * datatype.size()` bytes. Computes only.
+    /// Decodes a stored chunk: `raw` holds its bytes, and `out` (cleared first) receives exactly
+    /// `product(location.shape) * datatype.size()` bytes and their arrangement. Reads nothing.
     fn decode(&self, dataset: ObjectId, location: &ChunkLocation, raw: &[u8], out: &mut ChunkBuffer) -> Result<()>;
-    /// Fetches heap objects into `objects` (those that are there already are skipped). Waits.
+    /// Reads heap objects into `objects`, except those that are there already.
     fn heap_objects(&self, references: &[HeapReference], objects: &mut HeapObjects) -> Result<()>;
 
-    /// What each of some stored references (whole elements of `size` bytes in `bytes`) says, without a
-    /// look at the objects; `None` for one that was never set. Waits.
+    /// Parses stored references (`bytes` holds whole elements of `size` bytes) without reading their
+    /// targets; `None` for null references. May read heap objects.
     fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
         let count = bytes.len().checked_div(size).unwrap_or(0);
         Err(Error::unsupported(format!("{count} {} references in this format", match kind {
@@ -84,14 +84,14 @@ pub trait ArrayFile: Send + Sync {
 /// Fetches heap objects into the second.
 type HeapFetch<'a> = dyn FnMut(&[HeapReference], &mut HeapObjects) -> Result<()> + 'a;
 
-/// Has `fetch` fetch all heap objects that `bytes` (elements of `datatype`) point at, nested ones too.
+/// Calls `fetch` for all heap objects that `bytes` (elements of `datatype`) point at, including nested ones.
 pub(crate) fn resolve_heap(datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects, fetch: &mut HeapFetch<'_>) -> Result<()> {
     if !datatype.uses_heap() {
         return Ok(());
     }
     let mut pending = vec![(Cow::Borrowed(datatype), Cow::Borrowed(bytes))];
-    // Each round goes one level deeper into nested sequences: the datatype's depth bounds it, and what the
-    // values cost bounds how much there is on a level.
+    // Each round goes one level deeper into nested sequences. The depth of the datatype bounds the number of
+    // rounds, and the budget of `objects` bounds the work of each.
     while !pending.is_empty() {
         let mut references = Vec::new();
         let mut inner = Vec::new();

@@ -1,8 +1,8 @@
-//! HDF5 and netCDF: bytes to arrays. One folder a format, all behind [`ArrayFile`].
+//! HDF5 and netCDF: from bytes to arrays. Each format has a folder and implements [`ArrayFile`].
 //!
 //! A format describes, locates and decodes. It never fetches chunk bytes, spawns threads, or knows
-//! Arrow. Nothing read from a file is trusted: every offset, count and depth is checked and paid
-//! from [`Limits`].
+//! Arrow. Input is not trusted: every offset, count and depth is checked and charged
+//! against [`Limits`].
 #![forbid(unsafe_code)]
 
 mod array_file;

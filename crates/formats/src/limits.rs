@@ -1,8 +1,8 @@
-//! Limits: what a file may cost. Every allocation and every walk is paid from here.
+//! Limits on the resources that a file may use. Every allocation and traversal is charged against them.
 
 use hyperslab_array::{Error, Result};
 
-/// Bounds that no honest file meets and every hostile file does.
+/// Limits that valid files do not reach and hostile files cannot exceed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Objects (groups, datasets, committed datatypes) in one file.

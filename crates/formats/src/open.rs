@@ -1,4 +1,4 @@
-//! Opening: the bytes tell the format, never the file's name.
+//! Opening files: the format is detected from the bytes, never from the name.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ pub enum Interpretation {
 /// How to open a file.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// What the file may cost.
+    /// Limits on what the file may cost.
     pub limits: Limits,
     /// netCDF-4 or plain HDF5.
     pub interpretation: Interpretation,
 }
 
-/// Opens a file of any format that we know. `Corrupt` or `InvalidInput` name the file.
+/// Opens a file of any supported format. Errors name the file.
 pub fn open(storage: Arc<dyn Storage>, options: &OpenOptions) -> Result<Arc<dyn ArrayFile>> {
     open_named(storage.clone(), options).map_err(|error| error.in_file(storage.name()))
 }

@@ -1,9 +1,9 @@
-//! Other formats: what a file is that is neither HDF5 nor netCDF, and what to do with it.
+//! Recognizes files that are neither HDF5 nor netCDF, and says what to do with them.
 
 use hyperslab_array::Result;
 use hyperslab_storage::Storage;
 
-/// Signatures, where they begin, what has them, and what to do.
+/// Offset, signature, description, and advice.
 const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\x1f\x8b", "gzip data", "decompress it first (gunzip)"),
     (0, b"\x1f\x9d", "compress data", "decompress it first (uncompress)"),
@@ -31,7 +31,7 @@ const SIGNATURES: &[(usize, &[u8], &str, &str)] = &[
     (0, b"%PDF", "a PDF document", "it holds no arrays that Hyperslab reads"),
     (0, b"version https://git-lfs", "a Git LFS pointer, not the file itself", "fetch it with git lfs pull"),
 ];
-/// How much of the beginning is looked at.
+/// Bytes at the beginning that are examined.
 const HEAD_BYTES: usize = 1024;
 
 /// One line: what the file seems to be, and what to do.

@@ -1,19 +1,19 @@
 //! Poison: garbage in the memory that a read or a filter is about to fill.
 //!
-//! Memory is used again from read to read, and Python's comes uninitialised: a path that left a part of its
-//! output unwritten would show older values, of another dataset perhaps. With the environment variable
-//! `HYPERSLAB_POISON` set, as in the tests, each read finds other garbage there, so that such a value would
-//! differ from what the reference reads and from one read to the next.
+//! Buffers are reused from read to read, and Python's are uninitialized: code that left a part of its output
+//! unwritten would expose older values. With the environment variable `HYPERSLAB_POISON` set, as in the tests,
+//! each read first fills its buffer with different garbage, so that such a value differs from the reference
+//! and from one read to the next.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Longest buffer that is made only to be poisoned.
 const MAX_BYTES: usize = 1 << 20;
-/// What is longer is left alone: a file may promise more than there is memory for.
+/// Longer buffers are not poisoned: a file may claim more than fits into memory.
 const MAX_OUTPUT_BYTES: usize = 64 << 20;
 
-/// Other garbage at each call; `None` where the environment does not ask for it.
+/// Different garbage at each call; `None` unless the environment variable is set.
 fn garbage() -> Option<u8> {
     static WANTED: OnceLock<bool> = OnceLock::new();
     static NEXT: AtomicU8 = AtomicU8::new(0xA5);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error, Result, StoredSelection};
 
-/// Number of an object in its file's [`Tree`]. Hard links to one object share it.
+/// Index of an object in its file's [`Tree`]. All hard links to an object have the same ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(pub usize);
 
 /// All objects of a file that can be reached from the root by hard links.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
-    /// The objects; the root group is number 0.
+    /// The objects; the root group has index 0.
     pub objects: Vec<Object>,
 }
 
@@ -138,7 +138,7 @@ pub struct VirtualMapping {
     pub file: String,
     /// Path of the source dataset in it; `%b` is the number of a block.
     pub dataset: String,
-    /// What is taken of the source.
+    /// The selection in the source.
     pub source_selection: StoredSelection,
     /// Where it goes.
     pub selection: StoredSelection,
@@ -200,7 +200,7 @@ pub struct Dataset {
     pub chunk_grid: ChunkGrid,
     /// Filter pipeline in order of application on write.
     pub filters: Vec<FilterDescription>,
-    /// One element's bytes for what was never written; `None` is zeros.
+    /// The element for unwritten values; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
     /// When programs that change the file later write the fill value.
     pub fill_time: FillTime,
@@ -208,8 +208,8 @@ pub struct Dataset {
     pub stored_bytes: Option<u64>,
     /// One for each dimension.
     pub dimensions: Vec<DimensionScale>,
-    /// netCDF-4: how far the variable was written, where its unlimited dimensions have grown further. All
-    /// beyond is the fill value.
+    /// netCDF-4: the extent that was written, if unlimited dimensions have grown beyond it. The rest is
+    /// the fill value.
     pub written_shape: Option<Vec<u64>>,
     /// The files of external storage, one after the other; else empty.
     pub external_files: Arc<[ExternalFile]>,
@@ -220,18 +220,18 @@ pub struct Dataset {
 }
 
 impl Tree {
-    /// The object with this number.
+    /// The object with this ID.
     pub fn object(&self, id: ObjectId) -> Option<&Object> {
         self.objects.get(id.0)
     }
-    /// The dataset with this number, if it is one.
+    /// The dataset with this ID, if it is one.
     pub fn dataset(&self, id: ObjectId) -> Option<&Dataset> {
         match &self.object(id)?.content {
             Content::Dataset(dataset) => Some(dataset),
             _ => None,
         }
     }
-    /// The group with this number, if it is one.
+    /// The group with this ID, if it is one.
     pub fn group(&self, id: ObjectId) -> Option<&Group> {
         match &self.object(id)?.content {
             Content::Group(group) => Some(group),
@@ -252,7 +252,7 @@ impl Object {
 }
 
 impl Dataset {
-    /// Bytes of all elements, without what they point at in heaps; `None` beyond 64 bits.
+    /// Bytes of all elements, without their heap objects; `None` beyond 64 bits.
     pub fn value_bytes(&self) -> Option<u64> {
         self.dataspace.shape().iter().try_fold(self.datatype.size(), |bytes, extent| bytes.checked_mul(*extent))
     }
@@ -272,7 +272,7 @@ impl Dataset {
     }
 }
 
-/// Bytes that one block of a dataset without chunks aims for.
+/// Target size in bytes of a block of a dataset without chunks.
 pub(crate) const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The shape of blocks that are contiguous in row-major order and of about `aim` bytes: single

@@ -7,7 +7,7 @@ use crate::Comparison;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValueSet {
     key_type: KeyType,
-    /// First and last key of each, rising, with at least one key between neighbours.
+    /// First and last key of each interval, increasing, with at least one key between adjacent intervals.
     intervals: Vec<(u64, u64)>,
     nan: bool,
     null: bool,

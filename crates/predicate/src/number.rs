@@ -177,8 +177,8 @@ fn between(left: Kind, operator: Operator, right: Kind, last: Option<&Typed>) ->
             // As many bits as the longest bound has, and a sign bit if one of them is negative.
             let length = |n: i128| 128 - (if n < 0 { !n } else { n }).leading_zeros();
             let bits = [a, b, c, d].into_iter().map(length).max().unwrap_or(0);
-            let most = 1i128.checked_shl(bits).and_then(|power| power.checked_sub(1)).unwrap_or(i128::MAX);
-            Kind::Integer { low: if a < 0 || c < 0 { -most - 1 } else { 0 }, high: most }
+            let max = 1i128.checked_shl(bits).and_then(|power| power.checked_sub(1)).unwrap_or(i128::MAX);
+            Kind::Integer { low: if a < 0 || c < 0 { -max - 1 } else { 0 }, high: max }
         }
     })
 }
@@ -196,8 +196,8 @@ fn power(low: i128, high: i128, exponent: i128) -> Kind {
     let Ok(exponent) = u32::try_from(exponent) else { return Kind::Float };
     let ends = [low.checked_pow(exponent), high.checked_pow(exponent)];
     let (Some(a), Some(b)) = (ends[0], ends[1]) else { return Kind::Float };
-    let least = if low <= 0 && high >= 0 && exponent > 0 { 0 } else { a.min(b) };
-    Kind::Integer { low: least.min(a).min(b), high: a.max(b) }
+    let min = if low <= 0 && high >= 0 && exponent > 0 { 0 } else { a.min(b) };
+    Kind::Integer { low: min.min(a).min(b), high: a.max(b) }
 }
 
 fn of_function(function: Function, kind: Kind) -> Kind {

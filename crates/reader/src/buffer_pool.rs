@@ -136,7 +136,7 @@ mod tests {
         drop(buffer);
         assert_eq!(part.as_slice(), [7; 16]);
         let other = pool.take(1 << 20)?;
-        assert_ne!(other.as_ptr(), place, "somebody still reads it");
+        assert_ne!(other.as_ptr(), place, "it is still in use");
         drop(part);
         assert_eq!(pool.take((1 << 20) - 5)?.as_ptr(), place);
         Ok(())
@@ -151,7 +151,7 @@ mod tests {
         assert!(places.contains(&pool.take(8 << 20)?.as_ptr()));
         assert_eq!(Some(&pool.take(8 << 20)?.as_ptr()), places.last(), "what came back last");
         drop(pool.take(KEPT_BYTES + 1)?);
-        let free = pool.free().ok_or_else(|| Error::internal("nobody else has it"))?;
+        let free = pool.free().ok_or_else(|| Error::internal("the pool is locked"))?;
         assert!(free.iter().map(Vec::len).sum::<usize>() <= KEPT_BYTES && !free.is_empty());
         Ok(())
     }

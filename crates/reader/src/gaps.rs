@@ -73,7 +73,7 @@ fn what_a_read_leaves_out_differs_from_one_read_to_the_next() -> Result<()> {
     let (first, second, _) = two_reads(false)?;
     assert_eq!(first, second, "nothing is left out");
     let (forgetful, again, gap) = two_reads(true)?;
-    assert!(forgetful != first && forgetful != again, "a chunk that nobody read is not seen");
+    assert!(forgetful != first && forgetful != again, "an unread chunk goes unnoticed");
     assert!(forgetful.get(..gap).is_some_and(|before| before == first.get(..gap).unwrap_or_default()), "the gap begins too early");
     Ok(())
 }

@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn selections_read_the_same_however_they_are_stored() {
-        let axis = |start, stride, count, block| HyperslabAxis { start, stride, count: Some(count), block: Some(block), most: None };
+        let axis = |start, stride, count, block| HyperslabAxis { start, stride, count: Some(count), block: Some(block), limit: None };
         let boxed = StoredSelection::Blocks(vec![(vec![2, 3], vec![4, 6])]);
         assert_eq!(selection_text(&boxed), "[2:5, 3:7]");
         assert_eq!(selection_text(&StoredSelection::Hyperslab(vec![axis(2, 3, 1, 3), axis(3, 1, 4, 1)])), "[2:5, 3:7]");
@@ -143,7 +143,7 @@ mod tests {
         let odd = StoredSelection::Blocks(vec![(vec![0], vec![1]), (vec![4], vec![4])]);
         assert_eq!(selection_text(&odd), "[0:2; 4:5]");
         assert_eq!(selection_text(&StoredSelection::Points(vec![vec![6, 1], vec![0, 0]])), "[(6, 1); (0, 0)]");
-        let endless = HyperslabAxis { start: 2, stride: 4, count: None, block: Some(1), most: None };
+        let endless = HyperslabAxis { start: 2, stride: 4, count: None, block: Some(1), limit: None };
         assert_eq!(selection_text(&StoredSelection::Hyperslab(vec![endless])), "[2::4]");
         assert_eq!((selection_text(&StoredSelection::All), selection_text(&StoredSelection::None)), ("[...]".into(), "[]".into()));
     }

@@ -43,7 +43,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
     }
 }
 
-/// The array on the bytes themselves, where these are numbers in the machine's own form.
+/// An array that uses the bytes in place, if they are numbers in native byte order and layout.
 pub(super) fn in_place(datatype: &Datatype, bytes: &Buffer) -> Result<Option<ArrayRef>> {
     let native = if cfg!(target_endian = "little") { ByteOrder::Little } else { ByteOrder::Big };
     let ordinary = match datatype {
@@ -110,7 +110,7 @@ fn array(base: &Datatype, shape: &[u64], bytes: &[u8], size: usize, heap: &HeapO
     Ok(values)
 }
 
-/// The text of references that were followed; null for those that were never set.
+/// The text of resolved references; null for null references.
 fn references(kind: ReferenceKind, bytes: &[u8], size: usize, heap: &HeapObjects) -> Result<ArrayRef> {
     let texts = bytes.chunks_exact(size).map(|element| heap.name(kind, element)).collect::<Result<Vec<_>>>()?;
     let total: usize = texts.iter().flatten().map(|text| text.len()).sum();
@@ -120,8 +120,8 @@ fn references(kind: ReferenceKind, bytes: &[u8], size: usize, heap: &HeapObjects
     Ok(Arc::new(StringArray::from(texts)))
 }
 
-/// Names by value; a value without a name is shown as its number, and a boolean that is neither FALSE nor TRUE is true, as
-/// in numpy.
+/// Names by value. A value without a name is shown as a number; a boolean that is neither FALSE nor TRUE is true, as in
+/// numpy.
 fn enumeration(datatype: &Datatype, base: &Datatype, members: &[EnumMember], bytes: &[u8], size: usize) -> Result<ArrayRef> {
     if datatype.is_boolean() {
         return Ok(Arc::new(bytes.iter().map(|b| Some(*b != 0)).collect::<BooleanArray>()));

@@ -1,4 +1,4 @@
-//! Strings: padding cut, ASCII that is not UTF-8 read as Latin-1.
+//! Strings: padding is removed; ASCII that is not valid UTF-8 is read as Latin-1.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(super) fn fixed(bytes: &[u8], size: usize, padding: StringPadding, set: Char
 }
 
 pub(super) fn variable(bytes: &[u8], size: usize, padding: StringPadding, set: CharacterSet, heap: &HeapObjects) -> Result<ArrayRef> {
-    // In the library's memory they end at a NUL, whatever their length in the file and their padding.
+    // In the library's memory they end at the first NUL, whatever their length in the file and their padding.
     build(bytes.chunks_exact(size).map(|e| Ok(cut(cut(heap.value(e, 1)?, StringPadding::NullTerminated), padding))), set, bytes.len())
 }
 
@@ -34,7 +34,7 @@ fn cut(bytes: &[u8], padding: StringPadding) -> &[u8] {
     let end = match padding {
         StringPadding::NullTerminated => bytes.iter().position(|b| *b == 0),
         StringPadding::NullPadded => Some(bytes.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1)),
-        // Programs fill the rest of a buffer with NULs, whatever the datatype says.
+        // Programs pad buffers with NULs, whatever padding the datatype states.
         StringPadding::SpacePadded => Some(bytes.iter().rposition(|b| !matches!(*b, b' ' | 0)).map_or(0, |i| i + 1)),
     };
     end.and_then(|n| bytes.get(..n)).unwrap_or(bytes)

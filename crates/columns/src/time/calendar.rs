@@ -27,7 +27,7 @@ pub(super) struct Date {
 
 /// Days before a month of a year without a 29 February.
 const BEFORE_MONTH: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
-/// Largest year and count of days that are computed with: more than a timestamp holds.
+/// Largest year and count of days in computations: beyond the range of a timestamp.
 const MAX_YEARS: i64 = 1_000_000;
 const MAX_DAYS: i64 = 366 * MAX_YEARS;
 
@@ -45,13 +45,13 @@ impl Calendar {
         })
     }
 
-    /// Whether the calendar has days that Arrow's calendar has not, so that its times are text.
+    /// Whether the calendar has days that Arrow's calendar lacks, so that its times are shown as text.
     pub fn is_text(self) -> bool {
         matches!(self, Self::AllLeap | Self::Days360)
     }
 
     /// The count of a day: from 1970-01-01 in calendars of real days, from year 0 in the others. `None`
-    /// where the calendar has no such day.
+    /// if the calendar has no such day.
     pub fn day_number(self, date: Date) -> Option<i64> {
         let Date { year, month, day } = date;
         if !(-MAX_YEARS..=MAX_YEARS).contains(&year) || !(1..=12).contains(&month) {

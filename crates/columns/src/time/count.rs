@@ -12,7 +12,7 @@ use super::{DAY, reference, unit};
 use super::calendar::Calendar;
 use super::text::{ModelDates, iso};
 
-/// Seconds, minutes … of a calendar, counted from a reference.
+/// A time unit of a calendar, counted from a reference time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeUnits {
     calendar: Calendar,
@@ -55,7 +55,7 @@ impl TimeUnits {
         }
     }
 
-    /// How a column of text is marked.
+    /// The marker of a column of text.
     pub fn model_dates(&self) -> Option<ModelDates> {
         ModelDates::of(self.calendar)
     }

@@ -19,9 +19,9 @@ pub(super) fn parse(text: &str, calendar: Calendar) -> Option<i128> {
     Some(i128::from(days) * DAY + parse_clock(clock)? - zone)
 }
 
-/// A number written in digits only, at least one and at most `most` of them.
-fn digits(text: &str, most: usize) -> Option<i64> {
-    let plain = (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+/// A number written in digits only, at least one and at most `max_digits` of them.
+fn digits(text: &str, max_digits: usize) -> Option<i64> {
+    let plain = (1..=max_digits).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
     if plain { text.parse().ok() } else { None }
 }
 

@@ -1,4 +1,4 @@
-//! Times of calendars that Arrow has not, as ISO 8601 text whose order by bytes is the order in time.
+//! Times of calendars that Arrow does not support, as ISO 8601 text whose byte order is chronological.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::{DAY, MINUTE, reference};
 /// Field metadata of a column of such text: the calendar's name.
 const KEY: &str = "hyperslab:calendar";
 
-/// A column whose text stands for dates of a calendar that Arrow has not.
+/// A column whose text stands for dates of a calendar that Arrow does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelDates(Calendar);
 

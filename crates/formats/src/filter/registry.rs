@@ -1,4 +1,4 @@
-//! Registry: filters that this crate does not know, decoded by somebody else's code, as HDF5's
+//! Registry: filters that this crate does not know, decoded by registered functions, as HDF5's
 //! `H5Zregister` does it. One for the process.
 
 use std::collections::HashMap;

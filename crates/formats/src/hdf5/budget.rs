@@ -1,12 +1,11 @@
-//! Budget: what the description of one file may cost. Structures can point at each other, so that a few
-//! bytes say the same things over and over: a thousand groups with the links of one, an attribute of a
-//! megabyte in each of a million objects.
+//! Budget for the metadata of one file. Structures can share parts, so a few bytes may expand to much: a
+//! thousand groups that share the links of one, or an attribute of a megabyte in each of a million objects.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hyperslab_array::{Error, Result};
 
-/// What a byte of an honest file may cost: structures are read more than once, and are larger in memory.
+/// Budget per byte of the file: structures are read more than once, and are larger in memory.
 const COST_OF_A_BYTE: u64 = 16;
 
 /// Bytes of metadata that may still be read or kept.
@@ -20,11 +19,11 @@ impl Budget {
     pub fn new(file_bytes: u64, limit_bytes: u64) -> Self {
         Self { left: AtomicU64::new(file_bytes.saturating_mul(COST_OF_A_BYTE).saturating_add(limit_bytes)) }
     }
-    /// Bytes that are left.
+    /// Remaining bytes.
     pub fn left(&self) -> u64 {
         self.left.load(Relaxed)
     }
-    /// Pays for `bytes`; `LimitExceeded` where too little is left.
+    /// Charges `bytes`; `LimitExceeded` if too few are left.
     pub fn charge(&self, bytes: u64) -> Result<()> {
         let paid = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
         paid.map(drop).map_err(|_| {

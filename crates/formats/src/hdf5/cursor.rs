@@ -1,4 +1,4 @@
-//! Cursor: takes the fields of a structure from its bytes, in order, checked.
+//! Cursor: reads the fields of a structure from its bytes, in order, with bounds checks.
 
 use hyperslab_array::{Error, Result};
 
@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
             None => Err(self.too_early(count)),
         }
     }
-    /// The next `N` bytes, as many as the compiler knows.
+    /// The next `N` bytes, for a length known at compile time.
     #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         match self.bytes.get(self.position..).and_then(|rest| rest.first_chunk()) {

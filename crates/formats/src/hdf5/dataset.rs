@@ -59,7 +59,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
     Ok((dataset, StoredDataset { layout, pipeline }))
 }
 
-/// The files that hold the raw data, where the dataset has none in this one.
+/// The files of external storage.
 fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[ExternalFile]>> {
     let Some(message) = header.find(kind::EXTERNAL_FILES) else { return Ok(Arc::default()) };
     let files = message.parse(source, external_files::parse)?;
@@ -136,8 +136,8 @@ fn layout_of(
     })
 }
 
-/// Whether no chunk went through a filter that we do not know, as writers leave it where a filter would
-/// not help. Asked only of datasets that would be refused.
+/// Whether every chunk skipped the unknown filters, as writers do if a filter would not help. Called only
+/// for datasets that would otherwise be refused.
 fn reads_without_filters(source: &Source, datatype: &Datatype, layout: &Layout, pipeline: &Pipeline) -> bool {
     let Layout::Chunked(layout) = layout else { return false };
     if datatype.unsupported_class().is_some() {

@@ -1,5 +1,5 @@
-//! Encoder: puts the fields of a structure behind each other, as [`super::Cursor`] takes them. What we
-//! write has offsets and lengths of 8 bytes.
+//! Encoder: writes the fields of a structure in order, the inverse of [`super::Cursor`]. Files that we write
+//! have offsets and lengths of 8 bytes.
 
 use super::checksum;
 
@@ -56,11 +56,11 @@ impl Encoder {
             self.bytes.resize(length, 0);
         }
     }
-    /// What was put in.
+    /// The bytes written.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
-    /// The same with its checksum behind.
+    /// The bytes written, followed by their checksum.
     pub fn finish_with_checksum(mut self) -> Vec<u8> {
         let sum = checksum::lookup3(&self.bytes);
         self.u32(sum);

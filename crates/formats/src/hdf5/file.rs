@@ -21,7 +21,7 @@ pub struct Hdf5File {
     format: Format,
 }
 
-/// Where the run of bytes of a contiguous dataset begins.
+/// The start of a contiguous dataset's bytes.
 enum ContiguousStart {
     /// No storage was allocated.
     Nowhere,
@@ -188,7 +188,7 @@ impl ArrayFile for Hdf5File {
     }
 }
 
-/// How many bytes of a chunk reach as far as the last element that lies in its dataset; None beyond 64 bits.
+/// Bytes of a chunk up to the last element that lies in its dataset; `None` beyond 64 bits.
 fn used_bytes(location: &ChunkLocation, dataset: &Dataset) -> Option<u64> {
     let extents = dataset.dataspace.shape().iter().zip(&location.origin).zip(&location.shape);
     let mut elements: u64 = 0;

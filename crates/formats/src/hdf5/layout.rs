@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::filter::Pipeline;
 
-/// A dataset's bytes: where and behind which filters.
+/// How to read a dataset's bytes: their layout, and the filters that decode them.
 pub(crate) struct StoredDataset {
     pub layout: Layout,
     pub pipeline: Pipeline,
@@ -19,9 +19,9 @@ pub(crate) enum Layout {
     Contiguous { address: Option<u64>, size: u64 },
     /// Chunks found by a locator.
     Chunked(ChunkedLayout),
-    /// Laid end to end in files of its own, from byte 0 of what they make together.
+    /// Concatenated in external files, from byte 0 of the concatenation.
     External,
-    /// Made of other datasets: it has no bytes of its own.
+    /// Composed of other datasets, without bytes of its own.
     Virtual,
 }
 

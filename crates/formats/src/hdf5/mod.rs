@@ -1,7 +1,7 @@
-//! HDF5, in the words of its file format specification (version 3.0).
+//! HDF5, in the terms of its file format specification (version 3.0).
 //!
-//! One folder or file a structure of the specification. [`Source`] reads metadata bytes, [`Cursor`]
-//! takes fields from them; nothing else touches raw bytes.
+//! Each structure of the specification has a folder or file. [`Source`] reads metadata bytes and [`Cursor`]
+//! parses fields from them; nothing else touches raw bytes.
 
 mod btree;
 mod budget;

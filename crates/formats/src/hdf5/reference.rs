@@ -28,7 +28,7 @@ enum Element {
     Typed { target: ReferenceTarget, external: bool, size: u32, place: HeapReference },
 }
 
-/// Reads the references in `bytes`, elements of `size` bytes; what lies in the heap is fetched once for all.
+/// Parses the references in `bytes`, elements of `size` bytes; heap objects are read once for all of them.
 pub(super) fn read(source: &Source, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
     if size == 0 || !bytes.len().is_multiple_of(size) {
         return Err(Error::corrupt(format!("{} bytes of references of {size} bytes", bytes.len())));
@@ -96,14 +96,14 @@ fn parse(source: &Source, kind: ReferenceKind, element: &[u8]) -> Result<Element
     })
 }
 
-/// Which part of an object an element means; `None` for one that was never set. Looks at its bytes only.
+/// The kind of target of an element, from its bytes alone; `None` for a null reference.
 pub fn target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTarget>> {
     Ok(match kind {
         ReferenceKind::Object => object_address(element)?.map(|_| ReferenceTarget::Object),
         ReferenceKind::Region => HeapReference::parse_place(element)?.map(|_| ReferenceTarget::Region),
         ReferenceKind::Standard => match element.first() {
             Some(0) if element.iter().all(|byte| *byte == 0) => None,
-            // Type 0 is set nowhere; the place in the heap says that it was never set.
+            // Type 0 is never written: the heap address tells that the reference is null.
             Some(0) if element.get(6..).is_some_and(|place| matches!(HeapReference::parse_place(place), Ok(None))) => None,
             Some(2) => Some(ReferenceTarget::Object),
             Some(3) => Some(ReferenceTarget::Region),
@@ -156,7 +156,7 @@ fn typed(cursor: &mut Cursor<'_>, target: ReferenceTarget, external: bool) -> Re
     Ok(StoredReference { file, address, part })
 }
 
-/// A length of two bytes and so many bytes of text.
+/// Text with a length prefix of two bytes.
 fn text(cursor: &mut Cursor<'_>) -> Result<String> {
     let length = cursor.u16()?;
     Ok(String::from_utf8_lossy(cursor.take(usize::from(length))?).into_owned())

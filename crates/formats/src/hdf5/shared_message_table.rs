@@ -1,4 +1,4 @@
-//! Shared message table: which heaps hold the messages that several objects have in common (specification III.H).
+//! Shared message table: the heaps that hold header messages shared by several objects (specification III.H).
 
 use hyperslab_array::Result;
 
@@ -6,7 +6,7 @@ use super::object_header::{ObjectHeader, kind};
 use super::source::SharedMessageHeap;
 use super::{Source, checksum};
 
-/// The file's heaps of shared messages; none without a superblock extension that names them.
+/// The file's heaps of shared messages; empty without a superblock extension that refers to them.
 pub(super) fn heaps(source: &Source, extension: &ObjectHeader) -> Result<Vec<SharedMessageHeap>> {
     let Some(message) = extension.find(kind::SHARED_MESSAGE_TABLE) else { return Ok(Vec::new()) };
     let (address, count) = message.parse(source, |cursor| {

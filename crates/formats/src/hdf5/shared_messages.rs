@@ -1,4 +1,4 @@
-//! Shared messages: header messages that several objects have in common, kept once in a fractal heap
+//! Shared messages: header messages that several objects share, stored once in a fractal heap
 //! (specification III.H, "Shared Object Header Message Table", SOHM).
 
 use hyperslab_array::{Error, Result};

@@ -10,7 +10,7 @@ use super::Cursor;
 use super::budget::Budget;
 use crate::Limits;
 
-/// A heap of messages that objects share, of some kinds.
+/// A heap that holds shared messages of some kinds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedMessageHeap {
     /// Bit `1 << kind` for each kind of message.
@@ -18,7 +18,7 @@ pub(crate) struct SharedMessageHeap {
     pub heap: u64,
 }
 
-/// What every HDF5 parser needs: the bytes, where addresses count from, and how wide they are.
+/// What every HDF5 parser needs: the bytes, the base of addresses, and the widths of addresses and lengths.
 #[derive(Clone)]
 pub(crate) struct Source {
     pub storage: Arc<dyn Storage>,
@@ -29,9 +29,9 @@ pub(crate) struct Source {
     /// Size of lengths: bytes of a length (2, 4 or 8).
     pub length_size: u8,
     pub limits: Limits,
-    /// Where messages are that objects share; empty in most files.
+    /// Heaps of shared messages; empty in most files.
     pub shared_messages: Arc<[SharedMessageHeap]>,
-    /// Pays for all that describes the file.
+    /// Budget for all metadata of the file.
     pub budget: Arc<Budget>,
 }
 
@@ -46,7 +46,7 @@ impl Source {
             ))
             .at_offset(absolute));
         }
-        // A lie about a length must not cost memory: compare with the file before allocating.
+        // A wrong length must not cost memory: compare it with the file before allocating.
         if !absolute.checked_add(length).is_some_and(|end| self.storage.reaches(end)) {
             return Err(Error::corrupt(format!(
                 "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong",
@@ -67,7 +67,7 @@ impl Source {
         let left = self.storage.len().saturating_sub(self.absolute(address)?);
         self.read(address, length.min(left))
     }
-    /// Room for what one read fetches from the heap.
+    /// An empty set of heap objects with the budget of one read.
     pub fn heap_objects(&self) -> HeapObjects {
         HeapObjects::limited(self.limits.heap_budget(self.storage.len()))
     }

@@ -1,4 +1,4 @@
-//! Superblock (specification II.A): where everything counts from and begins.
+//! Superblock (specification II.A): the base address and the root of the file.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub fn find_superblock(storage: &dyn Storage) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// Whether the file is open for writing by one that lets others read at the same time (SWMR): flags of
-/// a version-3 superblock. Its metadata may then be read in the middle of a change.
+/// Whether a writer has the file open in SWMR mode, which lets others read at the same time: flags of a
+/// version-3 superblock. Its metadata may then be read during a change.
 pub fn is_being_written(storage: &dyn Storage) -> Result<bool> {
     /// Open for writing, and for others to read.
     const WRITING: u8 = 1 << 0 | 1 << 2;
@@ -40,7 +40,7 @@ pub fn is_being_written(storage: &dyn Storage) -> Result<bool> {
     Ok(matches!(head, [.., 3, _, _, flags] if flags & WRITING == WRITING))
 }
 
-/// Where a file ends by its superblock.
+/// The end of a file according to its superblock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatedEnd {
     /// Offset of the first byte after all that the metadata speaks of.
@@ -77,7 +77,7 @@ pub fn stated_end(storage: &dyn Storage) -> Result<Option<StatedEnd>> {
     Ok(Some(StatedEnd { end, is_open_for_writing: flags & 1 == 1 }))
 }
 
-/// What the superblock says.
+/// The content of the superblock.
 pub(crate) struct Superblock {
     pub source: Source,
     /// Object header of the root group.

@@ -22,7 +22,7 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<StoredD
     let source = &superblock.source;
     let mut builder = Builder { source, tree: Tree::default(), stored: Vec::new(), ids: HashMap::new() };
     builder.add(superblock.root, || "/".to_owned())?;
-    // Those that are found on the way come behind the others.
+    // Objects found during parsing are appended.
     let mut next = 0;
     while next < builder.tree.objects.len() {
         builder.parse(ObjectId(next))?;
@@ -36,7 +36,7 @@ pub(super) fn build(superblock: &Superblock) -> Result<(Tree, Vec<Option<StoredD
     Ok((builder.tree, builder.stored))
 }
 
-/// The attributes of the root group alone; `None` for files that are not HDF5. Costs as little for a file of many objects.
+/// The attributes of the root group alone; `None` for files that are not HDF5. Does not parse other objects.
 pub fn root_attributes(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Option<Vec<Attribute>>> {
     let Some(place) = find_superblock(storage.as_ref())? else { return Ok(None) };
     let superblock = Superblock::read(storage, place, limits)?;
@@ -44,10 +44,10 @@ pub fn root_attributes(storage: Arc<dyn Storage>, limits: &Limits) -> Result<Opt
     attributes(&superblock.source, &header).map(Some)
 }
 
-/// Up to as many objects are looked through one after the other: most files have no more.
+/// Trees of up to this many objects are searched linearly: most files have no more.
 const MAX_UNHASHED_OBJECTS: usize = 16;
 
-/// What an attribute costs beside its message.
+/// Budget charged for an attribute in addition to its message, in bytes.
 const ATTRIBUTE_COST: u64 = 300;
 
 struct Builder<'a> {
@@ -72,7 +72,7 @@ impl Builder<'_> {
         if id.0 as u64 >= self.source.limits.objects {
             return Err(Error::limit_exceeded(format!("more than {} objects in one file", self.source.limits.objects)));
         }
-        // What it is stands here once it is parsed.
+        // Replaced when the object is parsed.
         let content = Content::Group(Group::default());
         self.tree.objects.push(Object { path: path(), address: Some(address), attributes: Vec::new(), attributes_tracked: false, attributes_error: None, content });
         self.stored.push(None);
@@ -91,7 +91,7 @@ impl Builder<'_> {
             return Err(Error::internal("an object without address"));
         };
         let parsed = ObjectHeader::read(self.source, address).and_then(|header| {
-            // Damaged attributes spoil themselves, not the values.
+            // Damaged attributes do not make the object's values unreadable.
             Ok((self.content(&path, &header)?, attributes(self.source, &header), header.tracks_attributes))
         });
         let (content, stored, attributes, tracked) = match parsed {

@@ -1,8 +1,8 @@
-//! Visited: the addresses that a walk through the file has been at, so that none is walked twice.
+//! The addresses that a traversal of the file has visited, so that it visits none twice.
 
 use std::collections::HashSet;
 
-/// As many are remembered without any memory of their own: most walks are short.
+/// Up to this many addresses are stored without an allocation: most traversals are short.
 const INLINE_ADDRESSES: usize = 8;
 
 /// A set of addresses.
@@ -14,7 +14,7 @@ pub(crate) struct Visited {
 }
 
 impl Visited {
-    /// Remembers `address`; whether it is a new one.
+    /// Adds `address`; returns whether it is new.
     pub fn insert(&mut self, address: u64) -> bool {
         if self.few.iter().take(self.count).any(|&known| known == address) {
             return false;

@@ -37,7 +37,7 @@ const ATTRIBUTE: u64 = 0x0c;
 
 /// Parses the header.
 pub(super) fn parse(storage: &dyn Storage, max_bytes: u64) -> Result<Header> {
-    // The header's length is nowhere told: read more and more of the file until it parses.
+    // The header does not state its length: read more and more of the file until it parses.
     let mut length = 64 << 10;
     loop {
         let available = storage.len().min(length);

@@ -155,7 +155,7 @@ fn extents(tree: &Tree, described: &[Option<Vec<Described>>], scales: &[Option<S
 /// Extends a variable to its dimensions' extents. One that cannot be extended keeps its own.
 fn grow(dataset: &mut Dataset, shape: Vec<u64>) {
     let growing = match &dataset.dataspace {
-        Dataspace::Simple { shape: own, max_shape } => own.iter().zip(&shape).zip(max_shape).all(|((own, new), most)| own == new || most.is_none()),
+        Dataspace::Simple { shape: own, max_shape } => own.iter().zip(&shape).zip(max_shape).all(|((own, new), max_extent)| own == new || max_extent.is_none()),
         _ => false,
     };
     if !growing || (dataset.chunk_shape.is_none() && dataset.virtual_mappings.is_empty()) {

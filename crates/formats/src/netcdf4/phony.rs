@@ -8,7 +8,7 @@ use hyperslab_array::Dataspace;
 
 use crate::{Content, Dimension, DimensionScale, LinkTarget, ObjectId, Tree};
 
-/// What phony dimensions are told apart by: extent, and whether it can grow.
+/// What distinguishes phony dimensions: extent, and whether it can grow.
 type Kind = (u64, bool);
 
 /// Names the dimensions without a name, from number `next` on, and declares them in their groups.
@@ -53,7 +53,7 @@ fn coordinate(tree: &Tree, group: ObjectId, dimension: &Dimension) -> Option<Obj
 
 fn kinds(dataspace: &Dataspace) -> Vec<Kind> {
     match dataspace {
-        Dataspace::Simple { shape, max_shape } => shape.iter().zip(max_shape).map(|(extent, most)| (*extent, most.is_none())).collect(),
+        Dataspace::Simple { shape, max_shape } => shape.iter().zip(max_shape).map(|(extent, max_extent)| (*extent, max_extent.is_none())).collect(),
         _ => Vec::new(),
     }
 }

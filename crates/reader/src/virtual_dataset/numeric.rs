@@ -107,8 +107,8 @@ impl Number {
                     Value::Float(value) => value as i128,
                 };
                 let bits = 8 * bytes as u32;
-                let (least, most) = if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
-                whole.clamp(least, most) as u64
+                let (min, max) = if signed { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+                whole.clamp(min, max) as u64
             }
             (Self::Float { bytes: 2 }, Value::Integer(value)) => u64::from(to_half(value as f64)),
             (Self::Float { bytes: 2 }, Value::Float(value)) => u64::from(to_half(value)),

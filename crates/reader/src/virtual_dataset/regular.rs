@@ -38,7 +38,7 @@ fn axis(blocks: &[(Vec<u64>, Vec<u64>)], dimension: usize) -> Option<HyperslabAx
         }
         expected = expected.checked_add(stride)?;
     }
-    Some(HyperslabAxis { start, stride, count: Some(u64::try_from(pieces.len()).ok()?), block: Some(block), most: None })
+    Some(HyperslabAxis { start, stride, count: Some(u64::try_from(pieces.len()).ok()?), block: Some(block), limit: None })
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn blocks_of_a_grid_are_a_hyperslab() {
-        let axis = |start, stride, count, block| HyperslabAxis { start, stride, count: Some(count), block: Some(block), most: None };
+        let axis = |start, stride, count, block| HyperslabAxis { start, stride, count: Some(count), block: Some(block), limit: None };
         let one = regular(&blocks(&[([1, 2], [3, 9])]));
         assert_eq!(one, Some(StoredSelection::Hyperslab(vec![axis(1, 3, 1, 3), axis(2, 8, 1, 8)])));
         let four = regular(&blocks(&[([0, 0], [0, 1]), ([0, 4], [0, 5]), ([2, 0], [2, 1]), ([2, 4], [2, 5])]));

@@ -47,7 +47,7 @@ impl Target {
         if axes.iter().any(|[_, _, count, block]| *count == 0 || *block == 0) {
             return Some(StoredSelection::None);
         }
-        let axis = |[start, stride, count, block]: &[u64; 4]| HyperslabAxis { start: *start, stride: *stride, count: Some(*count), block: Some(*block), most: None };
+        let axis = |[start, stride, count, block]: &[u64; 4]| HyperslabAxis { start: *start, stride: *stride, count: Some(*count), block: Some(*block), limit: None };
         Some(StoredSelection::Hyperslab(axes.iter().map(axis).collect()))
     }
 }

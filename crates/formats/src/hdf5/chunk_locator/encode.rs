@@ -1,4 +1,4 @@
-//! Which chunk locator a dataset gets that we write, and the form of its entries.
+//! Chooses and writes the chunk locator of a dataset.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::hdf5::writer::{Space, StoredChunk};
 
 /// Entries of an array that were never written, beside those that were: more go into a B-tree.
 const SPARE_ENTRIES: u64 = 4096;
-/// Chunks of a step along the unlimited dimension, if an extensible array is to hold a million steps.
+/// Most chunks per step along the unlimited dimension, so that an extensible array can hold a million steps.
 const MAX_CHUNKS_OF_A_STEP: u64 = 1 << 12;
 /// Entries above which the HDF5 library reads a fixed array, or blocks of an extensible one, in parts. In a file of pages these
 /// may cross page borders, and the library with a page buffer fails to read them.
 const MAX_FIXED_IN_PAGES: u64 = 1 << 10;
 const MAX_EXTENSIBLE_IN_PAGES: u64 = 1 << 16;
-/// Most bytes of a chunk whose size a B-tree and older readers can say.
+/// Largest chunk size in bytes that a B-tree and older readers support.
 const MAX_CHUNK_BYTES: u64 = u32::MAX as u64;
 
-/// Puts what finds `chunks` into `space`: a fixed array where no dimension is unlimited, an extensible array
-/// where one is, a version-1 B-tree where more are, the arrays would be mostly empty, or in pages too large; nothing for the
-/// only chunk of a dataset. `layout.locator` is not looked at.
+/// Writes the locator of `chunks` to `space`: a fixed array if no dimension is unlimited, an extensible array if one is,
+/// and a version-1 B-tree if more are, if an array would be mostly empty, or if it would be too large in a paged file. A
+/// dataset of a single chunk needs no structure. Ignores `layout.locator`.
 pub(crate) fn encode(space: &mut Space, layout: &ChunkedLayout, element_size: u64, filtered: bool, chunks: &[StoredChunk]) -> Result<Locator> {
     if layout.chunk_bytes > MAX_CHUNK_BYTES {
         return Err(Error::unsupported(format!("chunks of {} bytes: HDF5 allows less than 4 GiB", layout.chunk_bytes)));

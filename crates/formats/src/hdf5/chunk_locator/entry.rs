@@ -7,7 +7,7 @@ use crate::hdf5::layout::ChunkedLayout;
 use crate::hdf5::writer::StoredChunk;
 use crate::hdf5::{Cursor, Encoder};
 
-/// Checks the version of an array's header; whether its client ID says that entries are of filtered chunks.
+/// Checks version and client ID of an array's header; returns whether its entries are for filtered chunks.
 pub(super) fn parse_array_header(cursor: &mut Cursor<'_>, what: &str) -> Result<bool> {
     cursor.version(0, what)?;
     let place = cursor.offset_in_file();
@@ -18,7 +18,7 @@ pub(super) fn parse_array_header(cursor: &mut Cursor<'_>, what: &str) -> Result<
     }
 }
 
-/// Checks what every block of an array begins with after its signature: version, client ID, and the header's address.
+/// Checks the fields that follow the signature of every block of an array: version, client ID and the header's address.
 pub(super) fn check_array_block(cursor: &mut Cursor<'_>, filtered: bool, header: u64, what: &str) -> Result<()> {
     cursor.version(0, what)?;
     let client = cursor.u8()?;
@@ -50,7 +50,7 @@ pub(super) fn parse_entry(
     Ok(address.map(|address| (address, length, mask)))
 }
 
-/// How an array keeps a chunk's place.
+/// The layout of an array's entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EntryForm {
     /// Bytes of a stored chunk's size where filters apply.

@@ -36,16 +36,16 @@ struct Array<'a> {
     min_block_entries: u64,
     min_pointers: u64,
     page_entries: u64,
-    /// Entries beyond this number were never written.
+    /// Entries from this index on were never written.
     entries_set: u64,
     index: Block,
     /// Blocks read so far, by address.
     blocks: HashMap<u64, Block>,
-    /// Where the entry before was: the next one is most often beside it.
+    /// The block of the previous entry: the next entry is usually in it too.
     recent: Option<Recent>,
 }
 
-/// Entries that lie side by side, in a block whose bytes are at hand.
+/// Adjacent entries in a loaded block.
 struct Recent {
     numbers: Range<u64>,
     block: Block,
@@ -174,8 +174,8 @@ impl<'a> Array<'a> {
             let direct = 2 * (self.min_pointers - 1);
             let at = addresses + (direct + u64::from(super_number - direct_supers)) * o;
             let Some(super_block) = self.address(&self.index, at)? else { return Ok(None) };
-            // Whole bytes of page bits for each data block, then the addresses of the data blocks. The bits
-            // themselves are numbered through all data blocks: those of a second block with 4 pages begin
+            // Page bits (whole bytes per data block), then the addresses of the data blocks. The bits are
+            // numbered consecutively across data blocks: with 4 pages per block, those of the second block begin
             // within the first byte.
             let bitmap_bytes = pages.div_ceil(8);
             let start = 6 + o + u64::from(self.bits.div_ceil(8));
@@ -263,7 +263,7 @@ pub(crate) const CREATION: [u8; 5] = [32, 4, 4, 16, 10];
 /// The same in the order of the array's header, least entries before least addresses.
 const HEADER: [u8; 5] = [32, 4, 16, 4, 10];
 
-/// Puts an array with `entries` into `space`; gives its address. Only blocks that hold some are made.
+/// Writes an array with `entries` to `space` and returns its address. Empty blocks are omitted.
 pub(super) fn encode(space: &mut Space, entries: &BTreeMap<u64, &StoredChunk>, form: EntryForm) -> Result<u64> {
     Writer::new(space, entries, form).array()
 }
@@ -285,7 +285,7 @@ struct Writer<'a> {
     /// How many blocks there are and their bytes: super blocks, data blocks.
     supers: (u64, u64),
     data: (u64, u64),
-    /// Entries that there is room for.
+    /// Number of entries in allocated blocks.
     realized: u64,
 }
 
@@ -344,7 +344,7 @@ impl<'a> Writer<'a> {
         self.entries.range(first..first + count).next().is_none()
     }
 
-    /// Address of a data block, if it holds anything; then all of its pages are there.
+    /// Writes a data block with all of its pages and returns its address; `None` if it would be empty.
     fn data_block(&mut self, level: &Level, block: u64) -> Result<Option<u64>> {
         let offset = level.first_entry + block * level.block_entries;
         let first = INDEX_ENTRIES + offset;

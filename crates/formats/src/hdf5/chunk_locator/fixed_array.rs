@@ -58,7 +58,7 @@ impl Array<'_> {
             self.check_block(&mut source.cursor(&bytes, block), &bytes)?;
             return self.take(&bytes, block, prefix, 0, wanted, found);
         }
-        // Pages follow the prefix; a bit tells which were ever written.
+        // Pages follow the prefix; a bit per page says whether it was written.
         let pages = self.entries.div_ceil(self.page_entries);
         let head_bytes = prefix + pages.div_ceil(8) + 4;
         let head = source.read(block, head_bytes)?;
@@ -106,10 +106,10 @@ impl Array<'_> {
     }
 }
 
-/// A page has 2 to this many entries in what we write, as in what the library writes.
+/// Base-2 logarithm of the entries per page in arrays that we write, as in the library's.
 pub(crate) const PAGE_BITS: u8 = 10;
 
-/// Puts an array of `entries` into `space` (`None`: never written); gives its address.
+/// Writes an array of `entries` (`None`: never written) to `space` and returns its address.
 pub(super) fn encode(space: &mut Space, entries: &[Option<&StoredChunk>], form: EntryForm) -> Result<u64> {
     const HEADER_BYTES: usize = 28;
     let page_entries = 1usize << PAGE_BITS;

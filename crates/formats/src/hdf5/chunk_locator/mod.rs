@@ -1,4 +1,4 @@
-//! Chunk locators: what finds a chunk. One file each (specification III.A.1, III.A.2, VII).
+//! Chunk locators: the structures that index a dataset's chunks, one file each (specification III.A.1, III.A.2, VII).
 
 mod btree_v1;
 mod btree_v2;
@@ -20,7 +20,7 @@ use super::Source;
 use super::layout::{ChunkedLayout, Locator};
 use crate::{ChunkLocation, ChunkSource};
 
-/// Chunks that were never written and one read may ask for: each costs memory here and none in the file.
+/// Most unwritten chunks that one read may request: each takes memory but no bytes in the file.
 const UNWRITTEN_CHUNKS: u64 = 1 << 24;
 
 /// The chunks of `layout` that `selection` touches, row-major by origin, each exactly once; a chunk
@@ -56,7 +56,7 @@ pub(crate) fn locate(source: &Source, layout: &ChunkedLayout, selection: &Select
                 let source = ChunkSource::Stored { offset, length, filter_mask };
                 ChunkLocation { origin, shape: layout.chunk_shape.clone(), source }
             }
-            // What was never written is no larger than the dataset, whatever the chunk's shape says.
+            // An unwritten chunk is clipped to the dataset: the chunk shape alone could claim any size.
             None => {
                 let extents = layout.chunk_shape.iter().zip(&layout.shape).zip(&origin);
                 let shape = extents.map(|((&chunk, &n), &start)| chunk.min(n.saturating_sub(start))).collect();

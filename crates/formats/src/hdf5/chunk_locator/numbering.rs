@@ -1,5 +1,5 @@
-//! Numbering: arrays number chunks row-major over the *largest* extent of the dataset, so that
-//! growing does not renumber them.
+//! Chunk indexes of arrays: row-major over the *maximum* extent of the dataset, so that growing does not
+//! change them.
 
 use hyperslab_array::{Error, Result};
 
@@ -8,8 +8,7 @@ use crate::hdf5::layout::ChunkedLayout;
 /// How many chunk numbers one step along each dimension is.
 pub(super) struct Numbering {
     strides: Vec<u64>,
-    /// Dimension that counts slowest although it stands elsewhere: the unlimited one of an
-    /// extensible array.
+    /// The dimension treated as the slowest: the unlimited one of an extensible array.
     first: usize,
     chunk_shape: Vec<u64>,
 }

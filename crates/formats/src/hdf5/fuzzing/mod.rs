@@ -1,4 +1,4 @@
-//! Doors to single parsers, for the fuzz targets of testing/fuzz and for nobody else.
+//! Access to single parsers for the fuzz targets in testing/fuzz; not for other use.
 //!
 //! What breaks a promise comes back as an `Internal` error, which every fuzz target takes for a finding.
 

@@ -1,14 +1,14 @@
-//! What the links of a group may cost.
+//! Limits on the links of a group.
 
 use hyperslab_array::{Error, Result};
 
 use crate::hdf5::Source;
 use crate::hdf5::message::link::RawLink;
 
-/// What a link costs beside its name.
+/// Budget charged for a link in addition to its name, in bytes.
 const LINK_COST: u64 = 100;
 
-/// Keeps a link, where there is room for it.
+/// Adds a link and charges the budget for it.
 pub(super) fn add(source: &Source, links: &mut Vec<RawLink>, link: RawLink) -> Result<()> {
     source.budget.charge((link.name.len() as u64).saturating_add(LINK_COST))?;
     links.push(link);

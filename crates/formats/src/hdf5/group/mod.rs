@@ -17,7 +17,7 @@ use super::object_header::{ObjectHeader, kind};
 /// A group's links.
 pub(crate) struct RawLinks {
     pub links: Vec<RawLink>,
-    /// Whether they are in the order in which they were created, which the group tracks; else they are in name order.
+    /// Whether the group tracks the creation order of links; then they are in that order, else in name order.
     pub tracked: bool,
 }
 
@@ -77,11 +77,11 @@ pub(super) fn dense_links(source: &Source, heap: u64, tree: u64) -> Result<usize
 /// Links up to this many stand in the group's header, whose links the library looks through one by one.
 const MAX_COMPACT: usize = 64;
 
-/// The messages of a group with these links, of which what is outside of the header goes into `space`. A `tracked` group
+/// The messages of a group with these links; structures outside of the header are written to `space`. A `tracked` group
 /// records that its links were created in this order.
 ///
-/// More links than the header should hold go into a symbol table, which all readers know, if that can say them: it has
-/// hard links without an order. Else they go into dense storage.
+/// If there are too many links for the header, they go into a symbol table, which all readers know, provided that all are
+/// hard links without creation order. Otherwise they go into dense storage.
 pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], tracked: bool) -> Result<Vec<(u16, u8, Vec<u8>)>> {
     let mut links: Vec<&(String, RawTarget)> = links.iter().collect();
     if !tracked {

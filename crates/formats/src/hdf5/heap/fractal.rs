@@ -1,4 +1,4 @@
-//! Fractal heap: the links and attributes of crowded objects (specification III.G).
+//! Fractal heap: dense storage of links and attributes (specification III.G).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -220,7 +220,7 @@ impl<'a> FractalHeap<'a> {
         recent.ok_or_else(|| Error::internal("a heap block that was not kept"))
     }
 
-    /// The same with the number of heap offsets that it holds, by way of the indirect blocks.
+    /// Finds that block through the indirect blocks: start, number of heap offsets, and bytes.
     fn look_up(&mut self, offset: u64) -> Result<(u64, u64, Arc<[u8]>)> {
         let outside = || Error::corrupt(format!("heap offset {offset} lies outside of its fractal heap"));
         let root = self.root.ok_or_else(outside)?;
@@ -290,7 +290,7 @@ impl<'a> FractalHeap<'a> {
         Ok(entries)
     }
 
-    /// Checks what every block begins with after its signature: version, and the header's address.
+    /// Checks the fields that follow the signature of every block: version and the header's address.
     fn check_block(&self, cursor: &mut Cursor<'_>, what: &str) -> Result<()> {
         cursor.version(0, what)?;
         match cursor.address()? {
@@ -325,7 +325,7 @@ impl<'a> FractalHeap<'a> {
         Ok(bytes)
     }
 
-    /// A direct block's checksum stands in its header and counts itself as zero.
+    /// Checks the checksum in a direct block's header, which is computed with the checksum field set to zero.
     fn verify_direct(&self, bytes: &[u8], place: u64) -> Result<()> {
         let at = 5 + usize::from(self.source.offset_size) + self.offset_bytes();
         let mut zeroed = bytes.to_vec();

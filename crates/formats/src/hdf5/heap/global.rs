@@ -8,8 +8,8 @@ use hyperslab_array::{Datatype, HeapObjects, HeapReference, Result};
 use crate::array_file::resolve_heap;
 use crate::hdf5::Source;
 
-/// What it costs to pass by an object of a collection, and how many of its bytes cost as much as one of a
-/// value: collections may overlap, so that there are more of them than the file's length justifies.
+/// Budget charged for skipping an object of a collection, and the number of a collection's bytes that cost as much
+/// as one byte of a value. Collections may overlap, so the file's length does not bound their total size.
 const OBJECT_COST: u64 = 2;
 const BYTES_AT_COST: u64 = 16;
 
@@ -85,14 +85,14 @@ fn collection(source: &Source, address: u64, visit: &mut dyn FnMut(u32, &[u8])) 
     Ok(size)
 }
 
-/// Bytes of a collection that is full, and the least that one has.
+/// Largest and smallest size in bytes of the collections that we write.
 const MAX_COLLECTION_BYTES: usize = 1 << 16;
 const MIN_COLLECTION_BYTES: usize = 4096;
 /// Objects of a collection: their numbers have two bytes.
 const MAX_OBJECTS: u16 = 60_000;
 const HEADER_BYTES: usize = 16;
 
-/// Puts values into collections that lie side by side, to be written from some address on.
+/// Packs values into consecutive collections, to be written at a given address.
 #[derive(Debug, Clone)]
 pub struct HeapWriter {
     at: u64,
@@ -109,7 +109,7 @@ impl HeapWriter {
         Self::in_pages(at, None)
     }
 
-    /// The same in a file of pages of so many bytes.
+    /// The same for a paged file with this page size in bytes.
     pub fn in_pages(at: u64, page_bytes: Option<u64>) -> Self {
         Self { at, bytes: Vec::new(), open: None, page_bytes }
     }
@@ -121,7 +121,7 @@ impl HeapWriter {
         (within > 0).then(|| usize::try_from(page_bytes - within).unwrap_or(usize::MAX))
     }
 
-    /// Keeps a value; where it will be.
+    /// Adds a value; returns its reference.
     pub fn insert(&mut self, value: &[u8]) -> HeapReference {
         let length = value.len().next_multiple_of(8);
         let full = |start: usize| self.rest_of_page(start).map_or(MAX_COLLECTION_BYTES, |rest| rest.min(MAX_COLLECTION_BYTES));
@@ -129,7 +129,7 @@ impl HeapWriter {
             self.close();
         }
         let (start, count) = self.open.unwrap_or_else(|| {
-            // Its free object may take it 8 bytes beyond the least size.
+            // The free-space object may exceed the minimum size by 8 bytes.
             let needed = (2 * HEADER_BYTES + length).max(MIN_COLLECTION_BYTES + 8);
             let skipped = self.rest_of_page(self.bytes.len()).filter(|rest| *rest < needed);
             let start = self.bytes.len() + skipped.unwrap_or(0);

@@ -9,7 +9,7 @@ use crate::hdf5::{Cursor, Encoder, Source};
 /// An attribute with the stored bytes of its value.
 pub(crate) struct RawAttribute {
     pub name: String,
-    /// Datatype, dataspace and bytes, or why they cannot be told.
+    /// Datatype, dataspace and bytes, or why they cannot be determined.
     pub value: Result<(Datatype, Dataspace, Vec<u8>)>,
 }
 

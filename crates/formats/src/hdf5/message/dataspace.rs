@@ -49,11 +49,11 @@ pub(crate) fn encode(dataspace: &Dataspace) -> Result<Vec<u8>> {
     };
     let ndim = u8::try_from(shape.len()).ok().filter(|ndim| *ndim <= 32);
     let ndim = ndim.ok_or_else(|| Error::unsupported(format!("{} dimensions: HDF5 allows 32", shape.len())))?;
-    let grows = shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent));
+    let grows = shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent));
     encoder.bytes(&[2, ndim, u8::from(grows), class]);
     shape.iter().for_each(|extent| encoder.u64(*extent));
     if grows {
-        max_shape.iter().for_each(|most| encoder.u64(most.unwrap_or(u64::MAX)));
+        max_shape.iter().for_each(|max_extent| encoder.u64(max_extent.unwrap_or(u64::MAX)));
     }
     Ok(encoder.finish())
 }

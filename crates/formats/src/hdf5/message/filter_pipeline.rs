@@ -37,9 +37,9 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Pipeline> {
 
 /// Version 2 of the message.
 pub(crate) fn encode(pipeline: &Pipeline) -> Result<Vec<u8>> {
-    let most = |_| Error::unsupported("a filter pipeline of more than HDF5 can store");
+    let too_long = |_| Error::unsupported("a filter pipeline of more than HDF5 can store");
     let mut encoder = Encoder::default();
-    let count = u8::try_from(pipeline.filters.len()).map_err(most)?;
+    let count = u8::try_from(pipeline.filters.len()).map_err(too_long)?;
     if count > 32 {
         return Err(Error::unsupported(format!("a pipeline of {count} filters: HDF5 allows 32")));
     }
@@ -48,10 +48,10 @@ pub(crate) fn encode(pipeline: &Pipeline) -> Result<Vec<u8>> {
         encoder.u16(filter.id);
         let name = filter.name.as_deref().filter(|_| filter.id >= 256);
         if filter.id >= 256 {
-            encoder.u16(name.map_or(Ok(0), |name| u16::try_from(name.len() + 1).map_err(most))?);
+            encoder.u16(name.map_or(Ok(0), |name| u16::try_from(name.len() + 1).map_err(too_long))?);
         }
         encoder.u16(u16::from(filter.optional));
-        encoder.u16(u16::try_from(filter.parameters.len()).map_err(most)?);
+        encoder.u16(u16::try_from(filter.parameters.len()).map_err(too_long)?);
         if let Some(name) = name {
             encoder.null_terminated(name);
         }

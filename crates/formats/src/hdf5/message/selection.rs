@@ -77,7 +77,7 @@ fn hyperslab(cursor: &mut Cursor<'_>, version: u32) -> Result<StoredSelection> {
         let (start, stride) = (cursor.uint(width)?, cursor.uint(width)?);
         let (count, block) = (cursor.uint(width)?, cursor.uint(width)?);
         let limited = |n: u64| (n != unlimited).then_some(n);
-        axis(HyperslabAxis { start, stride, count: limited(count), block: limited(block), most: None }).map_err(|e| e.at_offset(cursor.offset_in_file()))
+        axis(HyperslabAxis { start, stride, count: limited(count), block: limited(block), limit: None }).map_err(|e| e.at_offset(cursor.offset_in_file()))
     });
     Ok(StoredSelection::Hyperslab(axes.collect::<Result<_>>()?))
 }
@@ -146,7 +146,7 @@ pub(crate) fn encode(selection: &StoredSelection, encoder: &mut Encoder) -> Resu
     encoder.u32(4 + 32 * ndim);
     encoder.u32(ndim);
     for axis in axes {
-        if axis.most.is_some() {
+        if axis.limit.is_some() {
             return Err(Error::unsupported("writing a hyperslab that was cut"));
         }
         encoder.u64(axis.start);

@@ -8,7 +8,7 @@ use super::kind;
 use crate::hdf5::Source;
 use crate::hdf5::visited::Visited;
 
-/// What a message costs beside its body.
+/// Budget charged for a message in addition to its body, in bytes.
 const MESSAGE_COST: u64 = 48;
 /// Capacity that holds the messages of most objects.
 pub(super) const USUAL_MESSAGES: usize = 8;
@@ -25,7 +25,7 @@ pub(crate) struct Message<'a> {
     pub creation_order: u16,
 }
 
-/// A block of messages that was not read yet.
+/// A continuation block that was not read yet.
 pub(super) struct Continuation {
     pub address: u64,
     pub length: u64,

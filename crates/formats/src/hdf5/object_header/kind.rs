@@ -1,4 +1,4 @@
-//! Numbers of the messages that we read (specification IV.A.2).
+//! Types of header messages (specification IV.A.2).
 
 /// Free bytes.
 pub const NIL: u16 = 0x00;

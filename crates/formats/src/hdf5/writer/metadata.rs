@@ -1,4 +1,4 @@
-//! The metadata of a file: plans every address, gives all bytes.
+//! Plans all addresses of a file's metadata and encodes it.
 
 use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
@@ -52,7 +52,7 @@ pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Resu
     let nowhere = vec![0; file.objects.len()];
     let has_references = file.objects.iter().any(|object| object.attributes.iter().any(|a| a.value.datatype.has_references()));
     let (space, addresses) = encode(file, Space::new(at, page_bytes), &nowhere)?;
-    // References are as long whatever they point at, so the second time everything lies where it did.
+    // The size of a reference does not depend on its target, so the second pass yields the same addresses.
     let (mut space, addresses) = if has_references { encode(file, Space::new(at, page_bytes), &addresses)? } else { (space, addresses) };
     let root = addresses.first().copied().ok_or_else(|| Error::internal("a file without a root group"))?;
     let extension = page_bytes.map(|page_bytes| {
@@ -65,7 +65,7 @@ pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Resu
 /// `pointed_at` are the addresses for references.
 fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space, Vec<u64>)> {
     let mut addresses: Vec<Option<u64>> = vec![None; file.objects.len()];
-    // What an object leads to comes before it.
+    // The objects that an object links to come before it.
     let mut pending = vec![(0, false)];
     let mut begun = vec![false; file.objects.len()];
     let references = reference_counts(file);
@@ -119,7 +119,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<(Space
     Ok((space, addresses.collect::<Result<_>>()?))
 }
 
-/// Puts an object header into `space`; its address.
+/// Writes an object header to `space`; returns its address.
 fn put_header(space: &mut Space, mut messages: Vec<(u16, u8, Vec<u8>)>, tracked: bool) -> Result<u64> {
     /// Bytes of a header that the library reads first. With a page buffer it then reads the rest, which must not cross a
     /// page border unless it is longer than a page.
@@ -143,7 +143,7 @@ fn led_to(content: &NewContent) -> impl Iterator<Item = usize> {
     links.iter().filter_map(|(_, link)| if let NewLink::Hard(member) = link { Some(*member) } else { None }).chain(committed)
 }
 
-/// How often each object is led to, by number. Readers that delete one of several links or datasets keep the object.
+/// Reference count of each object, by index: programs that delete one of several links keep the object.
 fn reference_counts(file: &NewFile) -> Vec<u32> {
     let mut counts = vec![0u32; file.objects.len()];
     for member in file.objects.iter().flat_map(|object| led_to(&object.content)) {
@@ -223,7 +223,7 @@ fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64) -> Result
     Ok(match &dataset.storage {
         NewStorage::Contiguous(address) => {
             if let Dataspace::Simple { shape, max_shape } = &dataset.dataspace
-                && shape.iter().zip(max_shape).any(|(extent, most)| *most != Some(*extent))
+                && shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent))
             {
                 return Err(Error::invalid_input("a dataset that can grow needs chunks"));
             }

@@ -1,9 +1,9 @@
 //! Writing: a file's metadata from a description of its objects.
 //!
-//! Values come first: whoever writes puts chunks, contiguous values and heaps ([`HeapWriter`],
-//! [`store_values`]) anywhere behind the superblock, and notes where. [`encode_metadata`] then plans the
-//! address of every structure and gives the bytes of all metadata, packed together, for one write behind the
-//! values. [`encode_superblock`] comes last: a file without it is no HDF5 file.
+//! Values come first: the caller writes chunks, contiguous values and heaps ([`HeapWriter`],
+//! [`store_values`]) anywhere after the superblock and records their addresses. [`encode_metadata`] then plans
+//! the address of every structure and returns the bytes of all metadata, packed, for one write after the
+//! values. [`encode_superblock`] comes last: without it, the file is not an HDF5 file.
 
 mod dense;
 mod description;

@@ -1,4 +1,4 @@
-//! Values whose parts lie in heaps: from wherever they were to the heaps of the file that is written.
+//! Variable-length values: copies heap objects into the heap of the file that is written.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn stored_values(storage: Arc<dyn Storage>, base_address: u64, datatype: &Da
     Ok(objects)
 }
 
-/// Puts what the elements in `bytes` point at into `heap` and points them there.
+/// Copies the heap objects that the elements in `bytes` point at into `heap`, and updates the references.
 pub fn store_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter) -> Result<()> {
     place_values(datatype, bytes, resolve, heap, None)
 }
