@@ -135,7 +135,7 @@ def test_szip_is_what_the_library_reads(tmp_path: pathlib.Path, dtype: str, opti
 
 
 @pytest.mark.parametrize("options, words", [
-    ({"dtype": "f4", "scaleoffset": True}, "digits"), ({"dtype": "S3", "scaleoffset": 1}, "integers and floats"), ({"dtype": "i4", "scaleoffset": -1}, "whole number"),
+    ({"dtype": "f4", "scaleoffset": True}, "decimal places"), ({"dtype": "S3", "scaleoffset": 1}, "integers and floats"), ({"dtype": "i4", "scaleoffset": -1}, "whole number"),
     ({"dtype": "i2", "scaleoffset": 17}, "at most 16 bits"), ({"dtype": "f4", "scaleoffset": 2, "fletcher32": True}, "leave one out"),
     ({"dtype": "S4", "compression": "szip"}, "szip"), ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 7)}, "even number"),
     ({"dtype": "i4", "compression": "szip", "compression_opts": ("nn", 32)}, "32 pixels"), ({"dtype": "i4", "compression": "blosc"}, "blosc is read, but not written: give zstd, lz4 or bitshuffle"), ({"dtype": "i4", "external": [("x", 0, 4)]}, "external"),

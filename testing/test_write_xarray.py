@@ -124,7 +124,7 @@ def test_trees_and_groups(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("encoding, words", [
-    ({"nowhere": {}}, "'nowhere', which is no variable"), ({"t2m": {"chunksizes": (9, 9, 9)}}, "chunksizes"), ({"t2m": {"least_significant_digit": 3}}, "loses digits"),
+    ({"nowhere": {}}, "'nowhere', which is not a variable"), ({"t2m": {"chunksizes": (9, 9, 9)}}, "chunksizes"), ({"t2m": {"least_significant_digit": 3}}, "loses digits"),
     ({"t2m": {"szip": True}}, "give zlib or zstd"), ({"t2m": {"nonsense": 1}}, "nonsense"), ({"t2m": {"compression": "blosc_lz"}}, "blosc_lz"),
 ])
 def test_encodings_that_are_not_kept_are_refused(tmp_path: pathlib.Path, encoding: dict[str, Any], words: str) -> None:
