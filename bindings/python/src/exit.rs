@@ -21,6 +21,8 @@ struct Scan {
     cancellation: Cancellation,
     /// Python's name of the thread that is inside of a call, 0 without one.
     caller: Arc<AtomicU64>,
+    /// The thread that called last. It may be in Python's code between two calls.
+    last_caller: Arc<AtomicU64>,
     process: u32,
 }
 
@@ -46,7 +48,7 @@ pub(crate) struct Registered {
 
 impl Registered {
     pub fn new(cancellation: Cancellation) -> Self {
-        let scan = Scan { cancellation, caller: Arc::default(), process: std::process::id() };
+        let scan = Scan { cancellation, caller: Arc::default(), last_caller: Arc::default(), process: std::process::id() };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         if let Some(mut scans) = scans() {
             scans.insert(number, scan.clone());
@@ -56,9 +58,15 @@ impl Registered {
     pub fn cancellation(&self) -> &Cancellation {
         &self.scan.cancellation
     }
+    /// Notes which thread reads the scan, also for calls that need not wait.
+    pub fn note_caller(&self, py: Python<'_>) -> PyResult<u64> {
+        let thread: u64 = py.import("_thread")?.call_method0("get_ident")?.extract()?;
+        self.scan.last_caller.store(thread, Ordering::Release);
+        Ok(thread)
+    }
     /// Until this is dropped, a thread of Python's (or one that is attached to it) waits for the scan.
     pub fn called(&self, py: Python<'_>) -> PyResult<Called> {
-        let thread: u64 = py.import("_thread")?.call_method0("get_ident")?.extract()?;
+        let thread = self.note_caller(py)?;
         self.scan.caller.store(thread, Ordering::Release);
         Ok(Called(self.scan.caller.clone()))
     }
@@ -97,8 +105,9 @@ pub(crate) fn stop_scans(py: Python<'_>) -> PyResult<()> {
             continue;
         }
         scan.cancellation.cancel();
-        if caller != 0 {
-            called.push((number, caller));
+        let last_caller = scan.last_caller.load(Ordering::Acquire);
+        if last_caller != 0 && !known.contains(&last_caller) {
+            called.push((number, last_caller));
         }
     }
     let since = Instant::now();

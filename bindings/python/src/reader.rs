@@ -34,6 +34,7 @@ impl Reader {
 impl Reader {
     /// The next batch, or `None` at the end.
     fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Capsules<'py>>> {
+        self.registered.note_caller(py)?;
         self.registered.cancellation().check().map_err(|error| raise(py, &error))?;
         if let Some(batch) = self.batches.try_lock().ok().and_then(|mut batches| batches.next_ready()) {
             return batch.map_err(|error| raise(py, &error)).and_then(|batch| capsules(py, batch)).map(Some);
