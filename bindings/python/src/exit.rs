@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 /// How long the end of the interpreter waits for calls on threads that Python does not know.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 /// How long it waits after that for those threads to give back what they have of Python's.
-const GRACE: Duration = Duration::from_millis(250);
+const GRACE: Duration = Duration::from_millis(1500);
 const POLL: Duration = Duration::from_millis(1);
 /// A forked child may find the lock taken by a thread that it does not have.
 const MAX_TRIES: u32 = 10_000;
