@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 
 use crate::callbacks::{attribute, blob, dataset, datatype, file, group, info, introspect, link, object, token};
-use hyperslab_arrow_container::open::Options;
+use hyperslab_arrow_container::container::Options;
 use crate::ffi::*;
 use crate::host::SLOTS;
 

@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_void};
 
+use hyperslab_arrow_container::elements::{Kind, Member};
 use hyperslab_arrow_container::fault::{Fault, Result, fault};
-use hyperslab_arrow_container::kind::{Kind, Member};
 use hyperslab_arrow_container::model::Datatype;
 use crate::ffi::*;
 use crate::handle::Handle;

@@ -5,10 +5,10 @@ use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::model::{Attribute, Body, Dataset, Datatype, ObjectId, lock};
-use hyperslab_arrow_container::open::Container;
-use hyperslab_arrow_container::path::Place;
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Attribute, Body, Dataset, Datatype, ObjectId};
 use crate::ffi::*;
 use crate::host::{Host, Owned};
 

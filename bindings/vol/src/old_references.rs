@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::callbacks::location::{by_name, token_of};
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::model::{Body, ObjectId, Region, lock};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Body, ObjectId, Region};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, text};

@@ -5,8 +5,8 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::fault::{Fault, Result, fault};
-use super::unique_name;
+use crate::fault::{Fault, Result, fault};
+use crate::files::names::unique_name;
 
 /// Gives every process's bytes to every process.
 pub(crate) type Exchange = Box<dyn Fn(&[u8]) -> Result<Vec<Vec<u8>>> + Send + Sync>;

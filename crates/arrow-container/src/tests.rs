@@ -7,15 +7,14 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type};
 use arrow_ipc::reader::FileReader;
 
-use super::blob::Arena;
-use super::fault::Fault;
-use super::folder::Folder;
-use super::kind::{Kind, Member, columns};
-use super::model::{Body, Object, ROOT, Target, lock};
-use super::open::{Container, Create, Options};
-use super::shape::Space;
-use super::table::{Part, Table};
-use super::values::{from_arrow, to_arrow};
+use crate::container::{Container, Create, Options};
+use crate::elements::arrow_arrays::{from_arrow, to_arrow};
+use crate::elements::{Arena, Kind, Member, Space, columns};
+use crate::fault::Fault;
+use crate::files::Folder;
+use crate::lock;
+use crate::model::{Body, Object, ROOT, Target};
+use crate::table::{Part, Table};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use hyperslab_arrow_container::blob::{BlobName, is_null, with_blob};
+use hyperslab_arrow_container::elements::{BlobName, is_null, with_blob};
 use hyperslab_arrow_container::fault::{Fault, fault};
 use crate::ffi::*;
 use crate::guard;

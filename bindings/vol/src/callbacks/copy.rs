@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use super::group::link_at;
 use super::location::{Located, walking};
 use super::references::{Holds, Mapping};
+use hyperslab_arrow_container::container::{Container, Place};
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target, lock};
-use hyperslab_arrow_container::open::Container;
-use hyperslab_arrow_container::path::Place;
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target};
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;
@@ -61,7 +61,7 @@ impl Copy<'_> {
         let fill = || super::dataset::fill_of(self.host, &from.container, object, &dataset.datatype);
         let (mut table, space) = dataset.with_table(&from.container.folder, from.container.ranks.get(), fill, |table, space| Ok((table.duplicate(space, &self.target.folder, self.target.ranks.get())?, space.clone())))?;
         table.keep(&from.container.arena);
-        Ok(Dataset { datatype: Self::datatype(&dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, plain: None }) })
+        Ok(Dataset { datatype: Self::datatype(&dataset.datatype), extent: Mutex::new(Extent { space, table: Some(table), file: None, source: None }) })
     }
 
     /// Where there are references that cannot stay as they are.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{info, location::join};
+use hyperslab_arrow_container::container::{Container, Create, Place};
 use hyperslab_arrow_container::fault::{Fault, Result, fault};
-use hyperslab_arrow_container::model::{Object, ROOT, lock};
-use hyperslab_arrow_container::open::{self, Container, Create};
-use hyperslab_arrow_container::path::Place;
+use hyperslab_arrow_container::model::{Object, ROOT};
+use hyperslab_arrow_container::{container, lock};
 use crate::datatype::kind_of;
 use crate::ffi::*;
 use crate::guard;
@@ -231,13 +231,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                     *args.args.reopen.file = give(host, Arc::clone(&handle.place.container), name, fapl, *writable)?;
                 }
                 H5VL_FILE_IS_ACCESSIBLE => {
-                    let found = open::is_accessible(Path::new(text(args.args.is_accessible.filename)?));
+                    let found = container::is_accessible(Path::new(text(args.args.is_accessible.filename)?));
                     if found && host.would_mistake() {
                         return Err(fault!("this HDF5 would take the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
                     }
                     *args.args.is_accessible.accessible = found;
                 }
-                H5VL_FILE_DELETE => open::delete(Path::new(text(args.args.del.filename)?))?,
+                H5VL_FILE_DELETE => container::delete(Path::new(text(args.args.del.filename)?))?,
                 H5VL_FILE_IS_EQUAL => {
                     let (one, other) = (Handle::of(obj)?, args.args.is_equal.obj2);
                     *args.args.is_equal.same_file = Handle::of(other).is_ok_and(|other| Arc::ptr_eq(&one.place.container, &other.place.container));

@@ -3,9 +3,10 @@
 use std::ffi::{c_char, c_void};
 
 use super::location::{Located, by_name, join, locate, walking};
+use hyperslab_arrow_container::container::Place;
 use hyperslab_arrow_container::fault::{Fault, Result, fault};
-use hyperslab_arrow_container::model::{Body, Object, Target, lock};
-use hyperslab_arrow_container::path::Place;
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Body, Object, Target};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What, text, what_of};

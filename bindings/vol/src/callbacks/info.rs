@@ -2,8 +2,8 @@
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
+use hyperslab_arrow_container::container::Options;
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::open::Options;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::text;

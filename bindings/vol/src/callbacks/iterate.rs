@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::{CString, c_int};
 
 use super::location::{Located, join, ordered, token_of, walking};
+use hyperslab_arrow_container::container::Place;
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::model::{Body, Link, ObjectId, Target, lock};
-use hyperslab_arrow_container::path::Place;
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Body, Link, ObjectId, Target};
 use crate::ffi::*;
 use crate::handle::{Handle, what_of};
 use crate::host::{Host, Owned};
@@ -179,7 +180,7 @@ pub(crate) fn objects(host: &'static Host, at: &Located, args: &H5VL_object_visi
 fn is_hard(at: &Located, path: &str) -> bool {
     let tree = lock(&at.place.container.tree);
     let mut object = at.place.object;
-    hyperslab_arrow_container::path::names(path).all(|name| match tree.links(object).ok().and_then(|links| links.get(name)) {
+    hyperslab_arrow_container::model::path_names(path).all(|name| match tree.links(object).ok().and_then(|links| links.get(name)) {
         Some(Link { target: Target::Hard(next), .. }) => {
             object = *next;
             true

@@ -6,9 +6,10 @@ use super::copy::copy_link;
 use super::group::link_at;
 use super::iterate;
 use super::location::{Located, by_index, by_name, locate, walking};
+use hyperslab_arrow_container::container::Place;
 use hyperslab_arrow_container::fault::{Fault, Result, fault};
-use hyperslab_arrow_container::model::{Link, Target, lock};
-use hyperslab_arrow_container::path::Place;
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Link, Target};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, sweep, text};
@@ -206,7 +207,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     let by = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| fault!("a link is named by a name"))?;
                     let path = text(by.loc_data.loc_by_name.name)?;
                     let lapl = by.loc_data.loc_by_name.lapl_id;
-                    *args.args.exists.exists = if hyperslab_arrow_container::path::names(path).next().is_none() {
+                    *args.args.exists.exists = if hyperslab_arrow_container::model::path_names(path).next().is_none() {
                         by_name(handle, path, lapl).is_ok()
                     } else {
                         let (place, name) = walking(host, lapl, |walk| walk.parent(&handle.place, path, None))?;

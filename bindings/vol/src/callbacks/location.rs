@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use hyperslab_arrow_container::container::{Container, Place, Walk};
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::model::{Link, ObjectId, ROOT, lock};
-use hyperslab_arrow_container::open::Container;
-use hyperslab_arrow_container::path::{Place, Walk};
+use hyperslab_arrow_container::lock;
+use hyperslab_arrow_container::model::{Link, ObjectId, ROOT};
 use crate::datatype::kind_of;
 use crate::ffi::*;
 use crate::handle::{Handle, text};
@@ -23,7 +23,7 @@ pub(crate) struct Located {
 
 /// A path below another.
 pub(crate) fn join(base: &str, name: &str) -> String {
-    let names = |text: &str| hyperslab_arrow_container::path::names(text).collect::<Vec<_>>().join("/");
+    let names = |text: &str| hyperslab_arrow_container::model::path_names(text).collect::<Vec<_>>().join("/");
     if name.starts_with('/') {
         return format!("/{}", names(name));
     }
@@ -144,7 +144,7 @@ pub(crate) fn current_path(handle: &Handle) -> Option<String> {
     let tree = lock(&container.tree);
     let mut at = ROOT;
     let mut found = true;
-    for name in hyperslab_arrow_container::path::names(&handle.path) {
+    for name in hyperslab_arrow_container::model::path_names(&handle.path) {
         match tree.links(at).ok().and_then(|links| links.get(name)).map(|link| &link.target) {
             Some(hyperslab_arrow_container::model::Target::Hard(next)) => at = *next,
             // Through a soft link the path stays as it was given.

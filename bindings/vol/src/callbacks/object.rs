@@ -7,7 +7,7 @@ use super::group::open_at;
 use super::iterate;
 use super::location::{current_path, locate, token_of};
 use hyperslab_arrow_container::fault::{Fault, fault};
-use hyperslab_arrow_container::model::lock;
+use hyperslab_arrow_container::lock;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, sweep, text};

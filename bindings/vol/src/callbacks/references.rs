@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use hyperslab_arrow_container::blob::{Arena, BlobName, is_null, with_blob};
+use hyperslab_arrow_container::elements::{Arena, BlobName, Kind, REFERENCE_BYTES, is_null, is_whole, with_blob};
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::kind::{Kind, REFERENCE_BYTES};
 use hyperslab_arrow_container::model::ObjectId;
-use hyperslab_arrow_container::values::is_whole;
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;

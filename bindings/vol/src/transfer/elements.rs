@@ -6,7 +6,7 @@ use super::runs::{Pairs, Runs};
 use super::space::{give_space, space_of};
 use super::{convert, copy_of_file_type};
 use hyperslab_arrow_container::fault::{Fault, Result, fault};
-use hyperslab_arrow_container::model::lock;
+use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::table::Table;
 use crate::datatype;
 use crate::ffi::*;

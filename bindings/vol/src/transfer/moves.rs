@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use hyperslab_arrow_container::elements::{Kind, Member, columns};
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::kind::{Kind, Member, columns};
 use hyperslab_arrow_container::table::Part;
 use crate::datatype;
 use crate::ffi::*;

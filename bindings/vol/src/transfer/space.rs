@@ -1,7 +1,7 @@
 //! Dataspaces: those of the host, and ours.
 
+use hyperslab_arrow_container::elements::Space;
 use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::shape::Space;
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 

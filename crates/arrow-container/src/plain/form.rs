@@ -33,7 +33,19 @@ impl Form {
     /// The form of a type; the reason where there is none. `nulls`: whether there may be nulls among the values.
     pub(super) fn of(data_type: &DataType, nulls: bool) -> Result<Self, String> {
         let form = Self::at_depth(data_type, nulls, 0)?;
-        if super::message::memory_bytes(&form) < MOST_BYTES { Ok(form) } else { Err(format!("{data_type}: more bytes than an element of HDF5 has")) }
+        if form.memory_bytes() < MOST_BYTES { Ok(form) } else { Err(format!("{data_type}: more bytes than an element of HDF5 has")) }
+    }
+
+    /// The length of a value in a program's memory: texts are pointers, sequences a length and a pointer.
+    pub(super) fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Integer { bytes, .. } | Self::Float { bytes } | Self::Opaque { bytes } => *bytes,
+            Self::Flag { .. } => 1,
+            Self::Text => 8,
+            Self::Bytes | Self::List(_) => 16,
+            Self::Array(count, element) => count * element.memory_bytes(),
+            Self::Struct(members) => members.iter().map(|(_, member)| member.memory_bytes()).sum(),
+        }
     }
 
     fn at_depth(data_type: &DataType, nulls: bool, depth: usize) -> Result<Self, String> {

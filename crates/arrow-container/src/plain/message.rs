@@ -10,18 +10,6 @@ pub(super) fn encode(form: &Form) -> Vec<u8> {
     out
 }
 
-/// The length of a value in a program's memory: texts are pointers, sequences a length and a pointer.
-pub(super) fn memory_bytes(form: &Form) -> usize {
-    match form {
-        Form::Integer { bytes, .. } | Form::Float { bytes } | Form::Opaque { bytes } => *bytes,
-        Form::Flag { .. } => 1,
-        Form::Text => 8,
-        Form::Bytes | Form::List(_) => 16,
-        Form::Array(count, element) => count * memory_bytes(element),
-        Form::Struct(members) => members.iter().map(|(_, member)| memory_bytes(member)).sum(),
-    }
-}
-
 fn head(class: u8, bits: [u8; 3], bytes: usize) -> Vec<u8> {
     let mut out = vec![3 << 4 | class, bits[0], bits[1], bits[2]];
     out.extend_from_slice(&u32::try_from(bytes).unwrap_or(u32::MAX).to_le_bytes());
@@ -64,29 +52,29 @@ fn message(form: &Form) -> Vec<u8> {
         Form::Opaque { bytes } => head(5, [0; 3], *bytes),
         Form::Text => {
             // A sequence of characters that ends with a zero, in UTF-8.
-            let mut out = head(9, [1, 1, 0], memory_bytes(form));
+            let mut out = head(9, [1, 1, 0], form.memory_bytes());
             out.extend(integer(1, false));
             out
         }
         Form::Bytes => {
-            let mut out = head(9, [0; 3], memory_bytes(form));
+            let mut out = head(9, [0; 3], form.memory_bytes());
             out.extend(integer(1, false));
             out
         }
         Form::List(element) => {
-            let mut out = head(9, [0; 3], memory_bytes(form));
+            let mut out = head(9, [0; 3], form.memory_bytes());
             out.extend(message(element));
             out
         }
         Form::Array(count, element) => {
-            let mut out = head(10, [0; 3], memory_bytes(form));
+            let mut out = head(10, [0; 3], form.memory_bytes());
             out.push(1);
             out.extend_from_slice(&u32::try_from(*count).unwrap_or(u32::MAX).to_le_bytes());
             out.extend(message(element));
             out
         }
         Form::Struct(members) => {
-            let bytes = memory_bytes(form);
+            let bytes = form.memory_bytes();
             let [low, high] = (members.len() as u16).to_le_bytes();
             let mut out = head(6, [low, high, 0], bytes);
             // Offsets have as many bytes as the length of the whole needs.
@@ -97,7 +85,7 @@ fn message(form: &Form) -> Vec<u8> {
                 out.push(0);
                 out.extend_from_slice(at_width(at, width).as_slice());
                 out.extend(message(member));
-                at += memory_bytes(member);
+                at += member.memory_bytes();
             }
             out
         }

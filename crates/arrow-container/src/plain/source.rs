@@ -12,7 +12,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 
 use crate::fault::{Fault, Result, fault};
-use crate::ipc::{self, FoundBatch};
+use crate::files::ipc::{self, FoundBatch};
 
 /// How many rows of a Parquet file are decoded at a time.
 const ROWS: usize = 64 << 10;

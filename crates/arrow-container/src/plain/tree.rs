@@ -6,15 +6,14 @@ use std::sync::{Arc, Mutex};
 use arrow_schema::{DataType, Field};
 
 use super::form::{Form, MOST_MEMBERS, units};
-use super::load::Values;
 use super::message::encode;
 use super::source::Source;
-use crate::blob::Arena;
+use super::values::Values;
+use crate::elements::blob::Arena;
 use crate::fault::{Result, fault};
-use crate::kind::Kind;
-use crate::model::{AttributeValue, Body, Dataset, Datatype, Extent, Object, ObjectId, ROOT, Target, Tree};
-use crate::path::names;
-use crate::shape::Space;
+use crate::elements::datatype::Kind;
+use crate::model::{AttributeValue, Body, Dataset, Datatype, Extent, Object, ObjectId, ROOT, Target, Tree, path_names};
+use crate::elements::dataspace::Space;
 
 /// Reads an encoded datatype.
 type KindOf<'a> = &'a dyn Fn(&[u8]) -> Result<Kind>;
@@ -89,8 +88,8 @@ fn add_column(tree: &mut Tree, source: &Arc<Source>, index: usize, form: &Form, 
 fn add_dataset(tree: &mut Tree, path: &str, shape: Vec<u64>, form: &Form, values: Values, kind_of: KindOf<'_>) -> Result<ObjectId> {
     let encoded = encode(form);
     let datatype = Datatype { kind: kind_of(&encoded)?, encoded, committed: None };
-    let extent = Extent { space: Space::Simple { max_shape: shape.clone(), shape }, table: None, file: None, plain: Some(values) };
-    let (mut group, mut all) = (ROOT, names(path).peekable());
+    let extent = Extent { space: Space::Simple { max_shape: shape.clone(), shape }, table: None, file: None, source: Some(Box::new(values)) };
+    let (mut group, mut all) = (ROOT, path_names(path).peekable());
     if all.peek().is_none() {
         return Err(fault!("a column that HDF5 cannot name"));
     }

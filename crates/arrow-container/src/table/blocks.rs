@@ -5,9 +5,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
-use super::Table;
-use super::kernel::{Lane, put_together, take_apart};
-use super::store::{Backing, Batch, Store, parts_of};
+use super::state::Table;
+use super::kernel::{put_together, take_apart};
+use super::lane::Lane;
+use super::store::{Backing, Batch, Part, Store, parts_of};
 use crate::fault::{Result, fault};
 use crate::ranks::one_of_several;
 
@@ -20,15 +21,6 @@ pub(super) const WRITTEN_BYTES: usize = 128 << 10;
 const THREAD_BYTES: usize = 8 << 20;
 /// More threads than this find memory too slow.
 const MOST_THREADS: usize = 4;
-
-/// Where the bytes of a leaf lie in an element in somebody's memory.
-#[derive(Debug, Clone, Copy)]
-pub struct Part {
-    /// Which leaf, counted over the columns.
-    pub leaf: usize,
-    /// Where it begins in the element, in bytes.
-    pub at: usize,
-}
 
 thread_local! {
     /// Columns of one block on their way.

@@ -9,15 +9,16 @@ use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileReader;
 use arrow_schema::{DataType, Field, Schema};
 
-use super::Table;
+use super::state::Table;
 use super::store::{Backing, Batch, Published, Store, aside};
 use crate::fault::{Result, fault};
-use crate::folder::Folder;
-use crate::ipc::{self, Frame, Parts, Source};
-use crate::kind::{Column, Kind, list_of};
+use crate::files::Folder;
+use crate::files::ipc::{self, Frame, Parts, Source};
+use crate::elements::datatype::{Column, Kind, list_of};
 use crate::ranks::Ranks;
-use crate::shape::Space;
-use crate::{unique_name, values};
+use crate::elements::dataspace::Space;
+use crate::elements::arrow_arrays;
+use crate::files::names::unique_name;
 
 /// How elements become rows: (rows, elements of a row).
 pub(super) fn rows_of(kind: &Kind, space: &Space) -> (u64, u64) {
@@ -79,7 +80,7 @@ impl Table {
                 self.direct_nodes(&column.kind, count, batch, &mut leaf, &mut parts);
             } else {
                 let Store::Memory(bytes) = &self.stores[index] else { return Err(fault!("values of variable length in a file")) };
-                let array = values::to_arrow(&column.kind, bytes, column.kind.bytes(), self.count as usize)?;
+                let array = arrow_arrays::to_arrow(&column.kind, bytes, column.kind.bytes(), self.count as usize)?;
                 types.push(array.data_type().clone());
                 parts.array(&array.to_data());
             }
@@ -212,7 +213,7 @@ impl Table {
             for columns in decoded.iter().flatten() {
                 let array = columns.get(number).ok_or_else(|| fault!("a column is missing"))?;
                 let array = if listed { flat(array)? } else { Arc::clone(array) };
-                bytes.extend(values::from_arrow(&column.kind, &array, &mut table.arenas)?);
+                bytes.extend(arrow_arrays::from_arrow(&column.kind, &array, &mut table.arenas)?);
             }
             stores.push(Store::Memory(bytes));
         }

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
-use super::Table;
+use super::state::Table;
 use super::blocks::WRITTEN_BYTES;
 use super::frame::schema_of;
 use super::store::{Backing, Batch, Store, aside, parts_of};
 use crate::fault::{Result, fault};
-use crate::ipc::{self, ALIGNMENT};
+use crate::files::ipc::{self, ALIGNMENT};
 use crate::ranks::Ranks;
-use crate::shape::{Space, common_runs};
-use crate::unique_name;
+use crate::elements::dataspace::{Space, common_runs};
+use crate::files::names::unique_name;
 
 /// Values up to this many bytes stay in memory until they are published.
 const IN_MEMORY_BYTES: u64 = 256 << 10;

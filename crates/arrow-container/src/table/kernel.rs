@@ -3,8 +3,9 @@
 #![expect(unsafe_code, reason = "calls the vector kernel with bounds that it has checked")]
 
 use crate::fault::{Result, fault};
-use crate::values;
+use crate::elements::arrow_arrays;
 
+use super::lane::Lane;
 #[cfg(target_arch = "x86_64")]
 use super::vector;
 
@@ -13,17 +14,6 @@ const NEAR_RECORDS: usize = 512;
 /// Records of this many bytes together go past the caches when they are put together: they would push out all else.
 #[cfg(target_arch = "x86_64")]
 const STREAMED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 4 << 20 };
-
-/// A member of a record that is a column.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Lane {
-    /// Where it begins in the record, in bytes.
-    pub(super) at: usize,
-    /// Its length in the record.
-    pub(super) bytes: usize,
-    /// The length of the numbers whose bytes are the wrong way round in the record; 1: none.
-    pub(super) swap_bytes: usize,
-}
 
 /// How many records there are; an error where a column or the records do not hold them.
 fn records_in(lanes: &[Lane], column_bytes: impl Fn(usize) -> usize, record_bytes: usize, stride: usize) -> Result<usize> {
@@ -80,7 +70,7 @@ pub(super) fn take_apart(records: &[u8], stride: usize, lanes: &[Lane], columns:
             let lane = &lanes[*i];
             let out = &mut columns[*i][now.start * lane.bytes..now.end * lane.bytes];
             gather(&records[now.start * stride + lane.at..], stride, lane.bytes, out);
-            values::swap(out, lane.swap_bytes);
+            arrow_arrays::swap(out, lane.swap_bytes);
         }
     }
     let _ = quads;
@@ -154,7 +144,7 @@ fn scatter(source: &[u8], stride: usize, lane: &Lane, target: &mut [u8]) {
         0 => {}
         _ if width == stride => {
             target[..source.len()].copy_from_slice(source);
-            values::swap(&mut target[..source.len()], lane.swap_bytes);
+            arrow_arrays::swap(&mut target[..source.len()], lane.swap_bytes);
         }
         1 => words::<1>(source, stride, false, target),
         2 if lane.swap_bytes <= 2 => words::<2>(source, stride, swapped, target),
@@ -162,7 +152,7 @@ fn scatter(source: &[u8], stride: usize, lane: &Lane, target: &mut [u8]) {
         8 if !swapped || lane.swap_bytes == 8 => words::<8>(source, stride, swapped, target),
         _ => source.chunks_exact(width).zip(target.chunks_mut(stride)).for_each(|(from, to)| {
             to[..width].copy_from_slice(from);
-            values::swap(&mut to[..width], lane.swap_bytes);
+            arrow_arrays::swap(&mut to[..width], lane.swap_bytes);
         }),
     }
 }

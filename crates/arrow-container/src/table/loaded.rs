@@ -4,12 +4,13 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Table;
-use super::kernel::{Lane, take_apart};
+use super::state::Table;
+use super::kernel::take_apart;
+use super::lane::Lane;
 use super::store::{Backing, Batch, Published, Store};
-use crate::blob::Arena;
+use crate::elements::blob::Arena;
 use crate::fault::{Result, fault};
-use crate::kind::{Kind, Leaf};
+use crate::elements::datatype::{Kind, Leaf};
 
 /// The values of a leaf.
 #[derive(Debug)]

@@ -8,6 +8,18 @@ use std::sync::OnceLock;
 
 use crate::fault::{Result, fault};
 
+/// Where the bytes of a leaf lie in an element in somebody's memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// Which leaf, counted over the columns.
+    pub leaf: usize,
+    /// Where it begins in the element, in bytes.
+    pub at: usize,
+}
+
+/// Elements that were written, as first ones and ends.
+pub(super) type Runs = Vec<(u64, u64)>;
+
 /// The values of a leaf.
 #[derive(Debug)]
 pub(super) enum Store {

@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 };
 use std::ops::Range;
 
-use super::kernel::Lane;
+use super::lane::Lane;
 
 fn turn([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
     // SAFETY: these instructions are part of x86-64.

@@ -7,18 +7,15 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema};
 
-use super::Table;
+use super::state::Table;
 use super::store::Store;
 use crate::fault::{Fault, Result, fault};
-use crate::kind::Kind;
-use crate::shape::Space;
-use crate::values;
+use crate::elements::datatype::Kind;
+use crate::elements::dataspace::Space;
+use crate::elements::arrow_arrays;
 
 /// The key of the schema's metadata under which the runs of elements stand.
 const RUNS: &str = "hyperslab.runs";
-
-/// Elements that were written, as first ones and ends.
-pub(super) type Runs = Vec<(u64, u64)>;
 
 impl Table {
     /// Says that elements of a leaf were written by this process.
@@ -84,7 +81,7 @@ impl Table {
             bytes.extend_from_slice(all.get(*start as usize * width..*end as usize * width).ok_or_else(|| fault!("values beyond the table"))?);
             words.push_str(&format!("{start} {end},"));
         }
-        let array = values::to_arrow(kind, &bytes, width, bytes.len() / width.max(1))?;
+        let array = arrow_arrays::to_arrow(kind, &bytes, width, bytes.len() / width.max(1))?;
         let schema = Schema::new(vec![Field::new("value", array.data_type().clone(), true)]).with_metadata(HashMap::from([(RUNS.to_owned(), words)]));
         Ok(RecordBatch::try_new(Arc::new(schema), vec![array])?)
     }
@@ -94,7 +91,7 @@ impl Table {
         let broken = || fault!("what another rank has written is damaged");
         let kind = self.kind_of(leaf)?.clone();
         let width = kind.bytes();
-        let mut rest = &values::from_arrow(&kind, batch.columns().first().ok_or_else(broken)?, &mut self.arenas)?[..];
+        let mut rest = &arrow_arrays::from_arrow(&kind, batch.columns().first().ok_or_else(broken)?, &mut self.arenas)?[..];
         let Some(Store::Memory(all)) = self.stores.get_mut(leaf) else { return Err(fault!("values of variable length in a file")) };
         for run in batch.schema().metadata().get(RUNS).ok_or_else(broken)?.split_terminator(',') {
             let (start, end) = run.split_once(' ').ok_or_else(broken)?;

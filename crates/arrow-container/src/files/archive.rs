@@ -12,9 +12,9 @@ use arrow_schema::{DataType, Field, Schema};
 use rustix::fs::{SeekFrom, copy_file_range, seek};
 use rustix::io::Errno;
 
-use super::fault::{Result, fault};
-use super::folder::Piece;
 use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
+use super::piece::Piece;
+use crate::fault::{Result, fault};
 
 /// The version of what is written; others are refused.
 const VERSION: &str = "1";

@@ -10,15 +10,16 @@ use arrow_array::{Array, ArrayRef};
 use super::form::Form;
 use super::normal::normal;
 use super::source::Source;
-use crate::blob::Arena;
+use crate::elements::blob::Arena;
 use crate::fault::{Fault, Result, fault};
-use crate::kind::{Kind, Leaf, columns};
+use crate::elements::datatype::{Kind, Leaf, columns};
+use crate::model::TableSource;
 use crate::table::{LoadedLeaf, Table};
-use crate::values::from_arrow;
+use crate::elements::arrow_arrays::from_arrow;
 
 /// Which columns a dataset is made of.
 #[derive(Debug, Clone)]
-pub struct Values {
+pub(super) struct Values {
     pub(super) source: Arc<Source>,
     /// The columns in the file, with the forms of their values.
     pub(super) columns: Vec<(usize, Form)>,
@@ -28,13 +29,14 @@ pub struct Values {
     pub(super) inner: u64,
 }
 
-impl Values {
-    /// The values; `kind` is what an element is to the storage.
-    pub(crate) fn table(&self, kind: &Kind) -> Result<Table> {
+impl TableSource for Values {
+    fn table(&self, kind: &Kind) -> Result<Table> {
         let named = |failure: Fault| Fault { message: format!("{}: {}", self.source.path.display(), failure.message), ..failure };
         self.load(kind).map_err(named)
     }
+}
 
+impl Values {
     fn load(&self, kind: &Kind) -> Result<Table> {
         let count = self.source.rows.checked_mul(self.inner).ok_or_else(|| fault!("more elements than can be counted"))?;
         let parts = columns(kind);

@@ -11,7 +11,7 @@ use arrow_ipc::{Block, FieldNode, FooterBuilder, MessageBuilder, MessageHeader, 
 use arrow_schema::{DataType, Schema};
 use flatbuffers::FlatBufferBuilder;
 
-use super::fault::{Result, fault};
+use crate::fault::{Result, fault};
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
 /// Arrow's buffers begin at multiples of this, in bytes.

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, RwLock};
 
 use arrow_buffer::Buffer;
 
-use super::fault::{Result, fault};
+use crate::fault::{Result, fault};
 
 enum Bytes {
     Growing(Vec<u8>),
@@ -59,6 +59,12 @@ impl Arena {
         let offset = all.len() as u64;
         all.extend_from_slice(bytes);
         Ok(self.name(offset))
+    }
+}
+
+impl std::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Arena")
     }
 }
 

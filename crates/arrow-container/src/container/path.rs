@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::fault::{Result, fault};
-use super::model::{Link, ObjectId, ROOT, Target, lock};
-use super::open::Container;
+use super::state::Container;
+use crate::fault::{Result, fault};
+use crate::lock;
+use crate::model::{Link, ObjectId, ROOT, Target, path_names};
 
 /// HDF5's class of external links.
 pub(crate) const EXTERNAL: i32 = 64;
@@ -38,11 +39,6 @@ pub(crate) fn external_parts(value: &[u8]) -> Option<(&str, &str)> {
 /// Makes a group of this name that is missing on the way.
 pub(crate) type Missing<'a> = Option<&'a mut dyn FnMut(&Place, &str) -> Result<()>>;
 
-/// The names in a path, without what stands for nothing.
-pub fn names(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter(|name| !name.is_empty() && *name != ".")
-}
-
 impl Walk<'_> {
     /// Where a link leads from the group that it is in.
     pub fn follow(&mut self, from: &Place, name: &str, link: &Link) -> Result<Place> {
@@ -72,7 +68,7 @@ impl Walk<'_> {
         if path.starts_with('/') {
             at.object = ROOT;
         }
-        for name in names(path) {
+        for name in path_names(path) {
             let link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
             let link = link.ok_or_else(|| fault!("there is no link '{name}' (in '{path}')"))?;
             at = self.follow(&at, name, &link)?;
@@ -86,7 +82,7 @@ impl Walk<'_> {
         if path.starts_with('/') {
             at.object = ROOT;
         }
-        let mut all = names(path).peekable();
+        let mut all = path_names(path).peekable();
         while let Some(name) = all.next() {
             if all.peek().is_none() {
                 return Ok((at, name));

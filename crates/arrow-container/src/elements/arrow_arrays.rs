@@ -9,8 +9,8 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::blob::{Arena, BlobName, is_null, with_blob};
-use super::fault::{Fault, Result, fault};
-use super::kind::{HEAP_NAME_BYTES, Kind, REFERENCE_BYTES};
+use super::datatype::{HEAP_NAME_BYTES, Kind, REFERENCE_BYTES};
+use crate::fault::{Fault, Result, fault};
 
 /// Where the length of a blob and its name lie, in front of which `skip` bytes are the element's own.
 fn heap_entry(bytes: &[u8], at: usize, skip: usize) -> Result<(usize, BlobName)> {

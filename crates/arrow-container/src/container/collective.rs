@@ -6,14 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::catalog;
-use super::fault::{Fault, Result, fault};
-use super::folder::Folder;
-use super::kind::Kind;
-use super::model::{Body, Dataset, Object, ObjectId, Tree, lock};
-use super::open::{Container, Create, Options, register};
-use super::ranks::Ranks;
-use super::table::Table;
+use super::create::Create;
+use super::state::{Container, Options, register};
+use crate::elements::datatype::Kind;
+use crate::fault::{Fault, Result, fault};
+use crate::files::{Folder, record_batch};
+use crate::lock;
+use crate::model::{Body, Dataset, Object, ObjectId, Tree};
+use crate::ranks::Ranks;
+use crate::table::Table;
 
 /// The datasets of a file that this process has changed.
 fn changed(tree: &Tree) -> Vec<ObjectId> {
@@ -156,13 +157,13 @@ impl Container {
     fn give(&self, ranks: &Ranks, given: &Given) -> Result<()> {
         let dataset = self.dataset(given.id)?;
         let batch = dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.written(given.leaf))?;
-        catalog::write(&self.folder, &given.name(ranks, self.generation.load(Ordering::Relaxed)), &batch, false)
+        record_batch::write(&self.folder, &given.name(ranks, self.generation.load(Ordering::Relaxed)), &batch, false)
     }
 
     /// Finds what another process has given.
     fn take_in(&self, ranks: &Ranks, given: &Given) -> Result<()> {
         let name = given.name(ranks, self.generation.load(Ordering::Relaxed));
-        let batch = catalog::read(&self.folder, &name)?;
+        let batch = record_batch::read(&self.folder, &name)?;
         self.dataset(given.id)?.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.take_in(given.leaf, &batch))?;
         std::fs::remove_file(self.folder.join(&name)).map_err(|error| fault!("cannot remove {name}: {error}"))
     }

@@ -2,9 +2,9 @@
 
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::fault::{Result, fault};
+use crate::fault::{Result, fault};
 
 /// Whether two open files, or an open file and a path, are the same.
 fn is_same(file: &File, path: &Path) -> bool {
@@ -37,12 +37,6 @@ pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
 /// Whether this process may change what is at a path: rights, and file systems that are for reading.
 pub(crate) fn may_write(path: &Path) -> std::io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
-}
-
-/// A name beside a file for what belongs to it for a while: `.name.DIGITS.ending`.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.{}.{ending}", super::unique_name()))
 }
 
 fn is_digits(text: &str) -> bool {

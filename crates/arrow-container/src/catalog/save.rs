@@ -1,0 +1,218 @@
+//! The tree to its three files.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int32Builder, Int64Builder, LargeBinaryBuilder, ListBuilder, StringBuilder, UInt64Builder};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Field, Schema};
+
+use super::words::{CATALOG, FILL, VERSION, hex};
+use crate::elements::arrow_arrays;
+use crate::elements::dataspace::Space;
+use crate::elements::datatype::Kind;
+use crate::fault::{Result, fault};
+use crate::files::record_batch::write;
+use crate::lock;
+use crate::model::{AttributeValue, Body, ObjectId, Target, Tree};
+
+fn batch(columns: Vec<(&str, ArrayRef)>, metadata: HashMap<String, String>) -> Result<RecordBatch> {
+    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    let schema = Schema::new(fields).with_metadata(metadata);
+    Ok(RecordBatch::try_new(Arc::new(schema), columns.into_iter().map(|(_, array)| array).collect())?)
+}
+
+fn lengths(builder: &mut ListBuilder<UInt64Builder>, space: Option<&[u64]>) {
+    match space {
+        Some(lengths) => {
+            builder.values().append_slice(lengths);
+            builder.append(true);
+        }
+        None => builder.append(false),
+    }
+}
+
+fn space_word(space: &Space) -> &'static str {
+    match space {
+        Space::Null => "null",
+        Space::Scalar => "scalar",
+        Space::Simple { .. } => "simple",
+    }
+}
+
+/// Writes the tree; the values are published already. `files` names the values of each dataset.
+pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap<ObjectId, String>, sync: bool) -> Result<Vec<String>> {
+    let paths = tree.reachable();
+    let (mut ids, mut kinds, mut path_names, mut names) = (UInt64Builder::new(), StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
+    let (mut spaces, mut shapes, mut maxima) = (StringBuilder::new(), ListBuilder::new(UInt64Builder::new()), ListBuilder::new(UInt64Builder::new()));
+    let (mut types, mut creations, mut comments) = (BinaryBuilder::new(), BinaryBuilder::new(), StringBuilder::new());
+    let (mut link_order, mut attribute_order, mut born, mut extra) = (BooleanBuilder::new(), BooleanBuilder::new(), Int64Builder::new(), Int64Builder::new());
+    let (mut next_orders, mut next_attributes, mut committed) = (Int64Builder::new(), Int64Builder::new(), UInt64Builder::new());
+    let (mut from, mut link_names, mut orders, mut utf8) = (UInt64Builder::new(), StringBuilder::new(), Int64Builder::new(), BooleanBuilder::new());
+    let (mut classes, mut to, mut link_values) = (Int32Builder::new(), UInt64Builder::new(), LargeBinaryBuilder::new());
+    let mut attributes: Vec<(Field, ArrayRef)> = Vec::new();
+    for (id, path) in &paths {
+        let Ok(object) = tree.object(*id) else { continue };
+        ids.append_value(*id);
+        path_names.append_value(path);
+        creations.append_value(&object.creation);
+        comments.append_option(object.comment.as_deref());
+        attribute_order.append_value(object.attributes_tracked);
+        born.append_value(object.born);
+        extra.append_value(object.extra_references);
+        next_attributes.append_value(object.next_attribute);
+        names.append_option(files.get(id));
+        match &object.body {
+            Body::Group { links, next_order, tracked } => {
+                kinds.append_value("group");
+                spaces.append_null();
+                lengths(&mut shapes, None);
+                lengths(&mut maxima, None);
+                types.append_null();
+                committed.append_null();
+                link_order.append_value(*tracked);
+                next_orders.append_value(*next_order);
+                for (name, link) in links {
+                    from.append_value(*id);
+                    link_names.append_value(name);
+                    orders.append_value(link.order);
+                    utf8.append_value(link.utf8);
+                    match &link.target {
+                        Target::Hard(target) => {
+                            classes.append_value(0);
+                            to.append_value(*target);
+                            link_values.append_null();
+                        }
+                        Target::Soft(target) => {
+                            classes.append_value(1);
+                            to.append_null();
+                            link_values.append_value(target);
+                        }
+                        Target::User(class, value) => {
+                            classes.append_value(*class);
+                            to.append_null();
+                            link_values.append_value(value);
+                        }
+                    }
+                }
+            }
+            Body::Dataset(dataset) => {
+                kinds.append_value("dataset");
+                let extent = lock(&dataset.extent);
+                spaces.append_value(space_word(&extent.space));
+                match &extent.space {
+                    Space::Simple { shape, max_shape } => {
+                        lengths(&mut shapes, Some(shape));
+                        lengths(&mut maxima, Some(max_shape));
+                    }
+                    _ => {
+                        lengths(&mut shapes, Some(&[]));
+                        lengths(&mut maxima, Some(&[]));
+                    }
+                }
+                types.append_value(&dataset.datatype.encoded);
+                committed.append_option(dataset.datatype.committed);
+                link_order.append_null();
+                next_orders.append_null();
+            }
+            Body::Datatype(datatype) => {
+                kinds.append_value("datatype");
+                spaces.append_null();
+                lengths(&mut shapes, None);
+                lengths(&mut maxima, None);
+                types.append_value(&datatype.encoded);
+                committed.append_null();
+                link_order.append_null();
+                next_orders.append_null();
+            }
+        }
+        for (name, attribute) in &object.attributes {
+            attributes.push(save_attribute(*id, path, name, &lock(attribute))?);
+        }
+        if let Some(fill) = &object.fill {
+            let (field, value) = save_attribute(*id, path, "", &lock(fill))?;
+            let mut metadata = field.metadata().clone();
+            metadata.insert(FILL.to_owned(), "true".to_owned());
+            attributes.push((field.with_metadata(metadata), value));
+        }
+    }
+    let links = batch(
+        vec![
+            ("group", Arc::new(from.finish())),
+            ("name", Arc::new(link_names.finish())),
+            ("class", Arc::new(classes.finish())),
+            ("object", Arc::new(to.finish())),
+            ("value", Arc::new(link_values.finish())),
+            ("order", Arc::new(orders.finish())),
+            ("utf8", Arc::new(utf8.finish())),
+        ],
+        HashMap::new(),
+    )?;
+    let (links_file, attributes_file) = (format!("links.{generation}.arrow"), format!("attributes.{generation}.arrow"));
+    write(folder, &links_file, &links, sync)?;
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = attributes.into_iter().unzip();
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    write(folder, &attributes_file, &RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?, sync)?;
+    let metadata = [
+        ("hyperslab.container", VERSION.to_owned()),
+        ("hyperslab.links", links_file.clone()),
+        ("hyperslab.attributes", attributes_file.clone()),
+        ("hyperslab.generation", generation.to_string()),
+        ("hyperslab.next", tree.next.to_string()),
+        ("hyperslab.creation", hex(&tree.creation)),
+        ("hyperslab.regions", tree.regions.iter().map(|region| hex(&region.selection)).collect::<Vec<_>>().join(",")),
+    ];
+    let objects = batch(
+        vec![
+            ("object", Arc::new(ids.finish())),
+            ("kind", Arc::new(kinds.finish())),
+            ("path", Arc::new(path_names.finish())),
+            ("file", Arc::new(names.finish())),
+            ("space", Arc::new(spaces.finish())),
+            ("shape", Arc::new(shapes.finish())),
+            ("max_shape", Arc::new(maxima.finish())),
+            ("type", Arc::new(types.finish())),
+            ("committed_type", Arc::new(committed.finish())),
+            ("creation", Arc::new(creations.finish())),
+            ("comment", Arc::new(comments.finish())),
+            ("link_order", Arc::new(link_order.finish())),
+            ("attribute_order", Arc::new(attribute_order.finish())),
+            ("next_link", Arc::new(next_orders.finish())),
+            ("next_attribute", Arc::new(next_attributes.finish())),
+            ("references", Arc::new(extra.finish())),
+            ("born", Arc::new(born.finish())),
+        ],
+        metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
+    )?;
+    write(folder, CATALOG, &objects, sync)?;
+    Ok(vec![CATALOG.to_owned(), links_file, attributes_file])
+}
+
+fn save_attribute(id: ObjectId, path: &str, name: &str, attribute: &AttributeValue) -> Result<(Field, ArrayRef)> {
+    let kind = &attribute.datatype.kind;
+    let count = attribute.space.count().unwrap_or(0);
+    let array = if attribute.space == Space::Scalar {
+        arrow_arrays::to_arrow(kind, &attribute.bytes, kind.bytes(), 1)?
+    } else {
+        let inner = usize::try_from(count).map_err(|_| fault!("an attribute of {count} elements"))?;
+        arrow_arrays::to_arrow(&Kind::Array { count: inner, element: Box::new(kind.clone()) }, &attribute.bytes, attribute.bytes.len(), 1)?
+    };
+    let list = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let mut metadata = HashMap::from([
+        ("hyperslab.object".to_owned(), id.to_string()),
+        ("hyperslab.name".to_owned(), name.to_owned()),
+        ("hyperslab.order".to_owned(), attribute.order.to_string()),
+        ("hyperslab.utf8".to_owned(), attribute.utf8.to_string()),
+        ("hyperslab.type".to_owned(), hex(&attribute.datatype.encoded)),
+        ("hyperslab.space".to_owned(), space_word(&attribute.space).to_owned()),
+    ]);
+    if let Some(committed) = attribute.datatype.committed {
+        metadata.insert("hyperslab.committed_type".to_owned(), committed.to_string());
+    }
+    if let Space::Simple { shape, max_shape } = &attribute.space {
+        metadata.insert("hyperslab.shape".to_owned(), list(shape));
+        metadata.insert("hyperslab.max_shape".to_owned(), list(max_shape));
+    }
+    Ok((Field::new(format!("{path}@{name}"), array.data_type().clone(), true).with_metadata(metadata), array))
+}

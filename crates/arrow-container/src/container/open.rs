@@ -1,0 +1,113 @@
+//! Opening, and removing, what is there.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rustix::io::Errno;
+
+use super::state::{Container, Options, register};
+use crate::catalog::{self, CATALOG, is_container};
+use crate::elements::datatype::Kind;
+use crate::fault::{Result, fault, told};
+use crate::files::Folder;
+use crate::files::archive::Archive;
+use crate::files::names::beside;
+use crate::files::writer_lock::{may_write, remove_abandoned, remove_abandoned_beside, write_lock};
+use crate::plain;
+
+pub(super) fn is_hdf5(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 8];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x89HDF\r\n\x1a\n"
+}
+
+impl Container {
+    /// Opens a file; `kind_of` reads an encoded datatype.
+    pub fn open(path: &Path, writable: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
+        Self::open_as(path, writable, true, options, kind_of)
+    }
+
+    /// As [`Container::open`]; `alone`: no other process may write.
+    pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
+        let shown = path.display();
+        let real = path.canonicalize().map_err(|error| fault!("cannot open {shown}: {}", told(&error)))?;
+        // What is open without a file, such as a reference that was never given back, keeps the state that it has.
+        let open = Self::already_open(&real).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
+        if let Some(container) = open {
+            if writable && !container.writable.load(Ordering::Relaxed) {
+                return Err(fault!("{shown} is open for reading in this program; close it before it is opened for writing"));
+            }
+            return Ok(container);
+        }
+        let one_file = Archive::is_claimed(&real);
+        if !one_file && plain::is_plain(&real) {
+            if writable {
+                return Err(fault!("{shown} is a plain Arrow or Parquet file, which opens for reading only; copy it into a container with h5repack to change it"));
+            }
+            let container = Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, kind_of)?, 0, false, options, None);
+            register(&container);
+            return Ok(container);
+        }
+        if !real.is_dir() && !one_file {
+            return Err(match (is_hdf5(&real), plain::other_form(&real)) {
+                (_, Some(form)) => fault!("{shown} is {form}"),
+                (true, _) => fault!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
+                (false, _) => fault!("{shown} is no container of Arrow files, and no plain Arrow or Parquet file"),
+            });
+        }
+        if real.is_dir() && !real.join(CATALOG).exists() {
+            return Err(fault!("{shown} is a folder without {CATALOG}: no container, or one whose creation was cut short"));
+        }
+        let held = if writable && alone { write_lock(&real)? } else { None };
+        if writable && (std::fs::metadata(&real)?.permissions().readonly() || may_write(&real).is_err()) {
+            return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", Errno::ACCESS.raw_os_error()));
+        }
+        let folder = match (one_file, writable) {
+            (false, _) => {
+                if held.is_some() {
+                    remove_abandoned(&real);
+                }
+                Folder::plain(real.clone())
+            }
+            (true, false) => Folder::of_archive(real.clone(), Archive::open(&real)?),
+            (true, true) => {
+                if held.is_some() {
+                    remove_abandoned_beside(&real);
+                }
+                let archive = Archive::open(&real)?;
+                let work = beside(&real, "open");
+                std::fs::create_dir(&work).map_err(|error| fault!("{shown} cannot be written: the folder beside it cannot be made: {}", told(&error)))?;
+                Folder::of_archive(work, archive)
+            }
+        };
+        let loaded = catalog::load(&folder, kind_of);
+        if loaded.is_err() && one_file && writable {
+            drop(std::fs::remove_dir(&*folder));
+        }
+        let (tree, generation) = loaded?;
+        let container = Self::assemble(real.clone(), folder, one_file, tree, generation, writable, options, held);
+        register(&container);
+        Ok(container)
+    }
+}
+
+/// Removes a file whole.
+pub fn delete(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let cannot = |error: std::io::Error| fault!("cannot delete {shown}: {}", told(&error));
+    let real = path.canonicalize().map_err(cannot)?;
+    if Container::already_open(&real).is_some() {
+        return Err(fault!("{shown} is open in this program; close it before it is deleted"));
+    }
+    if !is_container(&real) {
+        return Err(fault!("{shown} is no container of Arrow files; it is not deleted"));
+    }
+    if real.is_dir() { std::fs::remove_dir_all(&real) } else { std::fs::remove_file(&real) }.map_err(cannot)
+}
+
+/// Whether a file can be opened with this connector.
+pub fn is_accessible(path: &Path) -> bool {
+    is_container(path) || plain::is_plain(path)
+}

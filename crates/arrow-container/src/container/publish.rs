@@ -1,0 +1,151 @@
+//! Publishing: what was written becomes visible to those that open the file from then on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::state::Container;
+use crate::catalog::{self, CATALOG};
+use crate::fault::{Result, fault};
+use crate::files::archive::Archive;
+use crate::files::names::beside;
+use crate::files::writer_lock::write_lock;
+use crate::lock;
+use crate::model::{Body, Dataset, Extent, ObjectId};
+use crate::table::Table;
+
+impl Container {
+    fn value_name(id: ObjectId, path: &str, generation: u64) -> String {
+        let last = path.rsplit('/').next().unwrap_or_default();
+        let safe: String = last.chars().take(64).map(|c| if c.is_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect();
+        format!("{safe}-{id}.{generation}.arrow")
+    }
+
+    /// Brings the values of a dataset that nobody has open into its file; readers see them with the next publishing.
+    pub(crate) fn settle(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
+        let mut extent = lock(&dataset.extent);
+        let Extent { space, table, file, .. } = &mut *extent;
+        if let Some(values) = table
+            && values.changed && self.writable.load(Ordering::Relaxed) {
+                let generation = self.generation.load(Ordering::Relaxed) + 1;
+                let mut name = Self::value_name(id, path, generation);
+                let mut more = 0;
+                while self.folder.join(&name).exists() {
+                    more += 1;
+                    name = Self::value_name(id, path, generation).replace(".arrow", &format!(".{more}.arrow"));
+                }
+                values.publish(&name, space, self.options.sync)?;
+                *file = Some(name);
+                self.changed.store(true, Ordering::Relaxed);
+            }
+        Ok(())
+    }
+
+    /// Brings values that lie in a file to rest when nobody has the dataset open, and closes that file.
+    pub fn rest(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
+        if lock(&dataset.extent).source.is_some() {
+            lock(&dataset.extent).table = None;
+            return Ok(());
+        }
+        // Several processes publish together, when the file is closed.
+        if self.ranks.get().is_some() || !lock(&dataset.extent).table.as_ref().is_some_and(Table::in_file) {
+            return Ok(());
+        }
+        self.settle(id, path, dataset)?;
+        let mut extent = lock(&dataset.extent);
+        if extent.file.is_some() && extent.table.as_ref().is_some_and(|table| !table.changed) {
+            extent.table = None;
+        }
+        Ok(())
+    }
+
+    /// Makes all that was written visible to those that open the file from now on.
+    pub fn publish(&self) -> Result<()> {
+        match self.ranks.get() {
+            Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_together(ranks),
+            _ => self.publish_alone(),
+        }
+    }
+
+    /// As [`Container::publish`], by one process.
+    pub(super) fn publish_alone(&self) -> Result<()> {
+        if !self.writable.load(Ordering::Relaxed) || !self.changed.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let work = || -> Result<()> {
+            let tree = lock(&self.tree);
+            let mut files = BTreeMap::new();
+            for (id, path) in tree.reachable() {
+                if let Body::Dataset(dataset) = &tree.object(id)?.body {
+                    self.settle(id, &path, dataset)?;
+                    if let Some(name) = &lock(&dataset.extent).file {
+                        files.insert(id, name.clone());
+                    }
+                }
+            }
+            let generation = self.generation.load(Ordering::Relaxed) + 1;
+            let mut kept: BTreeSet<String> = catalog::save(&tree, &self.folder, generation, &files, self.options.sync)?.into_iter().collect();
+            self.generation.store(generation, Ordering::Relaxed);
+            self.changed.store(false, Ordering::Relaxed);
+            kept.extend(files.into_values());
+            // An object without a link lives on while it is open.
+            kept.extend(tree.objects.values().filter_map(|object| match &object.body {
+                Body::Dataset(dataset) => lock(&dataset.extent).file.clone(),
+                _ => None,
+            }));
+            if self.one_file {
+                self.publish_one_file(&kept)?;
+                kept.clear();
+                drop(std::fs::remove_file(self.folder.join(CATALOG)));
+            }
+            remove_superseded(&self.folder, &kept);
+            Ok(())
+        };
+        work().inspect_err(|_| self.changed.store(true, Ordering::Relaxed))
+    }
+
+    /// Puts a new file in the place of the one file; its rename is the moment that readers see.
+    fn publish_one_file(&self, names: &BTreeSet<String>) -> Result<()> {
+        let pieces = names.iter().map(|name| Ok((name.clone(), self.folder.piece(name)?))).collect::<Result<Vec<_>>>()?;
+        let aside = beside(&self.path, "part");
+        let work = || -> Result<()> {
+            let archive = Archive::write(&aside, &pieces, self.options.sync)?;
+            // The lock goes over to the new file before anybody can see it.
+            let held = if lock(&self.lock).is_some() { write_lock(&aside)? } else { None };
+            if self.path.is_dir() {
+                let old = beside(&self.path, "open");
+                std::fs::rename(&self.path, &old)?;
+                std::fs::rename(&aside, &self.path)?;
+                std::fs::remove_dir_all(&old)?;
+            } else {
+                std::fs::rename(&aside, &self.path)?;
+            }
+            *lock(&self.lock) = held;
+            self.folder.replace_archive(archive);
+            Ok(())
+        };
+        work().map_err(|error| {
+            let _ = std::fs::remove_file(&aside);
+            fault!("cannot write {}: {}", self.path.display(), error.message)
+        })?;
+        if let (true, Some(parent)) = (self.options.sync, self.path.parent()) {
+            File::open(parent)?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes files of the forms that this connector writes and that no catalog names any more.
+fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let stem = name.strip_suffix(".arrow").unwrap_or_default();
+        let numbered = stem.rsplit_once('.').is_some_and(|(front, number)| !front.is_empty() && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
+        if numbered && !kept.contains(name) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! An open file, and what this process has open.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
+
+use crate::elements::blob::Arena;
+use crate::fault::{Result, fault};
+use crate::files::Folder;
+use crate::lock;
+use crate::model::Tree;
+use crate::ranks::Ranks;
+
+/// What a user may ask of a file, in the connector's info string.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Wait until what is published is on the disk.
+    pub sync: bool,
+    /// Create one file, not a folder.
+    pub one_file: bool,
+}
+
+/// An open file, shared by all that opened it.
+#[derive(Debug)]
+pub struct Container {
+    /// The folder or the one file, without links on the way.
+    pub path: PathBuf,
+    /// Where its Arrow files lie.
+    pub folder: Folder,
+    /// Whether it is one file.
+    pub(super) one_file: bool,
+    /// Identifies the file while it is open (`H5Fget_fileno`).
+    pub number: u64,
+    /// Whether it is open for writing.
+    pub writable: AtomicBool,
+    /// Its objects.
+    pub tree: Mutex<Tree>,
+    /// Blobs that were written since it was opened.
+    pub arena: Arc<Arena>,
+    /// How it was opened.
+    pub options: Options,
+    /// The processes that have it open for writing together.
+    pub ranks: OnceLock<Arc<Ranks>>,
+    /// How many handles there are.
+    pub handles: AtomicUsize,
+    /// How many of them a program got from `H5Fopen` or `H5Fcreate`.
+    pub file_handles: AtomicUsize,
+    pub(super) changed: AtomicBool,
+    pub(super) generation: AtomicU64,
+    pub(super) lock: Mutex<Option<File>>,
+}
+
+static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Container>>>> = LazyLock::new(Default::default);
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+impl Container {
+    #[expect(clippy::too_many_arguments, reason = "each is a field, named at three calls")]
+    pub(super) fn assemble(path: PathBuf, folder: Folder, one_file: bool, tree: Tree, generation: u64, writable: bool, options: Options, lock: Option<File>) -> Arc<Self> {
+        Arc::new(Self {
+            path,
+            folder,
+            one_file,
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            writable: AtomicBool::new(writable),
+            tree: Mutex::new(tree),
+            arena: Arena::new(),
+            options,
+            ranks: OnceLock::new(),
+            handles: AtomicUsize::new(0),
+            file_handles: AtomicUsize::new(0),
+            changed: AtomicBool::new(false),
+            generation: AtomicU64::new(generation),
+            lock: Mutex::new(lock),
+        })
+    }
+
+    pub(super) fn already_open(path: &Path) -> Option<Arc<Self>> {
+        lock(&OPEN).get(path).and_then(Weak::upgrade)
+    }
+
+    /// A file that is none: what a datatype is located in while a file is being opened.
+    pub fn nowhere() -> Arc<Self> {
+        Self::assemble(PathBuf::new(), Folder::plain(""), false, Tree::default(), 0, false, Options::default(), None)
+    }
+
+    /// Says that there is something to publish; an error where the file is open for reading.
+    pub fn change(&self) -> Result<()> {
+        if !self.writable.load(Ordering::Relaxed) {
+            return Err(fault!("{} is open for reading only", self.path.display()));
+        }
+        self.changed.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Says that a file is open in this process.
+pub(super) fn register(container: &Arc<Container>) {
+    lock(&OPEN).insert(container.path.clone(), Arc::downgrade(container));
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let mut open = lock(&OPEN);
+        if open.get(&self.path).is_some_and(|weak| weak.strong_count() == 0) {
+            open.remove(&self.path);
+        }
+        if self.one_file && *self.folder != *self.path {
+            drop(std::fs::remove_dir_all(&*self.folder));
+        }
+        drop(lock(&self.lock).take());
+    }
+}

@@ -1,0 +1,14 @@
+//! What elements are, and how their bytes become Arrow columns.
+//!
+//! - [`datatype`]: which bytes of an element go into which column; [`dataspace`]: how many elements there are
+//! - [`arrow_arrays`]: elements to Arrow arrays and back, one by one; [`blob`]: variable-length data while a file is open
+
+pub(crate) mod arrow_arrays;
+pub(crate) mod blob;
+pub(crate) mod dataspace;
+pub(crate) mod datatype;
+
+pub use arrow_arrays::is_whole;
+pub use blob::{Arena, BlobName, is_null, with_blob};
+pub use dataspace::Space;
+pub use datatype::{Column, Kind, Leaf, Member, REFERENCE_BYTES, columns};

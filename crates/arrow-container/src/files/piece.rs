@@ -1,0 +1,53 @@
+//! The bytes of one file of a container, wherever they lie.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+
+use crate::fault::Result;
+
+/// The bytes of one file: all of it, or a part of the one file.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    pub(crate) file: File,
+    /// Where it begins in `file`.
+    pub(crate) start: u64,
+    /// Its length.
+    pub(crate) bytes: u64,
+    at: u64,
+}
+
+impl Piece {
+    /// A whole file.
+    pub(crate) fn whole(file: File) -> Result<Self> {
+        let bytes = file.metadata()?.len();
+        Ok(Self::part(file, 0, bytes))
+    }
+
+    /// A part of a file.
+    pub(crate) fn part(file: File, start: u64, bytes: u64) -> Self {
+        Self { file, start, bytes, at: 0 }
+    }
+}
+
+impl Read for Piece {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let left = usize::try_from(self.bytes.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let most = out.len().min(left);
+        let count = self.file.read_at(out.get_mut(..most).unwrap_or_default(), self.start + self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Piece {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.bytes.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}

@@ -1,0 +1,43 @@
+//! One record batch as an Arrow file.
+
+use std::fs::File;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::FileWriter;
+
+use super::folder::Folder;
+use super::names::unique_name;
+use crate::fault::{Result, fault};
+
+/// Writes one record batch as an Arrow file.
+pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<()> {
+    let aside = folder.join(format!(".{}.part", unique_name()));
+    let work = || -> Result<()> {
+        let file = File::create_new(&aside)?;
+        let mut writer = FileWriter::try_new_buffered(file, &batch.schema())?;
+        writer.write(batch)?;
+        writer.finish()?;
+        let file = writer.into_inner()?.into_inner().map_err(|error| fault!("{}", error.error()))?;
+        if sync {
+            file.sync_all()?;
+        }
+        std::fs::rename(&aside, folder.join(name))?;
+        Ok(())
+    };
+    work().map_err(|error| {
+        let _ = std::fs::remove_file(&aside);
+        fault!("cannot write {}: {}", folder.join(name).display(), error.message)
+    })
+}
+
+/// Reads what [`write`] has written.
+pub(crate) fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
+    let work = || -> Result<RecordBatch> {
+        let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
+        let batch = reader.next().ok_or_else(|| fault!("it has no record batch"))??;
+        Ok(batch)
+    };
+    work().map_err(|error| fault!("{}: {}", folder.join(name).display(), error.message))
+}

@@ -1,0 +1,15 @@
+//! Datatypes as a container keeps them.
+
+use super::link::ObjectId;
+use crate::elements::datatype::Kind;
+
+/// A datatype as HDF5 encodes it, and as the storage sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Datatype {
+    /// `H5Tencode`'s bytes.
+    pub encoded: Vec<u8>,
+    /// How its elements are stored.
+    pub kind: Kind,
+    /// The committed datatype that it was made from.
+    pub committed: Option<ObjectId>,
+}
