@@ -241,8 +241,30 @@ bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling a
 bench-write-page: ## the tables of the last bench-write into docs/benchmarks-write.md
 	$(PYTHON) benches/write/page.py docs/benchmarks-write.md --json $(HOME)/.cache/hyperslab/bench/write.json --metadata $(HOME)/.cache/hyperslab/bench/metadata.json
 
-lint: setup ## clippy on the crates, mypy on the Python package: no warning is left
-	cargo clippy --locked --all-targets --workspace -- -D warnings
+# Rust by rustfmt.toml, Python by pyproject.toml, Java by spark/pom.xml (where Maven is).
+PYTHON_FOLDERS := bindings/python testing benches examples docs
+RUSTFMT        := git ls-files -z '*.rs' | xargs -0 rustfmt --edition 2024
+SPOTLESS       := mvn -q -B -f spark/pom.xml spotless:
+
+fmt: $(VENV)/.requirements ## formats Rust, Python and Java
+	$(RUSTFMT)
+	$(BIN)/ruff check --quiet --select I --fix $(PYTHON_FOLDERS)
+	$(BIN)/ruff format --quiet $(PYTHON_FOLDERS)
+	@if command -v mvn >/dev/null; then $(SPOTLESS)apply; else echo "*** NOT FORMATTED: Java. Maven is missing. ***"; fi
+
+fmt-check: $(VENV)/.requirements ## what `make fmt` would change
+	$(RUSTFMT) --check
+	$(BIN)/ruff check --quiet --select I $(PYTHON_FOLDERS)
+	$(BIN)/ruff format --check $(PYTHON_FOLDERS)
+	@if command -v mvn >/dev/null; then $(SPOTLESS)check; else echo "*** NOT CHECKED: the format of Java. Maven is missing. ***"; fi
+
+# In the release profile, whose build scripts and macros `make setup` has compiled.
+lint: setup ## clippy, rustdoc, ruff, mypy, spelling, licenses: no warning is left
+	cargo clippy --release --locked --quiet --all-targets --workspace -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --quiet --workspace --no-deps
+	$(BIN)/ruff check --quiet $(PYTHON_FOLDERS)
+	$(BIN)/typos
+	$(BIN)/python testing/licenses.py
 	$(BIN)/mypy --strict --python-version 3.10 --ignore-missing-imports bindings/python/python/hyperslab
 
 clean: ## removes what was made in the clone

@@ -231,7 +231,7 @@ def report(race: Race, console: Console) -> dict[str, object]:
 
 
 def machine() -> dict[str, object]:
-    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    model = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.processor())
     packages = ("h5py", "netCDF4", "pyarrow", "duckdb", "numpy", "hdf5plugin")
     return {"date": f"{datetime.date.today()}", "processor": model, "cores": os.cpu_count(), "python": platform.python_version(),
             "kernel": platform.release(), **{name: version(name) for name in packages}}

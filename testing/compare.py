@@ -65,13 +65,13 @@ def shown(value: Any) -> str:
 def check(path: str, ours: Any, theirs: Any) -> Result:
     try:
         expected = theirs()
-    except Exception as error:  # noqa: BLE001  (whatever h5py cannot read is not ours to match)
+    except Exception as error:  # whatever h5py cannot read is not ours to match
         return Result(path, "unreadable", f"{type(error).__name__}: {error}"[:160])
     try:
         found = ours()
     except hs.UnsupportedError as error:
         return Result(path, "refused", str(error)[:200])
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return Result(path, "error", f"{type(error).__name__}: {error}"[:300])
     if same(found, expected):
         return Result(path, "equal")
@@ -83,7 +83,7 @@ def compare(path: str, most_bytes: int = 1 << 30) -> Iterator[Result]:
     with h5py.File(path, "r") as theirs:
         try:
             sum(1 for _ in theirs.items())
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             yield Result("/", "unreadable", f"{type(error).__name__}: {error}"[:160])
             if not isinstance(error, TypeError):
                 return
@@ -92,7 +92,7 @@ def compare(path: str, most_bytes: int = 1 << 30) -> Iterator[Result]:
         except hs.UnsupportedError as error:
             yield Result("/", "refused", str(error))
             return
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             yield Result("/", "error", f"{type(error).__name__}: {error}"[:300])
             return
         seen: set[bytes] = set()
@@ -101,13 +101,13 @@ def compare(path: str, most_bytes: int = 1 << 30) -> Iterator[Result]:
             name = pending.pop()
             try:
                 theirs_object = theirs[name]
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 yield Result(name, "unreadable", str(error)[:160])
                 continue
             try:
                 info = h5py.h5o.get_info(theirs_object.id)
                 _ = theirs_object.dtype if isinstance(theirs_object, h5py.Dataset) else None
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 yield Result(name, "unreadable", f"{type(error).__name__}: {error}"[:160])
                 continue
             key = f"{info.fileno}:{info.addr}".encode()
@@ -119,12 +119,12 @@ def compare(path: str, most_bytes: int = 1 << 30) -> Iterator[Result]:
             except hs.UnsupportedError as error:
                 yield Result(name, "refused", str(error)[:200])
                 continue
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 yield Result(name, "error", f"{type(error).__name__}: {error}"[:300])
                 continue
             try:
                 names = list(theirs_object.attrs.keys())
-            except Exception:  # noqa: BLE001
+            except Exception:
                 names = []
             for attribute in names:
                 yield check(

@@ -11,9 +11,9 @@ os.environ["HYPERSLAB_POISON"] = "1"
 
 # netCDF4's wheel points HDF5_PLUGIN_PATH at plug-ins of another libhdf5 when it is imported, which h5py
 # would then load: hdf5plugin registers its own first.
-import hdf5plugin  # noqa: E402, F401
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
+import hdf5plugin  # noqa: F401
+import numpy as np
+import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 

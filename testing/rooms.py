@@ -59,7 +59,7 @@ def imports(crate: pathlib.Path) -> dict[Path, set[Path]]:
     source = crate / "src"
     files = {_module(file.relative_to(source)): file for file in source.rglob("*.rs")}
     texts = {module: re.sub(r"//[^\n]*", "", _TESTS.split(file.read_text())[0]) for module, file in files.items()}
-    exported = {module + (alias or path[-1],): _absolute(path, module) for module, text in texts.items()
+    exported = {(*module, alias or path[-1]): _absolute(path, module) for module, text in texts.items()
                 for is_public, tree in _USE.findall(text) if is_public for path, alias in _leaves(tree)}
 
     def home(path: Path) -> Path:
@@ -118,7 +118,10 @@ def circles(graph: Graph) -> list[list[Path]]:
 def drawing() -> str:
     """The crates level by level, each with what it depends on directly."""
     graph = ours()
-    short = lambda name: name.removeprefix("hyperslab-")
+
+    def short(name: str) -> str:
+        return name.removeprefix("hyperslab-")
+
     # An arrow that another path implies is left out.
     reach = {name: set[str]() for name in graph}
     for level in levels(graph):

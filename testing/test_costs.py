@@ -212,8 +212,8 @@ def test_lists_know_null_text_truth_and_times(tmp_path: pathlib.Path) -> None:
         f["t"] = np.array(["a", "b", "", "é"], dtype=h5py.string_dtype())
         f["s"] = np.array([b"a", b"b", b"", b"cc"], "S3")
     texts = tmp_path / "t.h5"
-    for given in (["a", "é"], np.array(["a", "é"]), pa.array(["a", "é"]), pa.array(["a", "é", "a"]).dictionary_encode(), {"a", "é"}):
-        assert hs.query(texts, "/", "t in c", variables={"c": given}).positions().tolist() == [0, 3]
+    for constants in (["a", "é"], np.array(["a", "é"]), pa.array(["a", "é"]), pa.array(["a", "é", "a"]).dictionary_encode(), {"a", "é"}):
+        assert hs.query(texts, "/", "t in c", variables={"c": constants}).positions().tolist() == [0, 3]
     assert hs.query(texts, "/", "s in c", variables={"c": np.array([b"cc", b""])}).positions().tolist() == [2, 3]
     hs.index(texts, "/s", "B")
     assert hs.query(texts, "/", "not s in c", variables={"c": ["cc", "x"]}).positions().tolist() == [0, 1, 2]
@@ -221,9 +221,9 @@ def test_lists_know_null_text_truth_and_times(tmp_path: pathlib.Path) -> None:
     f = hs.open("examples/data/SOI_Darwin.nc")
     some = np.array(["1990-01", "1991-02", "1800-01"], "M8[M]")
     stamps = f.table("/SOI_Darwin", columns=["time"]).to_arrow()["time"].to_numpy()
-    for given in (some, pa.array(stamps[[3, 5]]), stamps[[3, 5]], stamps[[3, 5]].astype("M8[us]").tolist()):
-        table_rows = f.table("/SOI_Darwin", where="time in c", variables={"c": given})
-        wanted = np.isin(stamps, np.asarray(given, "M8[ns]")).sum()
+    for constants in (some, pa.array(stamps[[3, 5]]), stamps[[3, 5]], stamps[[3, 5]].astype("M8[us]").tolist()):
+        table_rows = f.table("/SOI_Darwin", where="time in c", variables={"c": constants})
+        wanted = np.isin(stamps, np.asarray(constants, "M8[ns]")).sum()
         assert table_rows.count() == wanted
 
 
@@ -236,8 +236,8 @@ def test_arrays_as_constants_go_where_the_question_goes(tmp_path: pathlib.Path) 
         f["wanted"] = wanted = random.choice(300_000, 1000, replace=False)
     expected = np.flatnonzero(np.isin(ids, wanted))
     q = hs.query(path, "/", "id in wanted_ids", variables={"wanted_ids": wanted})
-    for given in (wanted, pa.array(wanted), pa.chunked_array([wanted[:10], wanted[10:]]), list(wanted), set(wanted.tolist()), hs.open(path)["wanted"], wanted.astype("f8"), wanted.astype("u4")):
-        assert np.array_equal(hs.query(path, "/", "id in wanted_ids", variables={"wanted_ids": given}).positions(), expected)
+    for constants in (wanted, pa.array(wanted), pa.chunked_array([wanted[:10], wanted[10:]]), list(wanted), set(wanted.tolist()), hs.open(path)["wanted"], wanted.astype("f8"), wanted.astype("u4")):
+        assert np.array_equal(hs.query(path, "/", "id in wanted_ids", variables={"wanted_ids": constants}).positions(), expected)
     assert np.array_equal(q.values("e"), e[expected])
     # Other conditions, steps and names beside it.
     both = q.where("e < 0.5").where("id in few", variables={"few": expected[:0]})

@@ -207,7 +207,7 @@ def test_a_group_is_a_mapping(path: pathlib.Path) -> None:
     assert f.get("g/x") == f["g"]["x"] and f.get("none") is None and f.get("none", 3) == 3
     assert f.keys() == ["dangling", "g"] and f.keys() & {"g"} == {"g"} and repr(f.keys()) == "Names(['dangling', 'g'])"
     assert dict(f["g"])["y"][2] == 4 and {f["g"]: 1}[f["g"]] == 1 and f["g"] == f["/g"] != f["g/x"]
-    assert [name for name in dict(f["g"].items())] == ["x", "y"] and len(repr(f.values()).splitlines()) == 1
+    assert list(dict(f["g"].items())) == ["x", "y"] and len(repr(f.values()).splitlines()) == 1
 
 
 def test_one_column_may_be_given_as_text(path: pathlib.Path) -> None:

@@ -269,7 +269,7 @@ def test_elements_that_numpy_cannot_hold_are_refused_by_name(tmp_path: pathlib.P
     damage(path, (0x1234567).to_bytes(4, "little"), (0xFFFF_FFF0).to_bytes(4, "little"))
     f = hs.open(path)
     with pytest.raises(hs.Error):
-        f["opaque"].dtype
+        _ = f["opaque"].dtype
     with pytest.raises(hs.Error):
         f["opaque"][()]
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import h5py
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import hyperslab as hs

@@ -259,9 +259,8 @@ def test_only_hdf5_has_an_index_in_the_file_itself(tmp_path: pathlib.Path) -> No
 
 
 def test_a_file_that_is_open_elsewhere_keeps_its_end(run: pathlib.Path) -> None:
-    with h5py.File(run, "r+"):
-        with pytest.raises(hs.Error, match="open elsewhere"):
-            hs.index(run, "/y", embedded=True)
+    with h5py.File(run, "r+"), pytest.raises(hs.Error, match="open elsewhere"):
+        hs.index(run, "/y", embedded=True)
     assert hs.query(run, "/", "y > 3").count() == (columns()["y"] > 3).sum()
 
 

@@ -55,7 +55,7 @@ def keys(draw: st.DrawFn) -> tuple[object, ...]:
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=keys())
-def test_any_key_selects_what_numpy_selects(opened, key) -> None:  # noqa: ANN001
+def test_any_key_selects_what_numpy_selects(opened, key) -> None:
     values, datasets = opened
     # numpy moves the dimension of a list to the front when integers surround it; HDF5 keeps it in its place.
     wanted = values
@@ -91,13 +91,13 @@ def test_h5py_gives_the_same_values_and_kinds(tmp_path: pathlib.Path, key: objec
      (np.ones(5, bool), ValueError), (np.s_[[0.5]], ValueError)],
     ids=str,
 )
-def test_a_key_that_makes_no_sense_is_an_error(opened, key: object, error: type[Exception]) -> None:  # noqa: ANN001
+def test_a_key_that_makes_no_sense_is_an_error(opened, key: object, error: type[Exception]) -> None:
     for dataset in opened[1].values():
         with pytest.raises(error):
             dataset[key]
 
 
-def test_a_mask_of_the_whole_shape_gives_one_dimension(opened) -> None:  # noqa: ANN001
+def test_a_mask_of_the_whole_shape_gives_one_dimension(opened) -> None:
     values, datasets = opened
     mask = values % 7 == 3
     for dataset in datasets.values():
@@ -106,7 +106,7 @@ def test_a_mask_of_the_whole_shape_gives_one_dimension(opened) -> None:  # noqa:
 
 @pytest.mark.parametrize("dtype", ["i4", "f8", ">i2"])
 @pytest.mark.parametrize("dest", [None, np.s_[2:4], np.s_[::2]], ids=str)
-def test_read_direct_writes_where_it_is_told(opened, dtype: str, dest: object) -> None:  # noqa: ANN001
+def test_read_direct_writes_where_it_is_told(opened, dtype: str, dest: object) -> None:
     values, datasets = opened
     for dataset in datasets.values():
         shape = {None: (2, 9, 4)}.get(dest if dest is None else 0, (4, 9, 4))
@@ -117,7 +117,7 @@ def test_read_direct_writes_where_it_is_told(opened, dtype: str, dest: object) -
         np.testing.assert_array_equal(out, wanted)
 
 
-def test_read_direct_refuses_another_shape(opened) -> None:  # noqa: ANN001
+def test_read_direct_refuses_another_shape(opened) -> None:
     for dataset in opened[1].values():
         with pytest.raises(ValueError, match="does not fit"):
             dataset.read_direct(np.zeros((2, 2)))

@@ -6,7 +6,6 @@ import pathlib
 import subprocess
 import sys
 
-import h5py
 import numpy as np
 
 import hyperslab as hs

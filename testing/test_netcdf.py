@@ -39,7 +39,7 @@ def compare(ours: hs.Group, theirs: netCDF4.Dataset) -> int:
     theirs.set_auto_chartostring(False)
     count = 0
     assert list(ours.attrs) == theirs.ncattrs()
-    assert [name for name in ours.keys() if name in theirs.variables] == list(theirs.variables)
+    assert [name for name in ours if name in theirs.variables] == list(theirs.variables)
     assert sorted(ours.keys()) == sorted([*theirs.variables, *theirs.groups, *theirs.cmptypes, *theirs.vltypes, *theirs.enumtypes])
     for name, variable in theirs.variables.items():
         mine = ours[name]

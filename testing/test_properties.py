@@ -26,7 +26,7 @@ def grids(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...] | None, boo
 
 
 @st.composite
-def predicates(draw: st.DrawFn, names: list[str], depth: int = 2):  # noqa: ANN201
+def predicates(draw: st.DrawFn, names: list[str], depth: int = 2):
     """Text, and the same as a function of a row."""
     kind = draw(st.sampled_from(["compare", "between", "in", "not", "and", "or"] if depth else ["compare", "between", "in"]))
     if kind in ("and", "or"):
@@ -51,7 +51,7 @@ def predicates(draw: st.DrawFn, names: list[str], depth: int = 2):  # noqa: ANN2
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data(), grid=grids(), batch_rows=st.integers(1, 50), splits=st.integers(1, 9), threads=st.sampled_from([1, 2, 3]))
-def test_a_scan_keeps_the_rows_that_nested_loops_keep(tmp_path_factory: pytest.TempPathFactory, data, grid, batch_rows, splits, threads) -> None:  # noqa: ANN001
+def test_a_scan_keeps_the_rows_that_nested_loops_keep(tmp_path_factory: pytest.TempPathFactory, data, grid, batch_rows, splits, threads) -> None:
     shape, chunks, with_scales = grid
     path = tmp_path_factory.mktemp("property") / "a.h5"
     values = (np.arange(int(np.prod(shape))) * 7 % 10).astype("i4").reshape(shape)

@@ -45,7 +45,7 @@ def arrays(folder: pathlib.Path, name: str) -> list[np.ndarray]:
 def test_a_condition_is_asked_of_every_step_of_every_file(run: pathlib.Path) -> None:
     query = hs.query(str(run / "run*.h5"), "/Step#*", "energy > 1 && -0.5 < x && x < 0.5 || id in (9223372036854775815, 9223372036854775817)")
     x, energy, ident = arrays(run, "x"), arrays(run, "energy"), arrays(run, "id")
-    masks = [(e > 1) & (-0.5 < a) & (a < 0.5) | np.isin(i, np.array([2**63 + 7, 2**63 + 9], "u8")) for a, e, i in zip(x, energy, ident)]
+    masks = [(e > 1) & (a > -0.5) & (a < 0.5) | np.isin(i, np.array([2**63 + 7, 2**63 + 9], "u8")) for a, e, i in zip(x, energy, ident)]
     assert [step.group for step in query.steps] == ["/Step#0", "/Step#1", "/Step#10"] * 2
     assert query.steps[0].shape == (500,)
     np.testing.assert_array_equal(query.counts(), [m.sum() for m in masks])

@@ -14,8 +14,8 @@ import hyperslab as hs
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "hostile"))
 
-from checksums import mend  # noqa: E402
-from reading import read_everything  # noqa: E402
+from checksums import mend
+from reading import read_everything
 
 
 def arrays(path: pathlib.Path) -> None:

@@ -78,7 +78,7 @@ PREDICATES = [
 
 
 @pytest.mark.parametrize(("text", "mask"), PREDICATES, ids=[p[0] for p in PREDICATES])
-def test_a_predicate_keeps_the_rows_that_pyarrow_keeps(weather: pathlib.Path, text: str, mask) -> None:  # noqa: ANN001
+def test_a_predicate_keeps_the_rows_that_pyarrow_keeps(weather: pathlib.Path, text: str, mask) -> None:
     table = hs.open(weather).table("/t2m", where=text)
     all_rows = expected(weather)
     wanted = all_rows.filter(mask(all_rows))
@@ -229,7 +229,7 @@ def test_many_files_make_one_table(tmp_path: pathlib.Path) -> None:
         (lambda p: hs.open(p / "a.h5")["/virtual"][...], hs.NotFoundError, "gone.h5"),
     ],
 )
-def test_bad_input_is_one_clear_error(tmp_path: pathlib.Path, action, error, words: str) -> None:  # noqa: ANN001
+def test_bad_input_is_one_clear_error(tmp_path: pathlib.Path, action, error, words: str) -> None:
     (tmp_path / "text.h5").write_text("not a file of ours\n" * 100)
     with h5py.File(tmp_path / "a.h5", "w", libver="latest") as f:
         layout = h5py.VirtualLayout((5,), "f8")

@@ -31,7 +31,7 @@ def sources(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
-def virtual(path: pathlib.Path, shape, mappings, maxshape=None, dtype="i8", fill=-1) -> None:  # noqa: ANN001
+def virtual(path: pathlib.Path, shape, mappings, maxshape=None, dtype="i8", fill=-1) -> None:
     """A virtual dataset of hyperslabs: (file, dataset, source shape, source selection, virtual selection)."""
     with h5py.File(path, "w", libver="latest") as f:
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
@@ -84,7 +84,7 @@ def test_stacked_interleaved_and_overlapping_sources(sources: pathlib.Path) -> N
     ],
     ids=["strided blocks", "flattened", "reshaped", "union as source", "union as target", "a column"],
 )
-def test_elements_belong_together_in_their_order(sources: pathlib.Path, shape, source, target) -> None:  # noqa: ANN001
+def test_elements_belong_together_in_their_order(sources: pathlib.Path, shape, source, target) -> None:
     path = sources / "v.h5"
     virtual(path, shape, [("s1.h5", "data", (10, 6), source, target)])
     check(path)

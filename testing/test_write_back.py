@@ -51,7 +51,7 @@ def test_values_are_read_back_from_buffers_and_from_the_file(tmp_path: pathlib.P
             assert same(x[key], y[key]), key
         mask = np.arange(35).reshape(5, 7) % 3 == 1
         assert same(x[mask], y[mask]) and same(x[mask[:, 0]], y[mask[:, 0]])
-        assert x.dtype == y.dtype or x.dtype.kind == "O" and y.dtype.kind == "O"
+        assert x.dtype == y.dtype or (x.dtype.kind == "O" and y.dtype.kind == "O")
         assert (x.shape, x.size, x.ndim, x.maxshape, len(x), bool(x)) == (y.shape, y.size, y.ndim, y.maxshape, len(y), True)
         assert (x.compression, x.compression_opts, x.shuffle, x.fletcher32) == (y.compression, y.compression_opts, y.shuffle, y.fletcher32)
         assert same(x.fillvalue, y.fillvalue) and same(np.asarray(x), y[...])
@@ -171,7 +171,7 @@ class Both:
                 low = dice.randrange(0, extent + 1)
                 key.append(slice(low, dice.randrange(low, extent + 2), dice.randrange(1, 3)))
         if dice.random() < 0.2:
-            key = key[:1] + [Ellipsis]
+            key = [*key[:1], Ellipsis]
         return tuple(key) if len(key) > 1 else key[0]
 
     def dataset(self) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import datetime
 import multiprocessing
 import pathlib
 import pickle

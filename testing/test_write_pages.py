@@ -237,7 +237,7 @@ def _names(f):
 
 @pytest.mark.parametrize("page_bytes", [512, 4096, 65536])
 def test_metadata_and_values_are_in_pages_of_their_own(tmp_path, page_bytes):
-    path, rng = tmp_path / "x.h5", np.random.default_rng(page_bytes)
+    path = tmp_path / "x.h5"
     for seed in range(5):
         paged(path, page_bytes, some_contents(np.random.default_rng(seed)))
         values, objects = structures(path)

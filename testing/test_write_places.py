@@ -184,7 +184,7 @@ def test_of_another_owner_what_cannot_stay_does_not_let_more_people_in(shared: p
             assert stat.S_IMODE(path.stat().st_mode) == mode
             continue
         os.chown(path, 1234, group)
-        faults.in_child(lambda path=path: (faults.become(NOBODY), by_create(path)) and None)
+        faults.in_child(lambda path=path: (faults.become(NOBODY), by_create(path)) and None)  # noqa: SIM223
         found = path.stat()
         assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (NOBODY, NOBODY, left)
 

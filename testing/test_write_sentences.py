@@ -185,7 +185,7 @@ def test_every_subfile_holds_the_fill_value_where_nobody_wrote(tmp_path: pathlib
             expected[4 * number, 9] = 50
             fragments.append(task.finish())
     done = plan.commit(fragments)
-    equal(path, {name: expected for name in ("run", "chunks", "packed")})
+    equal(path, dict.fromkeys(("run", "chunks", "packed"), expected))
     for number, subfile in enumerate(sorted(done.subfiles, key=lambda subfile: subfile.task)):
         part = expected if factor == 3 else expected[4 * number:4 * number + 4]
         with h5py.File(next(tmp_path.rglob(subfile.name))) as f:

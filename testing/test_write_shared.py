@@ -123,7 +123,7 @@ def test_what_is_not_written_is_the_fill_value(tmp_path: pathlib.Path) -> None:
             expected[number * 10 + 2:number * 10 + 5] = number
             fragments.append(task.finish())
     plan.commit(fragments)
-    equal(tmp_path / "out.h5", {**{name: expected for name in list(options)[:3]}, "nobody's": np.full(30, 7, "i4")})
+    equal(tmp_path / "out.h5", {**dict.fromkeys(list(options)[:3], expected), "nobody's": np.full(30, 7, "i4")})
 
 
 def test_an_attempt_that_comes_again_writes_elsewhere(tmp_path: pathlib.Path) -> None:
@@ -334,7 +334,7 @@ def test_sharers_and_committers_that_are_killed_leave_the_last_committed_state(t
     assert seen > 0
     # A commit that was killed just before it was visible looks like one whose master is elsewhere.
     hs.vacuum(path, hours=0, orphans=True)
-    assert len([p for p in (tmp_path / "out.h5.d").iterdir()]) == 1
+    assert len(list((tmp_path / "out.h5.d").iterdir())) == 1
 
 
 def damaged(data: bytes, rng: random.Random) -> bytes:

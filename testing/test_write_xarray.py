@@ -72,7 +72,7 @@ def test_the_same_is_stored_as_by_xarray(tmp_path: pathlib.Path, case: str, wher
         assert found[:4] == want[:4], name
         if name == "empty":
             continue
-        if not unlimited and want[5] == "contiguous" or case in ("zlib", "chunks") and not unlimited:
+        if (not unlimited and want[5] == "contiguous") or (case in ("zlib", "chunks") and not unlimited):
             assert found[4] == want[4] and (found[5] == want[5] or case != "chunks"), name
         elif want[4] and want[4]["zlib"]:
             assert found[4] == want[4], name

@@ -24,7 +24,7 @@ import numpy as np
 import hyperslab as hs
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from cases import make  # noqa: E402
+from cases import make
 
 
 class Alone:

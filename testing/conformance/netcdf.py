@@ -55,13 +55,13 @@ def same(ours: Any, theirs: Any) -> bool:
 def check(path: str, ours: Any, theirs: Any) -> Result:
     try:
         wanted = theirs()
-    except Exception as error:  # noqa: BLE001  (whatever netCDF4 cannot read is not ours to match)
+    except Exception as error:  # whatever netCDF4 cannot read is not ours to match
         return Result(path, "unreadable", f"{type(error).__name__}: {error}"[:160])
     try:
         found = ours()
     except hs.UnsupportedError as error:
         return Result(path, "refused", str(error)[:200])
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return Result(path, "error", f"{type(error).__name__}: {error}"[:300])
     if same(found, wanted):
         return Result(path, "equal")
@@ -71,7 +71,7 @@ def check(path: str, ours: Any, theirs: Any) -> Result:
 def attributes(path: str, ours: Any, theirs: Any) -> Iterator[Result]:
     try:
         names = list(theirs.ncattrs())
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         yield Result(f"{path}@", "unreadable", f"{type(error).__name__}: {error}"[:160])
         return
     if sorted(ours.attrs) != sorted(names):
@@ -88,9 +88,9 @@ def undefined(path: str) -> set[str]:
     found: set[str] = set()
 
     def visit(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and item.id.get_storage_size() == 0:
-            if item.id.get_create_plist().get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
-                found.add(f"/{name}")
+        unwritten = isinstance(item, h5py.Dataset) and item.id.get_storage_size() == 0
+        if unwritten and item.id.get_create_plist().get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
+            found.add(f"/{name}")
 
     if h5py.is_hdf5(path):
         with h5py.File(path) as file:
@@ -115,7 +115,7 @@ def group(path: str, ours: hs.Group, theirs: netCDF4.Dataset, skipped: set[str])
         except hs.UnsupportedError as error:
             yield Result(here, "refused", str(error)[:200])
             continue
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             yield Result(here, "error", f"{type(error).__name__}: {error}"[:300])
             continue
         if (shape, tuple(dims)) != (variable.shape, variable.dimensions):
@@ -151,7 +151,7 @@ def compare(path: str) -> Iterator[Result]:
         except hs.UnsupportedError as error:
             yield Result("/", "refused", str(error))
             return
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             yield Result("/", "error", f"{type(error).__name__}: {error}"[:300])
             return
         yield from group("", ours, theirs, undefined(path))

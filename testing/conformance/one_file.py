@@ -16,14 +16,14 @@ from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-import h5py  # noqa: E402  (before netCDF4, which points HDF5 at the filters of its own library)
-import hdf5plugin  # noqa: E402, F401
-import netCDF4  # noqa: E402
+import h5py  # before netCDF4, which points HDF5 at the filters of its own library
+import hdf5plugin  # noqa: F401
+import netCDF4
 
-import compare  # noqa: E402
-import hyperslab as hs  # noqa: E402
-import netcdf  # noqa: E402
-from compare import Result  # noqa: E402
+import compare
+import hyperslab as hs
+import netcdf
+from compare import Result
 
 FORKING = threading.Lock()
 ORDER = ["unreadable", "equal", "refused", "error", "different", "hang", "crash"]
@@ -40,7 +40,7 @@ class Answer:
 def against_h5py(path: str) -> Iterator[Result]:
     try:
         h5py.File(path, "r").close()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         yield Result("/", "unopened", f"h5py: {error}"[:160])
         return
     yield from compare.compare(path)
@@ -49,7 +49,7 @@ def against_h5py(path: str) -> Iterator[Result]:
 def against_netcdf4(path: str) -> Iterator[Result]:
     try:
         netCDF4.Dataset(path).close()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         yield Result("/", "unopened", f"netCDF4: {error}"[:160])
         return
     yield from netcdf.compare(path)
@@ -97,7 +97,7 @@ def child(work: Callable[[str], Iterable[Result]], path: str, pipe: Any) -> None
     os.dup2(silent, 2)
     try:
         found = list(work(path))
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         found = [Result("/", "error", f"the comparison: {type(error).__name__}: {error}"[:300])]
     pipe.send(found)
     pipe.close()
@@ -141,10 +141,7 @@ def judge(path: str, kind: str, timeout_seconds: float) -> Answer:
         found = in_child(work, path, timeout_seconds)
         if worst(found) in ("crash", "hang"):
             ours = in_child(alone, path, timeout_seconds)
-            if worst(ours) == "equal":
-                found = [Result("/", "unopened", f"not by us: {found[0].detail}")]
-            else:
-                found = ours
+            found = [Result("/", "unopened", f"not by us: {found[0].detail}")] if worst(ours) == "equal" else ours
         elif worst(found) == "unopened":
             ours = in_child(alone, path, timeout_seconds)
             if worst(ours) != "equal":

@@ -209,17 +209,17 @@ def main() -> None:
     for wanted in sys.argv[1:]:
         registry, _, rest = wanted.partition(":")
         name, version, *file = rest.split("=")
-        package = Package(registry, name, version, {f: "" for f in file})
+        package = Package(registry, name, version, dict.fromkeys(file, ""))
         try:
             if file:
                 package.files = {}
                 folder = CACHE / "archives" / package.folder
                 folder.mkdir(parents=True, exist_ok=True)
-                asked = Package(registry, name, version, {f: "" for f in file})
+                asked = Package(registry, name, version, dict.fromkeys(file, ""))
                 REGISTRIES[registry](asked, folder)
             archives = download(package)
             root = unpack(package)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             print(f"# {wanted}: {type(error).__name__} {error}", flush=True)
             continue
         kinds = [signature.kind(path) for path in root.rglob("*")]

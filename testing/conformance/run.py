@@ -36,7 +36,7 @@ def main() -> int:
             continue
         try:
             places.append((f"{package.name} {package.version}", packages.unpack(package)))
-        except Exception as error:  # noqa: BLE001  (whatever a registry or an archive does: the others go on)
+        except Exception as error:  # whatever a registry or an archive does: the others go on
             unreachable.append(f"{package.registry} {package.name} {package.version}: {error}")
     BUILD.mkdir(exist_ok=True)
     header = " ".join([f"{'package':40}", "files", "opened", " objects", *(f"{o:>9}" for o in FILE_OUTCOMES)])

@@ -19,9 +19,9 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-import library_calls as calls  # noqa: E402
-import structures  # noqa: E402
-import standard_references as standard  # noqa: E402
+import library_calls as calls
+import structures
+import standard_references as standard
 
 Maker = Callable[[pathlib.Path], None]
 

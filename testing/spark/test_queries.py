@@ -49,7 +49,7 @@ def test_a_query_is_a_frame_of_its_rows_in_their_order(spark: Any, run: pathlib.
     assert frame.columns == columns
     x, energy = arrays(run, "x"), arrays(run, "energy")
     wanted = [(number, step, int(row), str(run / f"run{number}.h5"), float(x[number, step][row])) for number, step in x
-              for row in np.flatnonzero((energy[number, step] > 0.5) & (-1 < x[number, step]))]
+              for row in np.flatnonzero((energy[number, step] > 0.5) & (x[number, step] > -1))]
     assert rows(frame) == wanted
     table = hs.query(str(run / "run*.h5"), "/Step#*", "energy > 0.5 && -1 < x").table(columns)
     assert [tuple(row.values()) for row in table.to_pylist()] == wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pathlib
 import subprocess
@@ -72,7 +73,7 @@ def test_ranks_write_record_batches_of_one_dataset(program: pathlib.Path, ours: 
     assert np.array_equal(particles["e"].to_numpy()[ranks * COLUMNS :], 0.5 * ids[ranks * COLUMNS :])
     # A record batch for each rank's share of the rows, with nothing copied.
     starts = [rows * rank // ranks for rank in range(ranks + 1)]
-    assert [len(chunk) for chunk in particles["id"].chunks] == [(end - start) * COLUMNS for start, end in zip(starts, starts[1:], strict=False)]
+    assert [len(chunk) for chunk in particles["id"].chunks] == [(end - start) * COLUMNS for start, end in itertools.pairwise(starts)]
     matrix = np.concatenate([chunk.to_numpy_ndarray() for chunk in found["/step/matrix"]["value"].chunks])
     wanted = np.arange(rows * COLUMNS, dtype="i4").reshape(rows, COLUMNS)
     wanted[:, -1] = 7
@@ -109,7 +110,7 @@ def test_ranks_write_values_of_variable_length(ragged: pathlib.Path, ours: dict[
     folder = tmp_path / "f"
     run(ragged, ranks, ours, folder, rows)
     found = tables(folder)
-    assert found["/grown"]["value"].to_pylist() == [f"turn {turn} rank {rank}" for turn in range(3) for rank in range(ranks)][:-1] + ["written again"]
+    assert found["/grown"]["value"].to_pylist() == [*[f"turn {turn} rank {rank}" for turn in range(3) for rank in range(ranks)][:-1], "written again"]
     texts = [f"text {i} of {i % ranks}" for i in range(rows)] + [None]
     assert found["/copy"]["value"].to_pylist() == texts
     assert found["/texts"]["value"].to_pylist() == ["changed alone", *texts[1:]]
