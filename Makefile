@@ -8,6 +8,8 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/hyperslab/target
 export VIRTUAL_ENV := $(abspath $(VENV))
 RUST_SOURCES := $(shell find crates bindings/python/src -name '*.rs') Cargo.toml Cargo.lock $(wildcard crates/*/Cargo.toml bindings/python/Cargo.toml) pyproject.toml
 
+VERSION := $(shell sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+
 # Whatever is named without a folder is a command, not a file.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
@@ -71,11 +73,11 @@ crash: setup ## writers and committers killed COUNT=300 times each
 
 # Spark: the jar and the environments of both versions stay outside of the clone.
 SPARK_OUT     := $(CARGO_TARGET_DIR)/spark
-SPARK_JAR     := $(SPARK_OUT)/jar/hyperslab-spark-0.1.0.jar
+SPARK_JAR     := $(SPARK_OUT)/jar/hyperslab-spark-$(VERSION).jar
 SPARK_VENVS   := $(HOME)/.cache/hyperslab/venvs
 SPARK_3       := pyspark==3.5.9
 SPARK_4       := pyspark[connect]==4.3.0
-SPARK_SOURCES := $(shell find spark -name '*.java' -o -name 'pom.xml') $(wildcard spark/connector/src/main/resources/META-INF/services/*)
+SPARK_SOURCES := Cargo.toml $(shell find spark -name '*.java' -o -name 'pom.xml') $(wildcard spark/connector/src/main/resources/META-INF/services/*)
 JNI_SOURCES   := $(shell find crates bindings/jni -name '*.rs' -o -name 'Cargo.toml') Cargo.lock
 
 jar: $(SPARK_JAR) ## the jar for Spark, with the native library
@@ -86,7 +88,7 @@ $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so: $(JNI_SOURCES)
 
 $(SPARK_JAR): $(CARGO_TARGET_DIR)/release/libhyperslab_jni.so $(SPARK_SOURCES)
 	@command -v mvn >/dev/null || { echo "Maven is missing: install Maven 3.8 or newer and a JDK 17"; exit 1; }
-	mvn -q -B -f spark/pom.xml package -Dnative.folder=$(CARGO_TARGET_DIR)/release -Dout.folder=$(SPARK_OUT)
+	mvn -q -B -f spark/pom.xml package -Drevision=$(VERSION) -Dnative.folder=$(CARGO_TARGET_DIR)/release -Dout.folder=$(SPARK_OUT)
 	@mkdir -p bindings/python/python/hyperslab/jars && cp $@ bindings/python/python/hyperslab/jars/hyperslab-spark.jar
 	@touch $@
 

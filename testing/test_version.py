@@ -1,0 +1,42 @@
+"""Rust, Python and Java have the version in Cargo.toml."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import pathlib
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import hyperslab as hs
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MANIFEST = (ROOT / "Cargo.toml").read_text()
+VERSION = re.findall(r'^version = "([^"]+)"$', MANIFEST, re.MULTILINE)
+POM = "{http://maven.apache.org/POM/4.0.0}"
+
+
+def test_the_workspace_names_one_version() -> None:
+    assert len(VERSION) == 1
+    assert set(re.findall(r'path = "crates/[^"]*", version = "([^"]+)"', MANIFEST)) == set(VERSION)
+    assert 'path = "crates/' not in re.sub(r'path = "crates/[^"]*", version', "", MANIFEST)
+
+
+@pytest.mark.parametrize("manifest", sorted(ROOT.glob("crates/*/Cargo.toml")) + sorted(ROOT.glob("bindings/*/Cargo.toml")), ids=lambda p: p.parent.name)
+def test_a_crate_inherits_the_version(manifest: pathlib.Path) -> None:
+    assert "\nversion.workspace = true\n" in manifest.read_text()
+
+
+def test_the_python_package_has_the_version() -> None:
+    assert [hs.__version__] == [importlib.metadata.version("hyperslab")] == VERSION
+
+
+def test_java_gets_the_version_from_make() -> None:
+    root = ElementTree.parse(ROOT / "spark" / "pom.xml").getroot()
+    assert root.findtext(f"{POM}version") == "${revision}"
+    for pom in (ROOT / "spark").glob("*/pom.xml"):
+        assert ElementTree.parse(pom).getroot().findtext(f"{POM}parent/{POM}version") == "${revision}", pom
+    steps = subprocess.run(["make", "--dry-run", "--always-make", "jar"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"-Drevision={VERSION[0]} " in steps and f"hyperslab-spark-{VERSION[0]}.jar" in steps
