@@ -44,6 +44,34 @@ def files(plan: hs.WritePlan) -> list[str]:
     return sorted(path.name for path in pathlib.Path(f"{plan.path}.d", plan.id).glob("*"))
 
 
+@pytest.mark.parametrize("rows", [1, 7])
+def test_a_program_that_keeps_every_state_open_by_hdf5_sees_each_new_step(tmp_path: pathlib.Path, rows: int) -> None:
+    """HDF5 shares its sieve buffer between all handles of a process: rows that an earlier handle has buffered as unwritten must
+    not be shown by a later one."""
+    path, states, expected = tmp_path / "run.h5", [], []
+    for number in range(70):
+        plan, fragments = step(path, number, rows, mode="append" if number else "create", durable=False)
+        with plan.task(1, threads=1) as task:
+            task.create_dataset("time", data=np.full(rows, number, "i4"), rows=True)
+            fragments.append(task.finish())
+        plan.commit(fragments)
+        expected += [number] * rows
+        file = h5py.File(path)
+        # An open dataset keeps the library's buffer.
+        states.append((file["x"], file["time"], len(expected)))
+        for x, time, count in states[-3:] + states[:1]:
+            assert time[:].tolist() == expected[:count], number
+            assert x[:, 127].tolist() == expected[:count] and x[count - 1, 3] == expected[count - 1], number
+    assert hs.open(path)["time"][:].tolist() == expected
+    for x, time, count in states:
+        assert x[:, 0].tolist() == time[:].tolist() == expected[:count]
+        x.file.close()
+    done = hs.verify(path, values=True)
+    assert done.problems == [] and done.commits == 70 and done.subfiles <= 12, done
+    hs.fuse(path, tmp_path / "one.h5")
+    assert seen(path) == seen(tmp_path / "one.h5")
+
+
 def test_the_task_of_a_small_step_waits_for_no_disk_and_leaves_no_file(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "run.h5"
     expected = stepped(path, [0, 1, 2])

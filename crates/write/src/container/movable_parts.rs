@@ -73,6 +73,15 @@ impl Master {
         Ok(())
     }
 
+    /// Reads all parts of a dataset that are in `file` from the dataset `source` there.
+    pub fn set_source_dataset(&mut self, path: &str, file: &str, source: &str) -> Result<()> {
+        let (file, source) = (escaped(file), escaped(&format!("/{source}")));
+        let dataset = self.objects.get_mut(path).and_then(|object| object.dataset.as_mut());
+        let dataset = dataset.ok_or_else(|| Error::internal("a dataset that does not exist"))?;
+        dataset.parts.iter_mut().filter(|part| part.mapping.file == file).for_each(|part| part.mapping.dataset.clone_from(&source));
+        Ok(())
+    }
+
     /// Number of rows that this master uses of the dataset of the same path in `file`.
     pub fn rows_in(&self, path: &str, file: &str) -> Result<u64> {
         let file = escaped(file);

@@ -4,6 +4,18 @@
 //! master uses, and the new master uses them, too. Bytes that an older master uses never change. Unused capacity is a hole in
 //! the file and takes no disk space.
 //!
+//! ```text
+//! bytes    rows of commit 0 | rows of commit 1 | capacity ...
+//! /0/x     ^-- the master of commit 0 uses this many rows
+//! /1/x     ^------------------ the master of commit 1 uses this many
+//! /2/x     for commit 2
+//! ```
+//!
+//! Each dataset is in the file several times: as many *views*, one per commit, whose layouts have the same address. The HDF5
+//! library keeps up to 64 KiB after the last row that it read (its sieve buffer), and all handles of a process share that
+//! buffer, even if one of them opened an earlier state of the file. The buffer belongs to a dataset, so the rows of a commit
+//! must be read through a dataset that no earlier master uses; otherwise a program would see fill values for them.
+//!
 //! Only the commit that appends the next line to the tail's list of commits may write, and only if the last line is the
 //! commit that the current master names. So copied masters, killed commits, and committers on file systems without locks
 //! never overwrite each other's rows: one of them continues the tail, the others begin new ones.
@@ -12,13 +24,20 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Error, Result, Selection};
-use hyperslab_formats::{ChunkSource, ObjectId};
-use hyperslab_reader::{File, Session};
-use hyperslab_storage::{Existing, SharedFile};
+use hyperslab_formats::Limits;
+use hyperslab_formats::hdf5::root_attributes;
+use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
+use hyperslab_reader::File;
+use hyperslab_storage::{Existing, LocalFile, SharedFile, Storage};
+use serde::{Deserialize, Serialize};
 
+use crate::encoding::envelope::check_version;
+use crate::encoding::hex::Hex;
 use crate::file::allocator::checked_alignment;
+use crate::file::dataset::DatasetWriter;
 use crate::file::definition::{DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
 use crate::file::memory_length::memory_length;
@@ -46,6 +65,15 @@ const MIN_CAPACITY_BYTES: u64 = 16 << 10;
 const MAX_CAPACITY_BYTES: u64 = 64 << 20;
 /// Maximum number of datasets that a new tail takes over from the previous one.
 const MAX_DATASETS: usize = 64;
+/// Minimum number of views of a dataset. A new tail has twice as many as the previous one had commits.
+const MIN_VIEWS: u64 = 16;
+/// Maximum number of views of all datasets of a tail, if that leaves [`MIN_VIEWS`] for each. Readers that list all objects of
+/// a file take some microseconds for each.
+const MAX_ALL_VIEWS: u64 = 1024;
+/// Root attribute of a tail with its [`TailLayout`].
+const LAYOUT_ATTRIBUTE: &str = "_hyperslab_tail";
+/// Version of [`TailLayout`]. Tails of other versions are read, but not appended to.
+const LAYOUT_VERSION: u32 = 1;
 
 /// Where the rows of a commit were written.
 pub(crate) enum Appended {
@@ -57,19 +85,72 @@ pub(crate) enum Appended {
     Existing(String),
 }
 
+/// Where the datasets of a tail are, so that a commit need not read the tail's objects.
+#[derive(Serialize, Deserialize)]
+struct TailLayout {
+    version: u32,
+    /// Number of views of each dataset.
+    views: u64,
+    datasets: Vec<TailDataset>,
+}
+
 /// A dataset of a tail.
+#[derive(Serialize, Deserialize)]
 struct TailDataset {
     path: String,
-    datatype: Datatype,
+    /// The datatype as a datatype message.
+    datatype: Hex,
+    /// Shape, with the capacity as its number of rows.
     shape: Vec<u64>,
     /// File offset of its first byte.
     address: u64,
 }
 
-impl TailDataset {
-    fn row_bytes(&self) -> u64 {
-        row_bytes(&self.datatype, &self.shape)
+impl TailLayout {
+    /// Reads the layout of a tail; `None` if it was written by another version.
+    fn read(tail: &Path) -> Result<Option<Self>> {
+        let shown = tail.display().to_string();
+        let file = LocalFile::open(tail)?;
+        let bytes = file.len();
+        let attributes = root_attributes(Arc::new(file), &Limits::default()).map_err(|error| error.in_file(&shown))?.unwrap_or_default();
+        let Some(attribute) = attributes.iter().find(|attribute| attribute.name == LAYOUT_ATTRIBUTE) else { return Ok(None) };
+        let value = attribute.value.as_ref().map_err(|error| error.clone().in_file(&shown))?;
+        if check_version(&value.bytes, LAYOUT_VERSION, "layout of a tail").is_err() {
+            return Ok(None);
+        }
+        let layout: Self = serde_json::from_slice(&value.bytes).map_err(|e| Error::corrupt(format!("not a layout of a tail: {e}")).in_file(&shown))?;
+        for dataset in &layout.datasets {
+            let length = dataset.row_bytes()?.checked_mul(dataset.capacity()?);
+            if length.and_then(|length| length.checked_add(dataset.address)).is_none_or(|end| end > bytes) {
+                return Err(Error::corrupt(format!("the capacity of /{} ends after the end of the file", dataset.path)).in_file(&shown));
+            }
+        }
+        Ok(Some(layout))
     }
+
+    fn dataset(&self, path: &str) -> Option<&TailDataset> {
+        self.datasets.iter().find(|dataset| dataset.path == path)
+    }
+}
+
+impl TailDataset {
+    fn datatype(&self) -> Result<Datatype> {
+        parse_datatype(&self.datatype.0)
+    }
+
+    fn row_bytes(&self) -> Result<u64> {
+        Ok(row_bytes(&self.datatype()?, &self.shape))
+    }
+
+    /// Number of rows that there is space for.
+    fn capacity(&self) -> Result<u64> {
+        self.shape.first().copied().ok_or_else(|| Error::corrupt("a scalar in a tail").at_object(format!("/{}", self.path)))
+    }
+}
+
+/// Path of a view of the dataset `path` in a tail.
+fn view_path(view: u64, path: &str) -> String {
+    format!("{view}/{path}")
 }
 
 fn row_bytes(datatype: &Datatype, shape: &[u64]) -> u64 {
@@ -105,33 +186,35 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let container_name = folder.rsplit_once('/').map_or("", |(above, _)| above);
     let old = container.join(&base.folder).join(TAIL);
     let seen = format!("{container_name}/{}/{TAIL}", base.folder);
-    let old_datasets = if old.is_file() { tail_datasets(&session, &old)? } else { Vec::new() };
+    let old_layout = if old.is_file() { TailLayout::read(&old)? } else { None };
     let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
-    let has_capacity = |loose: &MovableDataset| -> Result<bool> {
-        let tail_dataset = old_datasets.iter().find(|tail_dataset| tail_dataset.path == loose.path && tail_dataset.datatype == loose.definition.datatype);
-        let tail_dataset = tail_dataset.filter(|tail_dataset| tail_dataset.shape.get(1..) == loose.definition.dataspace.shape().get(1..));
-        let Some(capacity) = tail_dataset.and_then(|tail_dataset| tail_dataset.shape.first()) else { return Ok(false) };
-        Ok(master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= *capacity))
+    let has_capacity = |layout: &TailLayout, loose: &MovableDataset| -> Result<bool> {
+        let Some(found) = layout.dataset(&loose.path) else { return Ok(false) };
+        let fits = found.datatype()? == loose.definition.datatype && found.shape.get(1..) == loose.definition.dataspace.shape().get(1..);
+        Ok(fits && master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= found.capacity().unwrap_or(0)))
     };
-    let mut fits_tail = !old_datasets.is_empty();
-    for loose in &all {
-        fits_tail = fits_tail && has_capacity(loose)?;
-    }
-    if fits_tail && claim(&container.join(&base.folder), base, plan.id())? {
-        let tail = SharedFile::open(&old)?;
+    if let Some(layout) = &old_layout {
+        let mut fits_tail = true;
         for loose in &all {
-            let tail_dataset = old_datasets.iter().find(|tail_dataset| tail_dataset.path == loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
-            let mut row = master.rows_in(&loose.path, &seen)?;
-            for part in &loose.parts {
-                let values = values(&files, loose, part)?;
-                tail.write_at(tail_dataset.address + row * tail_dataset.row_bytes(), &values)?;
-                row = move_to_tail(master, loose, part, &seen, row)?;
+            fits_tail = fits_tail && has_capacity(layout, loose)?;
+        }
+        if fits_tail && let Some(view) = claim(&container.join(&base.folder), base, plan.id(), layout.views)? {
+            let tail = SharedFile::open(&old)?;
+            for loose in &all {
+                let found = layout.dataset(&loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
+                let mut row = master.rows_in(&loose.path, &seen)?;
+                for part in &loose.parts {
+                    let values = values(&files, loose, part)?;
+                    tail.write_at(found.address + row * found.row_bytes()?, &values)?;
+                    row = move_to_tail(master, loose, part, &seen, row)?;
+                }
+                master.set_source_dataset(&loose.path, &seen, &view_path(view, &loose.path))?;
             }
+            if plan.durable {
+                tail.sync_values()?;
+            }
+            return Ok(Appended::Existing(base.folder.clone()));
         }
-        if plan.durable {
-            tail.sync_values()?;
-        }
-        return Ok(Appended::Existing(base.folder.clone()));
     }
     let place = plan.folder().join(TAIL);
     let mut out = match FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &session) {
@@ -148,29 +231,44 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
         let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_CAPACITY_BYTES, MAX_CAPACITY_BYTES);
         (aim / row_bytes).max(now)
     };
-    let define = |out: &mut FileWriter, path: &str, datatype: &Datatype, rest: &[u64], rows: u64| {
+    // Keep capacity for other growing datasets, for the next commit.
+    let other: Vec<&TailDataset> = old_layout.iter().flat_map(|layout| &layout.datasets).filter(|found| !all.iter().any(|loose| loose.path == found.path)).take(MAX_DATASETS).collect();
+    let count = (all.len() + other.len()).max(1) as u64;
+    let commits = commits_in(&container, base).len() as u64 + 1;
+    let views = commits.saturating_mul(2).clamp(MIN_VIEWS, (MAX_ALL_VIEWS / count).max(MIN_VIEWS));
+    let mut layout = TailLayout { version: LAYOUT_VERSION, views, datasets: Vec::new() };
+    let mut define = |out: &mut FileWriter, path: &str, datatype: &Datatype, rest: &[u64], rows: u64, values: &[(u64, Vec<u8>)]| -> Result<()> {
         let shape: Vec<u64> = std::iter::once(rows).chain(rest.iter().skip(1).copied()).collect();
-        out.create_dataset(path, DatasetDefinition::new(datatype.clone(), Dataspace::fixed(shape)))
+        let definition = DatasetDefinition::new(datatype.clone(), Dataspace::fixed(shape.clone()));
+        out.create_dataset(&view_path(0, path), definition.clone())?;
+        for (row, values) in values {
+            let rows = values.len() as u64 / row_bytes(datatype, &shape);
+            out.write(&view_path(0, path), &Region::rows(&shape, *row, rows), values, &crate::file::file_writer::no_heap)?;
+        }
+        let address = out.address(&view_path(0, path))?;
+        for view in 1..views {
+            out.create_prepared(&view_path(view, path), DatasetWriter::at(definition.clone(), address))?;
+        }
+        layout.datasets.push(TailDataset { path: path.to_owned(), datatype: Hex(encode_datatype(datatype)?), shape, address });
+        Ok(())
     };
     for loose in &all {
         let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
-        define(&mut out, &loose.path, datatype, shape, capacity(row_bytes(datatype, shape), needed(loose), master.rows_in(&loose.path, &seen)?))?;
-        let mut row = 0;
+        let capacity = capacity(row_bytes(datatype, shape), needed(loose), master.rows_in(&loose.path, &seen)?);
+        let (mut row, mut rows) = (0, Vec::with_capacity(loose.parts.len()));
         for part in &loose.parts {
-            let values = values(&files, loose, part)?;
-            let mut region = part.region.clone();
-            region.start.iter_mut().take(1).for_each(|start| *start = row);
-            out.write(&loose.path, &region, &values, &crate::file::file_writer::no_heap)?;
+            rows.push((row, values(&files, loose, part)?));
             row = move_to_tail(master, loose, part, &seen_new, row)?;
         }
+        define(&mut out, &loose.path, datatype, shape, capacity, &rows)?;
+        master.set_source_dataset(&loose.path, &seen_new, &view_path(0, &loose.path))?;
     }
-    // Keep capacity for other growing datasets, for the next commit.
-    for tail_dataset in old_datasets.iter().take(MAX_DATASETS).filter(|tail_dataset| !all.iter().any(|loose| loose.path == tail_dataset.path)) {
-        let rows = capacity(tail_dataset.row_bytes(), 1, master.rows_in(&tail_dataset.path, &seen)?);
-        define(&mut out, &tail_dataset.path, &tail_dataset.datatype, &tail_dataset.shape, rows)?;
-        let nothing = vec![0; memory_length(tail_dataset.row_bytes())?];
-        out.write(&tail_dataset.path, &Region::rows(&std::iter::once(rows).chain(tail_dataset.shape.iter().skip(1).copied()).collect::<Vec<_>>(), 0, 1), &nothing, &crate::file::file_writer::no_heap)?;
+    for found in other {
+        let rows = capacity(found.row_bytes()?, 1, master.rows_in(&found.path, &seen)?);
+        define(&mut out, &found.path, &found.datatype()?, &found.shape, rows, &[(0, vec![0; memory_length(found.row_bytes()?)?])])?;
     }
+    let layout = serde_json::to_string(&layout).map_err(|e| Error::internal(format!("cannot encode the layout of a tail: {e}")))?;
+    out.set_attribute("", LAYOUT_ATTRIBUTE, text_attribute(&layout))?;
     let bytes = out.finish(Existing::Keep)?;
     let tasks: Vec<u64> = subfiles.iter().map(|subfile| subfile.task).collect();
     Ok(Appended::New(SubfileRecord::of_tasks(TAIL.to_owned(), bytes, tasks, None)?))
@@ -198,21 +296,6 @@ fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part
     Ok(found.file.read(found.object, &selection, &Cancellation::new())?.bytes)
 }
 
-/// Opens a tail and locates its datasets.
-fn tail_datasets(session: &Session, tail: &Path) -> Result<Vec<TailDataset>> {
-    let file = session.open(tail)?;
-    let mut datasets = Vec::new();
-    for (index, object) in file.tree().objects.iter().enumerate() {
-        let hyperslab_formats::Content::Dataset(dataset) = &object.content else { continue };
-        let shape = dataset.dataspace.shape().to_vec();
-        let first = Selection::new(shape.iter().map(|_| Axis::Range { start: 0, count: 1, step: 1 }).collect(), &shape)?;
-        let located = file.array_file().locate(ObjectId(index), &first)?;
-        let Some(ChunkSource::Stored { offset, .. }) = located.chunks.first().map(|chunk| &chunk.source) else { continue };
-        datasets.push(TailDataset { path: object.path.trim_start_matches('/').to_owned(), datatype: dataset.datatype.clone(), shape, address: *offset });
-    }
-    Ok(datasets)
-}
-
 /// Whether a file in the folder of a commit is the list of commits of its tail, or a claim of its capacity.
 pub(crate) fn is_claim(name: &str) -> bool {
     name == COMMITS || name.strip_prefix('.').and_then(|name| name.strip_suffix(".next")).is_some_and(is_id)
@@ -223,8 +306,9 @@ fn claim_mark(folder: &Path, id: &str) -> std::path::PathBuf {
     folder.join(format!(".{id}.next"))
 }
 
-/// Appends a commit to the list of a tail. Returns whether it follows `base`, so that it may write after the rows of `base`.
-fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
+/// Appends a commit to the list of a tail with this many views. Returns its view if it follows `base`, so that it may write
+/// after the rows of `base`.
+fn claim(folder: &Path, base: &CommitName, id: &str, views: u64) -> Result<Option<u64>> {
     let place = folder.join(COMMITS);
     let failed = |error: std::io::Error| Error::from(error).in_file(place.display().to_string());
     let mut list = OpenOptions::new().read(true).append(true).create(true).open(&place).map_err(failed)?;
@@ -240,8 +324,10 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     };
     // Appending is not atomic on every file system, creating a file is. The marker of the previous commit is not needed any
     // more, because its line is not the last one.
-    if !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&claim_mark(folder, &base.id))? {
-        return Ok(false);
+    // The commit that created the tail has view 0.
+    let view = length / LINE_BYTES + 1;
+    if view >= views || !length.is_multiple_of(LINE_BYTES) || last != base.id || !hyperslab_storage::claim(&claim_mark(folder, &base.id))? {
+        return Ok(None);
     }
     if let Some(at) = length.checked_sub(2 * LINE_BYTES) {
         let _ = std::fs::remove_file(claim_mark(folder, &line(at)?));
@@ -251,7 +337,7 @@ fn claim(folder: &Path, base: &CommitName, id: &str) -> Result<bool> {
     (&list).write_all(format!("{id}\n").as_bytes()).map_err(failed)?;
     let is_next = line(length)? == id;
     list.flush().map_err(failed)?;
-    Ok(is_next)
+    Ok(is_next.then_some(view))
 }
 
 /// The commits that added rows to a tail, up to `last`, oldest first.

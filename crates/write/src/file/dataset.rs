@@ -71,6 +71,16 @@ impl DatasetWriter {
         Ok(Self { definition, storage, written: Vec::new(), shared: true })
     }
 
+    /// A contiguous dataset whose bytes are those of another dataset of the file, from `address` on.
+    pub fn at(definition: DatasetDefinition, address: u64) -> Self {
+        Self { definition, storage: DatasetStorage::Contiguous(Some(address)), written: Vec::new(), shared: false }
+    }
+
+    /// File offset of a contiguous dataset; `None` if nothing was written yet or it is stored otherwise.
+    pub fn address(&self) -> Option<u64> {
+        if let DatasetStorage::Contiguous(address) = self.storage { address } else { None }
+    }
+
     /// Whether the values go into a shared subfile.
     pub fn is_shared(&self) -> bool {
         self.shared

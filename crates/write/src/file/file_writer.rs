@@ -203,6 +203,11 @@ impl FileWriter {
         self.define(path, ObjectEntry { dataset: Some(dataset), ..ObjectEntry::default() })
     }
 
+    /// File offset of a contiguous dataset that has values.
+    pub(crate) fn address(&mut self, path: &str) -> Result<u64> {
+        self.dataset(path)?.address().ok_or_else(|| Error::internal("the address of a dataset without values"))
+    }
+
     /// Creates a dataset of references to the objects at these paths. The objects must exist when the file is finished.
     pub fn create_references(&mut self, path: &str, shape: Vec<u64>, targets: &[Option<String>]) -> Result<()> {
         let references = ObjectReferences::new(shape, targets).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
