@@ -9,6 +9,7 @@ import os
 import pathlib
 import pickle
 import shutil
+import zlib
 from typing import Any
 
 import h5py
@@ -115,7 +116,7 @@ def test_other_processes_read_them(run: pathlib.Path) -> None:
 
 def test_steps_that_wildcards_leave_out_have_no_splits(run: pathlib.Path) -> None:
     query = hs.query(str(run / "run*.h5"), "/Step#*", "x > 0 and Step = 10 and run = 2")
-    files = [json.loads(bytes(split))["files"][0]["path"] for split in query.splits(["x"], target_bytes=1 << 30)]
+    files = [content(split)["files"][0]["path"] for split in query.splits(["x"], target_bytes=1 << 30)]
     assert files == [str(run / "run2.h5")]
     assert asked(run, "impossible")[0].splits(["x"]) == []
 
@@ -264,16 +265,32 @@ def test_arrays_of_this_process_are_refused_by_name(run: pathlib.Path) -> None:
         hs.query({"a": np.zeros(5)}, "/", "a > 0").splits(["a"])
 
 
+def content(split: hs.Split) -> dict[str, Any]:
+    return json.loads(bytes(split).rpartition(b"\n")[0])
+
+
+def sealed(content: dict[str, Any]) -> bytes:
+    data = json.dumps(content).encode()
+    return data + f"\n{zlib.crc32(data):08x}".encode()
+
+
 def test_splits_of_other_releases_and_damaged_ones_are_refused(run: pathlib.Path) -> None:
     query, columns = asked(run, "a part of another file")
     split = query.splits(columns, count=1)[0]
     whole = split.read()
-    made = json.loads(bytes(split))
+    made = content(split)
     for old in (1, 2, made["version"] + 1):
-        with pytest.raises(hs.InvalidInputError, match="plan and read with the same release"):
-            hs.Split(json.dumps({**made, "version": old}).encode(), split.schema).read()
+        with pytest.raises(hs.InvalidInputError, match=f"a split of version {old}, but .* use one release throughout"):
+            hs.Split(sealed({**made, "version": old}), split.schema).read()
     with pytest.raises(hs.InvalidInputError, match="not a split"):
         hs.Split(b"{}", split.schema).read()
+    with pytest.raises(hs.InvalidInputError, match="not a split"):
+        hs.Split(sealed({}), split.schema).read()
+    for place in range(0, len(bytes(split)), 7):
+        changed = bytearray(bytes(split))
+        changed[place] ^= 1
+        with pytest.raises(hs.InvalidInputError, match="damaged"):
+            hs.Split(bytes(changed), split.schema).read()
 
     def places(value: Any, path: tuple[Any, ...] = ()) -> Any:
         """The numbers in it."""
@@ -286,27 +303,27 @@ def test_splits_of_other_releases_and_damaged_ones_are_refused(run: pathlib.Path
     tried = 0
     for path in places(made):
         for number in (0, 1, 99, 401, 2**31, 2**63, 2**64 - 1):
-            damaged = json.loads(bytes(split))
+            damaged = content(split)
             inner = damaged
             for key in path[:-1]:
                 inner = inner[key]
             inner[path[-1]] = number
             tried += 1
             try:
-                found = hs.Split(json.dumps(damaged).encode(), split.schema).read()
+                found = hs.Split(sealed(damaged), split.schema).read()
             except hs.Error as error:
                 assert "Internal" not in type(error).__name__, (path, number, error)
             else:
                 assert found.num_rows <= whole.num_rows + 500, (path, number)
     assert tried > 50
     for path in (("object", "arrays", "columns", 0, "name"), ("files", 0, "path"), ("files", 0, "format")):
-        damaged = json.loads(bytes(split))
+        damaged = content(split)
         inner = damaged
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = "nowhere"
         with pytest.raises(hs.Error):
-            hs.Split(json.dumps(damaged).encode(), split.schema).read()
+            hs.Split(sealed(damaged), split.schema).read()
 
 
 def test_a_session_that_takes_a_file_for_another_format_does_not_read_its_splits(run: pathlib.Path) -> None:

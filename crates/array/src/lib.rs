@@ -11,7 +11,7 @@ mod chunk_grid;
 mod dataspace;
 mod datatype;
 mod elements;
-pub mod envelope;
+mod envelope;
 mod error;
 pub mod interleave;
 mod planes;
@@ -32,6 +32,7 @@ pub use datatype::{
     StringPadding,
 };
 pub use elements::{Elements, HeapObjects, HeapReference};
+pub use envelope::Envelope;
 pub use error::{Error, ErrorKind, Result};
 pub use planes::join_planes;
 pub use scatter::{Placement, scatter};

@@ -5,7 +5,7 @@
 //!   [`WritePlan::commit`] makes a master file of virtual datasets over all subfiles. Plans and fragments are plain bytes.
 //!   Writers never wait for each other, and readers see either the old state or the new one.
 //! - `shared`: subfiles that several tasks write together.
-//! - `encoding`: checksums and the envelope of plans and fragments.
+//! - `encoding`: checksums and bytes in JSON.
 //! - `maintenance`: verify a container, remove leftover files, fuse it into one file.
 //!
 //! Rooms depend one way: maintenance, container, shared, file; each knows those after it. `encoding` knows none of them.

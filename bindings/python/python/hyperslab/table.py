@@ -42,7 +42,7 @@ class Split:
     @property
     def rows(self) -> int:
         """The number of rows that it scans; a condition may leave fewer."""
-        rows = json.loads(self._data)["rows"]
+        rows = json.loads(self._data.rpartition(b"\n")[0])["rows"]
         return int(rows["end"]) - int(rows["start"])
 
     def batches(self, threads: int | None = None) -> pa.RecordBatchReader:

@@ -1,12 +1,12 @@
 //! Task and fragment: one unit of a build, and its result, as plain data.
 //!
 //! All datasets of a task are in one data file, which is opened once: a part of a large dataset, or many small datasets.
-//! Encoded tasks and fragments are JSON with a checksum ([`envelope`]), since they travel over networks: a changed digit could
+//! Encoded tasks and fragments are JSON with a checksum ([`Envelope`]), since they travel over networks: a changed digit could
 //! otherwise name other blocks without an error.
 
 use std::path::Path;
 
-use hyperslab_array::{Cancellation, Error, Result, envelope};
+use hyperslab_array::{Cancellation, Envelope, Error, Result};
 use hyperslab_reader::{File, Session};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,8 @@ use crate::store::shared_file::SharedFile;
 use super::dataset_build::{BuildContext, build_alone, build_into};
 use super::dataset_task::{DatasetFragment, DatasetTask};
 
+const TASK: Envelope = Envelope::new("an index task", VERSION);
+const FRAGMENT: Envelope = Envelope::new("an index fragment", VERSION);
 /// Minimum cost of a dataset when tasks are balanced, in elements: finding a dataset takes as long as indexing about this
 /// many.
 const MIN_DATASET_COST: u64 = 1 << 12;
@@ -38,40 +40,15 @@ pub struct IndexFragment {
     pub(crate) datasets: Vec<DatasetFragment>,
 }
 
-/// Encodes as JSON with a checksum.
-fn encode(value: &impl Serialize, what: &str) -> Result<Vec<u8>> {
-    let json = serde_json::to_vec(value).map_err(|error| Error::internal(format!("cannot encode an {what}: {error}")))?;
-    Ok(envelope::seal(json))
-}
-
-/// Decodes what `encode` returns; `InvalidInput` for damaged bytes and for other versions.
-fn decode<T: for<'a> Deserialize<'a>>(bytes: &[u8], what: &str) -> Result<T> {
-    #[derive(Deserialize)]
-    struct Version {
-        version: u32,
-    }
-    let check_version = |json: &[u8]| match serde_json::from_slice::<Version>(json) {
-        Ok(Version { version }) if version != VERSION => Err(Error::invalid_input(format!("this {what} has version {version}, but this release reads version {VERSION}"))),
-        _ => Ok(()),
-    };
-    let Some(json) = envelope::unseal(bytes) else {
-        // Version 1 had no checksum.
-        check_version(bytes)?;
-        return Err(Error::invalid_input(format!("this {what} is damaged: its checksum does not match")));
-    };
-    check_version(json)?;
-    serde_json::from_slice(json).map_err(|error| Error::invalid_input(format!("not a valid {what}: {error}")))
-}
-
 impl IndexFragment {
     /// Encodes the fragment; [`IndexFragment::decode`] reads the result.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        encode(self, "index fragment")
+        FRAGMENT.encode(self)
     }
 
     /// Decodes a fragment; `InvalidInput` if the bytes are not one, damaged or of another version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let fragment: Self = decode(bytes, "index fragment")?;
+        let fragment: Self = FRAGMENT.decode(bytes)?;
         fragment.datasets.iter().try_for_each(DatasetFragment::check)?;
         Ok(fragment)
     }
@@ -85,12 +62,12 @@ impl IndexFragment {
 impl IndexTask {
     /// Encodes the task; [`IndexTask::decode`] reads the result.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        encode(self, "index task")
+        TASK.encode(self)
     }
 
     /// Decodes a task; `InvalidInput` if the bytes are not one, damaged or of another version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let task: Self = decode(bytes, "index task")?;
+        let task: Self = TASK.decode(bytes)?;
         task.first_dataset()?;
         task.datasets.iter().try_for_each(DatasetTask::check)?;
         Ok(task)
@@ -203,16 +180,6 @@ mod tests {
                     assert!(errors.iter().flatten().filter(|error| error.message().contains("damaged")).count() == 2, "byte {index}");
                 }
             }
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn another_version_is_named() -> Result<()> {
-        let old = br#"{"version":1,"datasets":[]}"#.to_vec();
-        for bytes in [old.clone(), envelope::seal(old)] {
-            let message = IndexTask::decode(&bytes).err().map(|error| error.message().to_owned()).unwrap_or_default();
-            assert_eq!(message, "this index task has version 1, but this release reads version 2");
         }
         Ok(())
     }

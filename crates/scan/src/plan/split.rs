@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
 use arrow_schema::Schema;
-use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
+use hyperslab_array::{Cancellation, Envelope, Error, ErrorKind, Result};
 use hyperslab_predicate::Predicate;
 use hyperslab_reader::Session;
 use serde::{Deserialize, Serialize};
@@ -26,8 +26,7 @@ pub struct SplitPolicy {
     pub count: Option<usize>,
 }
 
-/// Version of the encoding; raised when the meaning of the bytes changes.
-const VERSION: u32 = 3;
+const ENVELOPE: Envelope = Envelope::new("a split", 4);
 
 /// A unit of reading: one interval of rows of one object, or of one step of a query. Self-contained: the reader opens the
 /// files and reads what the plan decided; it makes no decision of its own.
@@ -75,7 +74,7 @@ impl Split {
         };
         let captures = segment.captures().into_iter().map(|(name, value)| Ok((name, Capture::of(&value)?)));
         Ok(Self {
-            version: VERSION,
+            version: ENVELOPE.version(),
             files: stamps_of(part)?,
             object,
             decode: request.decode,
@@ -94,25 +93,14 @@ impl Split {
         Self { rows, ..self.clone() }
     }
 
-    /// Encodes the split as versioned bytes: JSON, so that logs are readable.
+    /// Encodes the split as versioned JSON with a trailing checksum.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|e| Error::internal(format!("cannot encode a split: {e}")))
+        ENVELOPE.encode(self)
     }
 
-    /// Decodes the bytes of [`Split::encode`]; `InvalidInput` for another version or other bytes.
+    /// Decodes the bytes of [`Split::encode`]; `InvalidInput` for damaged bytes, another version or other bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let bad = |e: serde_json::Error| Error::invalid_input(format!("these bytes are not a split: {e}"));
-        let Version { version } = serde_json::from_slice(bytes).map_err(bad)?;
-        if version != VERSION {
-            return Err(Error::invalid_input(format!(
-                "this split has version {version}, this reader knows {VERSION}: plan and read with the same release"
-            )));
-        }
-        serde_json::from_slice(bytes).map_err(bad)
+        ENVELOPE.decode(bytes)
     }
 
     /// The requested file.

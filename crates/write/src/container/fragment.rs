@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hyperslab_array::{Elements, Error, HeapObjects, HeapReference, Result};
+use hyperslab_array::{Elements, Envelope, Error, HeapObjects, HeapReference, Result};
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::{HeapWriter, StoredChunk, encode_dataspace, encode_datatype, parse_dataspace, parse_datatype, store_values};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::{decode_envelope, encode_envelope};
 use crate::encoding::fill_time::{fill_time, stored_fill_time};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
@@ -18,7 +17,7 @@ use crate::file::object_references::ObjectReferences;
 use crate::file::region::Region;
 
 /// Version of the encoding; raised when its meaning changes.
-const VERSION: u32 = 6;
+const ENVELOPE: Envelope = Envelope::new("a fragment", 6);
 
 /// Kind of an entry: an object or a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -284,7 +283,7 @@ impl DatasetFragment {
 
 impl Fragment {
     pub(crate) fn new(write_id: &str, task: u64, name: &str) -> Self {
-        Self { version: VERSION, write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, content: None, checksums: None, shared: None, objects: BTreeMap::new() }
+        Self { version: ENVELOPE.version(), write_id: write_id.to_owned(), task, name: name.to_owned(), bytes: None, content: None, checksums: None, shared: None, objects: BTreeMap::new() }
     }
 
     /// Index of the task.
@@ -321,13 +320,12 @@ impl Fragment {
 
     /// Encodes as versioned JSON with a trailing checksum.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map(encode_envelope).map_err(|e| Error::internal(format!("cannot encode a fragment: {e}")))
+        ENVELOPE.encode(self)
     }
 
     /// Decodes [`Fragment::encode`]. Damaged bytes, other versions and other data are `InvalidInput`.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let body = decode_envelope(bytes, VERSION, "fragment")?;
-        let fragment: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are not a fragment: {e}")))?;
+        let fragment: Self = ENVELOPE.decode(bytes)?;
         if fragment.name.contains('/') || fragment.name.starts_with('.') || !fragment.name.ends_with(".h5") {
             return Err(Error::invalid_input(format!("a fragment with an invalid subfile name {:?}", fragment.name)));
         }

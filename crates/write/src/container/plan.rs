@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Envelope, Error, Result};
 use hyperslab_storage::{block_bytes_in, check_replaceable, folder_of, is_parallel_file_system, real_path, unique_name};
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::{decode_envelope, encode_envelope};
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
 use crate::file::object_path::normalized_path;
@@ -18,7 +17,7 @@ use super::lineage::{container_of, home_of};
 use super::state::{State, state_of};
 
 /// Version of the encoding; raised when its meaning changes.
-const VERSION: u32 = 5;
+const ENVELOPE: Envelope = Envelope::new("a write plan", 5);
 
 /// What happens to an existing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +88,7 @@ impl WritePlan {
             _ => None,
         };
         let container = renamed.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        Ok(Self { version: VERSION, id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default(), note: String::new() })
+        Ok(Self { version: ENVELOPE.version(), id: unique_name(), path: text, container, mode, base, alignment, sharing: None, durable: true, checksums: false, begun: false, tracked: false, definitions: Definitions::default(), note: String::new() })
     }
 
     /// Lets `factor` of the `writers` tasks share one subfile for the datasets of [`WritePlan::create_dataset`]. `None` chooses
@@ -195,13 +194,12 @@ impl WritePlan {
 
     /// Encodes as versioned JSON with a trailing checksum.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map(encode_envelope).map_err(|e| Error::internal(format!("cannot encode a plan: {e}")))
+        ENVELOPE.encode(self)
     }
 
     /// Decodes [`WritePlan::encode`]. Damaged bytes, other versions and other data are `InvalidInput`.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let body = decode_envelope(bytes, VERSION, "write plan")?;
-        let plan: Self = serde_json::from_slice(body).map_err(|e| Error::invalid_input(format!("these bytes are not a write plan: {e}")))?;
+        let plan: Self = ENVELOPE.decode(bytes)?;
         // The id names the folder that `abort` removes.
         if !is_id(&plan.id) {
             return Err(Error::invalid_input("these bytes are not a write plan: its id is not 32 hexadecimal digits"));

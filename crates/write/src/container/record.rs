@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Envelope, Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::check_version;
 use super::commit_name::CommitName;
 
 /// File name of a commit's record.
 pub(crate) const RECORD: &str = "commit.json";
 
-const VERSION: u32 = 1;
+/// A record is JSON without a checksum, so that it can be read and repaired by hand.
+const ENVELOPE: Envelope = Envelope::new("a record of a commit", 1);
 
 /// A subfile of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub(crate) struct Record {
 
 impl Record {
     pub fn new(id: &str, previous: Option<CommitName>, replaced: Option<CommitName>, subfiles: Vec<SubfileRecord>) -> Self {
-        Self { version: VERSION, id: id.to_owned(), previous, replaced, subfiles }
+        Self { version: ENVELOPE.version(), id: id.to_owned(), previous, replaced, subfiles }
     }
     pub fn encode(&self) -> Result<Vec<u8>> {
         serde_json::to_vec_pretty(self).map_err(|e| Error::internal(format!("cannot encode a commit: {e}")))
@@ -70,7 +70,7 @@ pub(crate) fn read_record(container: &Path, folder: &str) -> Result<Record> {
     let place = container.join(folder).join(RECORD);
     let shown = place.display().to_string();
     let bytes = std::fs::read(&place).map_err(|error| Error::from(error).in_file(&shown))?;
-    check_version(&bytes, VERSION, "record of a commit").map_err(|error| error.in_file(&shown))?;
+    ENVELOPE.check_version(&bytes).map_err(|error| error.in_file(&shown))?;
     let record: Record = serde_json::from_slice(&bytes).map_err(|e| Error::corrupt(format!("not a record of a commit: {e}")).in_file(&shown))?;
     if record.id != folder {
         return Err(Error::corrupt(format!("the folder of commit {folder} has the record of commit {}", record.id)).in_file(&shown));

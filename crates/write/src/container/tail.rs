@@ -26,7 +26,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Error, Result, Selection};
+use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Envelope, Error, Result, Selection};
 use hyperslab_formats::Limits;
 use hyperslab_formats::hdf5::root_attributes;
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
@@ -34,7 +34,6 @@ use hyperslab_reader::File;
 use hyperslab_storage::{Existing, LocalFile, SharedFile, Storage};
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::envelope::check_version;
 use crate::encoding::hex::Hex;
 use crate::file::allocator::checked_alignment;
 use crate::file::dataset::DatasetWriter;
@@ -72,8 +71,8 @@ const MIN_VIEWS: u64 = 16;
 const MAX_ALL_VIEWS: u64 = 1024;
 /// Root attribute of a tail with its [`TailLayout`].
 const LAYOUT_ATTRIBUTE: &str = "_hyperslab_tail";
-/// Version of [`TailLayout`]. Tails of other versions are read, but not appended to.
-const LAYOUT_VERSION: u32 = 1;
+/// Tails with a [`TailLayout`] of another version are read, but not appended to.
+const LAYOUT: Envelope = Envelope::new("a layout of a tail", 1);
 
 /// Where the rows of a commit were written.
 pub(crate) enum Appended {
@@ -115,7 +114,7 @@ impl TailLayout {
         let attributes = root_attributes(Arc::new(file), &Limits::default()).map_err(|error| error.in_file(&shown))?.unwrap_or_default();
         let Some(attribute) = attributes.iter().find(|attribute| attribute.name == LAYOUT_ATTRIBUTE) else { return Ok(None) };
         let value = attribute.value.as_ref().map_err(|error| error.clone().in_file(&shown))?;
-        if check_version(&value.bytes, LAYOUT_VERSION, "layout of a tail").is_err() {
+        if LAYOUT.check_version(&value.bytes).is_err() {
             return Ok(None);
         }
         let layout: Self = serde_json::from_slice(&value.bytes).map_err(|e| Error::corrupt(format!("not a layout of a tail: {e}")).in_file(&shown))?;
@@ -236,7 +235,7 @@ pub(crate) fn append(plan: &WritePlan, master: &mut Master, base: &CommitName, f
     let count = (all.len() + other.len()).max(1) as u64;
     let commits = commits_in(&container, base).len() as u64 + 1;
     let views = commits.saturating_mul(2).clamp(MIN_VIEWS, (MAX_ALL_VIEWS / count).max(MIN_VIEWS));
-    let mut layout = TailLayout { version: LAYOUT_VERSION, views, datasets: Vec::new() };
+    let mut layout = TailLayout { version: LAYOUT.version(), views, datasets: Vec::new() };
     let mut define = |out: &mut FileWriter, path: &str, datatype: &Datatype, rest: &[u64], rows: u64, values: &[(u64, Vec<u8>)]| -> Result<()> {
         let shape: Vec<u64> = std::iter::once(rows).chain(rest.iter().skip(1).copied()).collect();
         let definition = DatasetDefinition::new(datatype.clone(), Dataspace::fixed(shape.clone()));
