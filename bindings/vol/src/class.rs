@@ -132,7 +132,7 @@ pub extern "C" fn H5PLget_plugin_type() -> H5PL_type_t {
 #[unsafe(no_mangle)]
 pub extern "C" fn H5PLget_plugin_info() -> *const c_void {
     crate::host::Host::calling().map_or(ptr::null(), |host| {
-        crate::old_calls::redirect(host);
+        crate::legacy_api::redirect(host);
         of(host.slot).cast()
     })
 }

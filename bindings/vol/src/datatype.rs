@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_void};
 
-use hyperslab_arrow_container::elements::{Kind, Member};
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
-use hyperslab_arrow_container::model::Datatype;
+use hyperslab_arrow_container::elements::{Datatype, Member};
+use hyperslab_arrow_container::error::{Error, Result, error};
+use hyperslab_arrow_container::model::StoredDatatype;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, Owned, check};
@@ -48,9 +48,9 @@ pub(crate) fn base(host: &Host, id: hid_t) -> Result<Owned> {
 }
 
 /// The datatype of a member of a compound.
-pub(crate) fn member(host: &Host, id: hid_t, number: u32) -> Result<Owned> {
+pub(crate) fn member(host: &Host, id: hid_t, index: u32) -> Result<Owned> {
     // SAFETY: an id of the library.
-    own(host, unsafe { (host.call.H5Tget_member_type)(id, number) }, "a member of the datatype cannot be opened")
+    own(host, unsafe { (host.call.H5Tget_member_type)(id, index) }, "a member of the datatype cannot be opened")
 }
 
 /// The names of a compound's members.
@@ -59,12 +59,12 @@ pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
     unsafe {
         let count = check((host.call.H5Tget_nmembers)(id), "the datatype has no members")?;
         (0..count as u32)
-            .map(|number| {
-                let name = (host.call.H5Tget_member_name)(id, number);
+            .map(|index| {
+                let name = (host.call.H5Tget_member_name)(id, index);
                 if name.is_null() {
-                    return Err(fault!("a member without a name"));
+                    return Err(error!("a member without a name"));
                 }
-                let text = CStr::from_ptr(name).to_str().map(str::to_owned).map_err(|_| fault!("a member's name is not UTF-8; Arrow's names are"));
+                let text = CStr::from_ptr(name).to_str().map(str::to_owned).map_err(|_| error!("a member's name is not UTF-8; Arrow's names are"));
                 (host.call.H5free_memory)(name.cast());
                 text
             })
@@ -73,15 +73,15 @@ pub(crate) fn member_names(host: &Host, id: hid_t) -> Result<Vec<String>> {
 }
 
 /// Whether there are references of HDF5 before 1.12 in it, which only native files can resolve.
-fn has_old_references(host: &Host, id: hid_t) -> Result<bool> {
+fn has_legacy_references(host: &Host, id: hid_t) -> Result<bool> {
     // SAFETY: ids of the library.
     unsafe {
         Ok(match (host.call.H5Tget_class)(id) {
             H5T_REFERENCE => matches!((host.call.H5Tget_size)(id), 8 | 12),
-            H5T_VLEN | H5T_ARRAY => has_old_references(host, base(host, id)?.id)?,
+            H5T_VLEN | H5T_ARRAY => has_legacy_references(host, base(host, id)?.id)?,
             H5T_COMPOUND => {
-                for number in 0..(host.call.H5Tget_nmembers)(id).max(0) as u32 {
-                    if has_old_references(host, member(host, id, number)?.id)? {
+                for index in 0..(host.call.H5Tget_nmembers)(id).max(0) as u32 {
+                    if has_legacy_references(host, member(host, id, index)?.id)? {
                         return Ok(true);
                     }
                 }
@@ -101,9 +101,9 @@ pub(crate) fn in_file(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Own
         if !beyond {
             return copy(host, id);
         }
-        if has_old_references(host, id)? {
+        if has_legacy_references(host, id)? {
             if has(H5T_VLEN) || has_text(host, id)? {
-                return Err(Fault::unsupported("references of HDF5 before 1.12 beside data of variable length; use H5T_STD_REF"));
+                return Err(Error::unsupported("references of HDF5 before 1.12 beside data of variable length; use H5T_STD_REF"));
             }
             return copy(host, id);
         }
@@ -120,8 +120,8 @@ fn has_text(host: &Host, id: hid_t) -> Result<bool> {
             H5T_STRING => (host.call.H5Tis_variable_str)(id) > 0,
             H5T_VLEN | H5T_ARRAY => has_text(host, base(host, id)?.id)?,
             H5T_COMPOUND => {
-                for number in 0..(host.call.H5Tget_nmembers)(id).max(0) as u32 {
-                    if has_text(host, member(host, id, number)?.id)? {
+                for index in 0..(host.call.H5Tget_nmembers)(id).max(0) as u32 {
+                    if has_text(host, member(host, id, index)?.id)? {
                         return Ok(true);
                     }
                 }
@@ -133,35 +133,35 @@ fn has_text(host: &Host, id: hid_t) -> Result<bool> {
 }
 
 /// What a datatype in its form in a file is to the storage.
-pub(crate) fn kind(host: &Host, id: hid_t) -> Result<Kind> {
+pub(crate) fn decoded(host: &Host, id: hid_t) -> Result<Datatype> {
     let found = layout(host, copy(host, id)?.id)?;
     // SAFETY: an id of the library.
     let bytes = unsafe { (host.call.H5Tget_size)(id) };
-    if found.bytes() == bytes { Ok(found) } else { Err(Fault::unsupported(format!("a datatype of {bytes} bytes in a file, which the connector takes for {}", found.bytes()))) }
+    if found.bytes() == bytes { Ok(found) } else { Err(Error::unsupported(format!("a datatype of {bytes} bytes in a file, which the connector takes for {}", found.bytes()))) }
 }
 
 /// The members of a compound where HDF5 puts them in a file: each moves by what those before it have grown. `given`
 /// are the members in memory, each with its length there.
-fn in_file_members(bytes: usize, mut given: Vec<(Member, usize)>) -> Result<Kind> {
-    if !given.iter().any(|(member, _)| member.kind.has_heap()) {
-        return Ok(Kind::Compound { bytes, members: given.into_iter().map(|(member, _)| member).collect() });
+fn in_file_members(bytes: usize, mut given: Vec<(Member, usize)>) -> Result<Datatype> {
+    if !given.iter().any(|(member, _)| member.datatype.has_heap()) {
+        return Ok(Datatype::Compound { bytes, members: given.into_iter().map(|(member, _)| member).collect() });
     }
     // HDF5 puts them into this order too.
     given.sort_by_key(|(member, _)| member.offset);
     let (mut grown, mut shrunk) = (0, 0);
-    let moved = |at: usize, grown: usize, shrunk: usize| (at + grown).checked_sub(shrunk).ok_or_else(|| fault!("the members of a compound lie over each other"));
+    let moved = |at: usize, grown: usize, shrunk: usize| (at + grown).checked_sub(shrunk).ok_or_else(|| error!("the members of a compound lie over each other"));
     let mut members = Vec::with_capacity(given.len());
     for (mut member, in_memory) in given {
         member.offset = moved(member.offset, grown, shrunk)?;
-        grown += member.kind.bytes();
+        grown += member.datatype.bytes();
         shrunk += in_memory;
         members.push(member);
     }
-    Ok(Kind::Compound { bytes: moved(bytes, grown, shrunk)?, members })
+    Ok(Datatype::Compound { bytes: moved(bytes, grown, shrunk)?, members })
 }
 
 /// The kind of a datatype in its form in memory.
-fn layout(host: &Host, id: hid_t) -> Result<Kind> {
+fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
     let call = &host.call;
     // SAFETY: ids of the library, and out parameters.
     unsafe {
@@ -170,9 +170,9 @@ fn layout(host: &Host, id: hid_t) -> Result<Kind> {
         let order = (call.H5Tget_order)(id);
         Ok(match (call.H5Tget_class)(id) {
             H5T_INTEGER if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
-                Kind::Integer { bytes, signed: (call.H5Tget_sign)(id) == 1, swapped: order == 1 && bytes > 1 }
+                Datatype::Integer { bytes, signed: (call.H5Tget_sign)(id) == 1, swapped: order == 1 && bytes > 1 }
             }
-            H5T_BITFIELD if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => Kind::Integer { bytes, signed: false, swapped: order == 1 && bytes > 1 },
+            H5T_BITFIELD if matches!(bytes, 1 | 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => Datatype::Integer { bytes, signed: false, swapped: order == 1 && bytes > 1 },
             H5T_ENUM => layout(host, base(host, id)?.id)?,
             H5T_FLOAT if matches!(bytes, 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
                 let (mut sign, mut exponent, mut exponent_bits, mut mantissa, mut mantissa_bits) = (0, 0, 0, 0, 0);
@@ -183,53 +183,53 @@ fn layout(host: &Host, id: hid_t) -> Result<Kind> {
                     4 => (31, 23, 8, 0, 23, 127),
                     _ => (63, 52, 11, 0, 52, 1023),
                 };
-                if layout == ieee { Kind::Float { bytes, swapped: order == 1 } } else { Kind::Fixed(bytes) }
+                if layout == ieee { Datatype::Float { bytes, swapped: order == 1 } } else { Datatype::Fixed(bytes) }
             }
-            H5T_STRING if (call.H5Tis_variable_str)(id) > 0 => Kind::Text,
+            H5T_STRING if (call.H5Tis_variable_str)(id) > 0 => Datatype::Text,
             H5T_VLEN => {
                 let element = base(host, id)?;
                 // In a sequence HDF5 keeps references as they are in memory.
                 let bare = (call.H5Tget_class)(element.id) == H5T_REFERENCE;
-                Kind::Sequence(Box::new(if bare { Kind::Fixed((call.H5Tget_size)(element.id)) } else { layout(host, element.id)? }))
+                Datatype::Sequence(Box::new(if bare { Datatype::Fixed((call.H5Tget_size)(element.id)) } else { layout(host, element.id)? }))
             }
-            H5T_REFERENCE if !matches!(bytes, 8 | 12) => Kind::Reference,
+            H5T_REFERENCE if !matches!(bytes, 8 | 12) => Datatype::Reference,
             H5T_ARRAY => {
                 let mut dims = [0u64; 32];
                 let ndims = check((call.H5Tget_array_dims2)(id, dims.as_mut_ptr()), "no dimensions of an array")?;
                 let count = dims.iter().take(ndims as usize).product::<u64>() as usize;
-                Kind::Array { count, element: Box::new(layout(host, base(host, id)?.id)?) }
+                Datatype::Array { count, element: Box::new(layout(host, base(host, id)?.id)?) }
             }
             H5T_COMPOUND => {
                 let mut members = Vec::new();
-                for (number, name) in member_names(host, id)?.into_iter().enumerate() {
-                    let number = number as u32;
-                    let inner = member(host, id, number)?;
-                    let member = Member { name, offset: (call.H5Tget_member_offset)(id, number), kind: layout(host, inner.id)? };
+                for (index, name) in member_names(host, id)?.into_iter().enumerate() {
+                    let index = index as u32;
+                    let inner = member(host, id, index)?;
+                    let member = Member { name, offset: (call.H5Tget_member_offset)(id, index), datatype: layout(host, inner.id)? };
                     members.push((member, (call.H5Tget_size)(inner.id)));
                 }
                 in_file_members(bytes, members)?
             }
-            class if class < 0 => return Err(fault!("the datatype cannot be read")),
-            _ if bytes == 0 || i32::try_from(bytes).is_err() => return Err(fault!("a datatype of {bytes} bytes; Arrow's fixed binaries go to {}", i32::MAX)),
-            _ => Kind::Fixed(bytes),
+            class if class < 0 => return Err(error!("the datatype cannot be read")),
+            _ if bytes == 0 || i32::try_from(bytes).is_err() => return Err(error!("a datatype of {bytes} bytes; Arrow's fixed binaries go to {}", i32::MAX)),
+            _ => Datatype::Fixed(bytes),
         })
     }
 }
 
 /// A datatype that a program gives, as the file keeps it; `handle` is any open thing of the file.
-pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<Datatype> {
+pub(crate) fn stored(host: &Host, handle: *mut c_void, id: hid_t) -> Result<StoredDatatype> {
     let memory = copy(host, id)?;
     let target = in_file(host, handle, memory.id)?;
     // SAFETY: an id of the library; H5VLobject gives our own handle of a committed datatype.
     let committed = unsafe {
         if (host.call.H5Tcommitted)(id) > 0 { Handle::of((host.call.H5VLobject)(id)).ok().map(|handle| handle.place.object) } else { None }
     };
-    Ok(Datatype { encoded: encode(host, memory.id)?, kind: kind(host, target.id)?, committed })
+    Ok(StoredDatatype { encoded: encode(host, memory.id)?, decoded: decoded(host, target.id)?, committed })
 }
 
 /// Reads what [`stored`] encoded, for a file that is being opened: `anchor` is any handle of the library.
-pub(crate) fn kind_of(host: &Host, anchor: *mut c_void, encoded: &[u8]) -> Result<Kind> {
+pub(crate) fn decode_stored(host: &Host, anchor: *mut c_void, encoded: &[u8]) -> Result<Datatype> {
     let memory = decode(host, encoded)?;
     let target = in_file(host, anchor, memory.id)?;
-    kind(host, target.id)
+    decoded(host, target.id)
 }

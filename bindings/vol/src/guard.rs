@@ -3,11 +3,11 @@
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use hyperslab_arrow_container::fault::{Fault, Result};
+use hyperslab_arrow_container::error::{Error, Result};
 use crate::ffi::herr_t;
 use crate::host::Host;
 
-fn push(host: &Host, callback: &str, failure: &Fault) {
+fn push(host: &Host, callback: &str, failure: &Error) {
     // Many programs print no error stack.
     if std::env::var_os("HYPERSLAB_VOL_TRACE").is_some() {
         eprintln!("hyperslab-vol: {callback}: {}", failure.message);
@@ -27,7 +27,7 @@ pub(crate) fn run<const S: usize, T>(callback: &str, failed: T, work: impl FnOnc
     let Ok(host) = Host::of(S) else { return failed };
     let outcome = catch_unwind(AssertUnwindSafe(|| work(host))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(Fault::new(format!("a fault in the connector: {}", text.unwrap_or("it gave no reason"))))
+        Err(Error::new(format!("a fault in the connector: {}", text.unwrap_or("it gave no reason"))))
     });
     outcome.unwrap_or_else(|failure| {
         push(host, callback, &failure);

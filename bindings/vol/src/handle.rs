@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use hyperslab_arrow_container::container::{Container, Place};
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Attribute, Body, Dataset, Datatype, ObjectId};
+use hyperslab_arrow_container::model::{Attribute, Body, Dataset, ObjectId, StoredDatatype};
 use crate::ffi::*;
 use crate::host::{Host, Owned};
 
@@ -20,7 +20,7 @@ pub(crate) enum What {
     File { fapl: Option<Owned>, writable: bool, name: String, primary: bool },
     Group,
     Dataset(Arc<Dataset>),
-    Datatype(Datatype),
+    Datatype(StoredDatatype),
     Attribute(Attribute),
 }
 
@@ -88,7 +88,7 @@ impl Handle {
         if let Some((_, address)) = anchors.iter().find(|(slot, _)| *slot == host.slot) {
             return *address as *mut c_void;
         }
-        let place = Place { container: Container::nowhere(), object: 0 };
+        let place = Place { container: Container::placeholder(), object: 0 };
         let raw = Box::into_raw(Box::new(Self { nothing: 0, mark: MARK, host, place, what: What::Group, opener: 0, path: String::new(), access: Mutex::new(None) }));
         anchors.push((host.slot, raw as usize));
         raw.cast()
@@ -100,7 +100,7 @@ impl Handle {
     /// `raw` must be null, or come from [`Handle::give`] and not be closed; the reference must not outlive it.
     pub(crate) unsafe fn of<'a>(raw: *const c_void) -> Result<&'a Self> {
         // SAFETY: the caller's promise; the mark catches what is not ours.
-        unsafe { raw.cast::<Self>().as_ref() }.filter(|handle| handle.mark == MARK).ok_or_else(|| fault!("not an object of this connector"))
+        unsafe { raw.cast::<Self>().as_ref() }.filter(|handle| handle.mark == MARK).ok_or_else(|| error!("not an object of this connector"))
     }
 
     /// Closes a handle; what was written is published with the last one of a file.
@@ -129,7 +129,7 @@ impl Handle {
         // Several processes meet where they close the file, and nowhere else.
         publish |= left == 0 && container.ranks.get().is_none();
         let settled = match &handle.what {
-            What::Dataset(dataset) if Arc::strong_count(dataset) <= 2 => container.rest(handle.place.object, &handle.path, dataset),
+            What::Dataset(dataset) if Arc::strong_count(dataset) <= 2 => container.release_values(handle.place.object, &handle.path, dataset),
             _ => Ok(()),
         };
         handle.forget_unlinked();
@@ -171,7 +171,7 @@ impl Handle {
     pub(crate) fn dataset(&self) -> Result<&Arc<Dataset>> {
         match &self.what {
             What::Dataset(dataset) => Ok(dataset),
-            _ => Err(fault!("the object is no dataset")),
+            _ => Err(error!("the object is no dataset")),
         }
     }
 
@@ -179,7 +179,7 @@ impl Handle {
     pub(crate) fn attribute(&self) -> Result<&Attribute> {
         match &self.what {
             What::Attribute(attribute) => Ok(attribute),
-            _ => Err(fault!("the object is no attribute")),
+            _ => Err(error!("the object is no attribute")),
         }
     }
 
@@ -253,10 +253,10 @@ pub(crate) fn what_of(body: &Body) -> (What, H5I_type_t) {
 /// `text` must be null or a string that ends with a zero and lives as long as the result is used.
 pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     if text.is_null() {
-        return Err(fault!("a name is missing"));
+        return Err(error!("a name is missing"));
     }
     // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| fault!("a name is not UTF-8; Arrow's names are"))
+    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| error!("a name is not UTF-8; Arrow's names are"))
 }
 
 /// Copies a name into a buffer of HDF5's as far as it fits, and says how long it is.

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::functions::Functions;
 
@@ -123,7 +123,7 @@ impl Host {
 
     /// The library of a slot.
     pub(crate) fn of(slot: usize) -> Result<&'static Self> {
-        HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| fault!("the HDF5 library that calls is not known"))
+        HOSTS.get(slot).and_then(OnceLock::get).ok_or_else(|| error!("the HDF5 library that calls is not known"))
     }
 
     /// Whether the library is trying connectors on a file that it could not open itself, and would take what comes
@@ -192,7 +192,7 @@ pub(crate) struct Owned {
 impl Owned {
     /// Takes an id; an error with the sentence `what` where there is none.
     pub(crate) fn new(id: hid_t, close: unsafe extern "C" fn(hid_t) -> herr_t, what: &str) -> Result<Self> {
-        if id < 0 { Err(fault!("{what}")) } else { Ok(Self { id, close }) }
+        if id < 0 { Err(error!("{what}")) } else { Ok(Self { id, close }) }
     }
 
     /// Hands the id to somebody else.
@@ -212,5 +212,5 @@ impl Drop for Owned {
 
 /// Fails with `what` where HDF5 said that it failed.
 pub(crate) fn check(status: herr_t, what: &str) -> Result<herr_t> {
-    if status < 0 { Err(fault!("{what}")) } else { Ok(status) }
+    if status < 0 { Err(error!("{what}")) } else { Ok(status) }
 }

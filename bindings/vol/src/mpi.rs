@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::Arc;
 
-use hyperslab_arrow_container::fault::{Result, fault};
-use hyperslab_arrow_container::ranks::{Ranks, say_one_of_several};
+use hyperslab_arrow_container::error::{Result, error};
+use hyperslab_arrow_container::ranks::{Ranks, set_multi_process};
 use crate::ffi::*;
 use crate::host::{Host, check};
 
@@ -27,7 +27,7 @@ pub(crate) struct Communicator {
 
 impl Communicator {
     fn exchange(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let length = |bytes: usize| c_int::try_from(bytes).map_err(|_| fault!("{bytes} bytes are more than MPI gathers at once"));
+        let length = |bytes: usize| c_int::try_from(bytes).map_err(|_| error!("{bytes} bytes are more than MPI gathers at once"));
         let (count, mut counts) = (length(own.len())?, vec![0 as c_int; self.size]);
         // SAFETY: every process gathers four bytes of each, and there is room for them.
         check(-unsafe { (self.gather)((&raw const count).cast(), 4, self.byte, counts.as_mut_ptr().cast(), 4, self.byte, self.comm) }.abs(), "MPI_Allgather failed")?;
@@ -102,7 +102,7 @@ pub(crate) fn ranks_of(host: &'static Host, fapl: hid_t) -> Result<Option<Arc<Ra
 }
 
 /// Takes notice of whether this process opens a file as one of several; they have nothing to do together.
-pub(crate) fn notice_ranks(host: &'static Host, fapl: hid_t) -> Result<()> {
+pub(crate) fn detect_ranks(host: &'static Host, fapl: hid_t) -> Result<()> {
     communicator_of(host, fapl).map(drop)
 }
 
@@ -116,7 +116,7 @@ fn communicator_of(host: &'static Host, fapl: hid_t) -> Result<Option<(usize, Co
     if !asks_for_mpi(host, fapl) {
         return Ok(None);
     }
-    let missing = |name: &str| fault!("the MPI library has no function {name}");
+    let missing = |name: &str| error!("the MPI library has no function {name}");
     let find_ask = |name: &CStr| function::<AskComm>(host, name).ok_or_else(|| missing(&name.to_string_lossy()));
     let (rank_of, size_of_comm) = (find_ask(c"MPI_Comm_rank")?, find_ask(c"MPI_Comm_size")?);
     let mut comm: Thing = 0;
@@ -141,6 +141,6 @@ fn communicator_of(host: &'static Host, fapl: hid_t) -> Result<Option<(usize, Co
     if size == 1 {
         return Ok(None);
     }
-    say_one_of_several();
+    set_multi_process();
     Ok(Some((rank, communicator)))
 }

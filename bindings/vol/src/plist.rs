@@ -1,6 +1,6 @@
 //! Property lists: kept as `H5Pencode2`'s bytes, asked for single properties.
 
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::model::{Body, Object};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
@@ -20,7 +20,7 @@ const FILL_NEVER: i32 = 1;
 /// An error where an id is neither a property list nor the default.
 pub(crate) fn check_list(host: &Host, id: hid_t) -> Result<()> {
     // SAFETY: H5Iis_valid takes any number.
-    if id == 0 || unsafe { (host.call.H5Iget_type)(id) == H5I_GENPROP_LST } { Ok(()) } else { Err(fault!("an id that is no property list")) }
+    if id == 0 || unsafe { (host.call.H5Iget_type)(id) == H5I_GENPROP_LST } { Ok(()) } else { Err(error!("an id that is no property list")) }
 }
 
 /// The bytes of a property list; none for a default one.
@@ -74,9 +74,9 @@ pub(crate) fn encode_of_dataset(host: &Host, plist: hid_t, datatype: hid_t, has_
 pub(crate) fn give_fill(host: &Host, list: &Owned, memory: &Owned, target: &Owned, value: &[u8]) -> Result<()> {
     // SAFETY: ids of the library; both buffers have room for an element in either form.
     unsafe {
-        let most = (host.call.H5Tget_size)(memory.id).max((host.call.H5Tget_size)(target.id)).max(value.len());
-        let (mut element, mut background) = (value.to_vec(), vec![0u8; most]);
-        element.resize(most, 0);
+        let max = (host.call.H5Tget_size)(memory.id).max((host.call.H5Tget_size)(target.id)).max(value.len());
+        let (mut element, mut background) = (value.to_vec(), vec![0u8; max]);
+        element.resize(max, 0);
         check((host.call.H5Tconvert)(target.id, memory.id, 1, element.as_mut_ptr().cast(), background.as_mut_ptr().cast(), 0), "the fill value cannot be converted")?;
         let set = check((host.call.H5Pset_fill_value)(list.id, memory.id, element.as_ptr().cast()), "the fill value cannot be told");
         let scalar = Owned::new((host.call.H5Screate)(H5S_SCALAR), host.call.H5Sclose, "no dataspace")?;
@@ -90,7 +90,7 @@ pub(crate) fn decode(host: &Host, bytes: &[u8], class: &std::ffi::CStr) -> Resul
     // SAFETY: the bytes are of H5Pencode2; a class is an id of the library.
     let id = unsafe {
         if bytes.is_empty() {
-            (host.call.H5Pcreate)(host.global(class).ok_or_else(|| fault!("no class of property lists"))?)
+            (host.call.H5Pcreate)(host.global(class).ok_or_else(|| error!("no class of property lists"))?)
         } else {
             (host.call.H5Pdecode)(bytes.as_ptr().cast())
         }
@@ -135,10 +135,10 @@ pub(crate) fn check_driver(host: &Host, fapl: hid_t) -> Result<()> {
         if flags & ALLOWS_IMAGE != 0 {
             check((host.call.H5Pget_fapl_core)(fapl, &raw mut increment, &raw mut on_disk), "the file driver cannot be asked")?;
         } else if flags & LIKE_DEFAULT == 0 {
-            return Err(Fault::unsupported("a file driver that keeps its bytes in several files, or in a program's own object; a container is at its path"));
+            return Err(Error::unsupported("a file driver that keeps its bytes in several files, or in a program's own object; a container is at its path"));
         }
     }
-    if on_disk { Ok(()) } else { Err(Fault::unsupported("a file in memory alone (the core driver without a backing store); a container is on disk")) }
+    if on_disk { Ok(()) } else { Err(Error::unsupported("a file in memory alone (the core driver without a backing store); a container is on disk")) }
 }
 
 /// Whether files behind external links shall be opened for writing; none where the file with the link decides.

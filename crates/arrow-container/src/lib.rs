@@ -17,7 +17,7 @@
 mod catalog;
 pub mod container;
 pub mod elements;
-pub mod fault;
+pub mod error;
 pub mod files;
 mod lock;
 pub mod model;

@@ -5,7 +5,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::fault::{Fault, Result, fault};
+use crate::error::{Error, Result, error};
 use crate::files::names::unique_name;
 
 /// Gives every process's bytes to every process.
@@ -15,12 +15,12 @@ pub(crate) type Exchange = Box<dyn Fn(&[u8]) -> Result<Vec<Vec<u8>>> + Send + Sy
 static SEVERAL: AtomicBool = AtomicBool::new(false);
 
 /// Says that this process opens a file as one of several.
-pub fn say_one_of_several() {
+pub fn set_multi_process() {
     SEVERAL.store(true, Ordering::Relaxed);
 }
 
 /// Whether this process has opened a file as one of several.
-pub(crate) fn one_of_several() -> bool {
+pub(crate) fn is_multi_process() -> bool {
     SEVERAL.load(Ordering::Relaxed)
 }
 
@@ -43,12 +43,12 @@ impl std::fmt::Debug for Ranks {
 impl Ranks {
     /// All processes call this together.
     pub fn new(rank: usize, size: usize, exchange: Exchange) -> Result<Self> {
-        let salt = exchange(unique_name().as_bytes())?.into_iter().next().ok_or_else(|| fault!("no process answers"))?;
+        let salt = exchange(unique_name().as_bytes())?.into_iter().next().ok_or_else(|| error!("no process answers"))?;
         Ok(Self { rank, size, exchange, salt: String::from_utf8_lossy(&salt).into_owned(), names: AtomicU64::new(0) })
     }
 
     /// Whether this process does what one alone must do.
-    pub(crate) fn leads(&self) -> bool {
+    pub(crate) fn is_leader(&self) -> bool {
         self.rank == 0
     }
 
@@ -63,14 +63,14 @@ impl Ranks {
         let all = self.exchange(message.as_bytes())?;
         let own = own?;
         match all.iter().position(|message| !message.is_empty()) {
-            Some(rank) => Err(Fault::new(format!("rank {rank}: {}", String::from_utf8_lossy(&all[rank])))),
+            Some(rank) => Err(Error::new(format!("rank {rank}: {}", String::from_utf8_lossy(&all[rank])))),
             None => Ok(own),
         }
     }
 
     /// What the first process finds, for all.
-    pub(crate) fn led(&self, work: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
-        let own = if self.leads() { work() } else { Ok(Vec::new()) };
+    pub(crate) fn run_on_leader(&self, work: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        let own = if self.is_leader() { work() } else { Ok(Vec::new()) };
         let (failed, bytes) = match own {
             Ok(bytes) => (0, bytes),
             Err(failure) => (1, failure.message.into_bytes()),
@@ -78,8 +78,8 @@ impl Ranks {
         let first = self.exchange(&[&[failed], &bytes[..]].concat())?.into_iter().next().unwrap_or_default();
         match first.split_first() {
             Some((0, bytes)) => Ok(bytes.to_vec()),
-            Some((_, message)) => Err(fault!("{}", String::from_utf8_lossy(message))),
-            None => Err(fault!("the first process does not answer")),
+            Some((_, message)) => Err(error!("{}", String::from_utf8_lossy(message))),
+            None => Err(error!("the first process does not answer")),
         }
     }
 

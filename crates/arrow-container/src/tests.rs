@@ -9,8 +9,8 @@ use arrow_ipc::reader::FileReader;
 
 use crate::container::{Container, Create, Options};
 use crate::elements::arrow_arrays::{from_arrow, to_arrow};
-use crate::elements::{Arena, Kind, Member, Space, columns};
-use crate::fault::Fault;
+use crate::elements::{Arena, Datatype, Member, Dataspace, columns};
+use crate::error::Error;
 use crate::files::Folder;
 use crate::lock;
 use crate::model::{Body, Object, ROOT, Target};
@@ -18,29 +18,29 @@ use crate::table::{Part, Table};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for Error {}
 
-fn simple(shape: &[u64]) -> Space {
-    Space::Simple { shape: shape.to_vec(), max_shape: shape.to_vec() }
+fn simple(shape: &[u64]) -> Dataspace {
+    Dataspace::Simple { shape: shape.to_vec(), max_shape: shape.to_vec() }
 }
 
 /// 16 bytes: an int32 at 0, a big-endian float64 at 8.
-fn particle() -> Kind {
-    let member = |name: &str, offset, kind| Member { name: name.to_owned(), offset, kind };
-    Kind::Compound { bytes: 16, members: vec![member("i", 0, Kind::Integer { bytes: 4, signed: true, swapped: false }), member("f", 8, Kind::Float { bytes: 8, swapped: true })] }
+fn particle() -> Datatype {
+    let member = |name: &str, offset, datatype| Member { name: name.to_owned(), offset, datatype };
+    Datatype::Compound { bytes: 16, members: vec![member("i", 0, Datatype::Integer { bytes: 4, signed: true, swapped: false }), member("f", 8, Datatype::Float { bytes: 8, swapped: true })] }
 }
 
 fn record(i: i32) -> Vec<u8> {
     [&i.to_le_bytes()[..], &[0; 4], &(f64::from(i) / 2.0).to_be_bytes()].concat()
 }
 
-fn every_part() -> Vec<Part> {
+fn all_parts() -> Vec<Part> {
     vec![Part { leaf: 0, at: 0 }, Part { leaf: 1, at: 8 }]
 }
 
@@ -52,7 +52,7 @@ fn records_become_columns_and_records_again_in_memory_and_in_a_file() -> Outcome
         let mut table = Table::create(&particle(), &space, folder.path(), None, Vec::new())?;
         assert_eq!(table.in_file(), count == 100_000);
         let all: Vec<u8> = (0..count as i32).flat_map(record).collect();
-        table.write(&every_part(), 0, count as usize, &all, 16)?;
+        table.write(&all_parts(), 0, count as usize, &all, 16)?;
         assert_eq!(table.records()?, all);
         let name = format!("t.{count}.arrow");
         table.publish(&name, &space, false)?;
@@ -75,7 +75,7 @@ fn what_was_published_never_changes() -> Outcome {
     let mut table = Table::create(&particle(), &space, folder.path(), None, Vec::new())?;
     table.publish("a.1.arrow", &space, false)?;
     let before = std::fs::read(folder.path().join("a.1.arrow"))?;
-    table.write(&every_part(), 5, 1, &record(7), 16)?;
+    table.write(&all_parts(), 5, 1, &record(7), 16)?;
     assert_eq!(std::fs::read(folder.path().join("a.1.arrow"))?, before);
     table.publish("a.2.arrow", &space, false)?;
     assert_eq!(table.records()?[80..96], record(7)[..]);
@@ -87,10 +87,10 @@ fn what_was_published_never_changes() -> Outcome {
 #[test]
 fn growing_and_shrinking_keep_values_and_fill_the_rest() -> Outcome {
     let folder = tempfile::tempdir()?;
-    let kind = Kind::Integer { bytes: 4, signed: true, swapped: false };
+    let datatype = Datatype::Integer { bytes: 4, signed: true, swapped: false };
     for scale in [1u64, 400] {
         let mut space = simple(&[2 * scale, 3]);
-        let mut table = Table::create(&kind, &space, folder.path(), None, 7i32.to_le_bytes().to_vec())?;
+        let mut table = Table::create(&datatype, &space, folder.path(), None, 7i32.to_le_bytes().to_vec())?;
         let mut expected: Vec<Vec<i32>> = vec![vec![7; 3]; 2 * scale as usize];
         for (step, next) in [[4 * scale, 3], [3 * scale, 2], [5 * scale, 4], [scale, 4], [900 * scale, 4]].into_iter().enumerate() {
             let value = step as i32 + 100;
@@ -112,10 +112,10 @@ fn growing_and_shrinking_keep_values_and_fill_the_rest() -> Outcome {
 fn elements_beyond_the_table_are_refused() -> Outcome {
     let folder = tempfile::tempdir()?;
     let mut table = Table::create(&particle(), &simple(&[4]), folder.path(), None, Vec::new())?;
-    assert!(table.write(&every_part(), 4, 1, &record(1), 16).is_err());
-    assert!(table.write(&every_part(), u64::MAX, 1, &record(1), 16).is_err());
-    assert!(table.write(&every_part(), 0, 2, &record(1), 16).is_err());
-    assert!(table.read(&every_part(), 3, 2, &mut [0; 32], 16).is_err());
+    assert!(table.write(&all_parts(), 4, 1, &record(1), 16).is_err());
+    assert!(table.write(&all_parts(), u64::MAX, 1, &record(1), 16).is_err());
+    assert!(table.write(&all_parts(), 0, 2, &record(1), 16).is_err());
+    assert!(table.read(&all_parts(), 3, 2, &mut [0; 32], 16).is_err());
     assert!(Table::create(&particle(), &simple(&[1 << 60]), folder.path(), None, Vec::new()).is_err());
     assert!(Table::create(&particle(), &simple(&[u64::MAX, 2]), folder.path(), None, Vec::new()).is_err());
     Ok(())
@@ -124,23 +124,23 @@ fn elements_beyond_the_table_are_refused() -> Outcome {
 #[test]
 fn values_of_variable_length_survive_arrow() -> Outcome {
     let arena = Arena::new();
-    let entry = |text: Option<&[u8]>, count: u32| -> Result<Vec<u8>, Fault> {
+    let entry = |text: Option<&[u8]>, count: u32| -> Result<Vec<u8>, Error> {
         let name = text.map_or(Ok([0; 16]), |text| arena.put(text))?;
         Ok([&count.to_le_bytes()[..], &name].concat())
     };
     let texts = [entry(Some(b"abc"), 3)?, entry(None, 0)?, entry(Some(b""), 0)?].concat();
-    let array = to_arrow(&Kind::Text, &texts, 20, 3)?;
+    let array = to_arrow(&Datatype::Text, &texts, 20, 3)?;
     assert_eq!(array.as_string::<i64>().iter().collect::<Vec<_>>(), [Some("abc"), None, Some("")]);
-    let numbers = Kind::Sequence(Box::new(Kind::Integer { bytes: 2, signed: true, swapped: true }));
+    let numbers = Datatype::Sequence(Box::new(Datatype::Integer { bytes: 2, signed: true, swapped: true }));
     let lists = [entry(Some(&[0, 1, 0, 2]), 2)?, entry(None, 0)?].concat();
     let array = to_arrow(&numbers, &lists, 20, 2)?;
     assert_eq!(format!("{:?}", array.as_list::<i64>().value(0)), "PrimitiveArray<Int16>\n[\n  1,\n  2,\n]");
-    for (kind, array) in [(Kind::Text, to_arrow(&Kind::Text, &texts, 20, 3)?), (numbers, array)] {
+    for (datatype, array) in [(Datatype::Text, to_arrow(&Datatype::Text, &texts, 20, 3)?), (numbers, array)] {
         let mut arenas = Vec::new();
-        let bytes = from_arrow(&kind, &array, &mut arenas)?;
-        assert_eq!(to_arrow(&kind, &bytes, 20, array.len())?.to_data(), array.to_data());
+        let bytes = from_arrow(&datatype, &array, &mut arenas)?;
+        assert_eq!(to_arrow(&datatype, &bytes, 20, array.len())?.to_data(), array.to_data());
         drop(arenas);
-        assert!(to_arrow(&kind, &bytes, 20, array.len()).is_err(), "the blobs are gone, and that is said");
+        assert!(to_arrow(&datatype, &bytes, 20, array.len()).is_err(), "the blobs are gone, and that is said");
     }
     Ok(())
 }
@@ -148,16 +148,16 @@ fn values_of_variable_length_survive_arrow() -> Outcome {
 #[test]
 fn nested_compounds_are_columns_of_their_own_and_arrays_of_them_are_not() {
     let inner = particle();
-    let member = |name: &str, offset, kind| Member { name: name.to_owned(), offset, kind };
-    let outer = Kind::Compound { bytes: 64, members: vec![member("n", 0, inner.clone()), member("a", 16, Kind::Array { count: 3, element: Box::new(inner) })] };
+    let member = |name: &str, offset, datatype| Member { name: name.to_owned(), offset, datatype };
+    let outer = Datatype::Compound { bytes: 64, members: vec![member("n", 0, inner.clone()), member("a", 16, Datatype::Array { count: 3, element: Box::new(inner) })] };
     let columns = columns(&outer);
     assert!(columns[0].direct && !columns[1].direct);
     assert_eq!(columns[0].leaves.iter().map(|leaf| (leaf.offset, leaf.bytes, leaf.swap_bytes)).collect::<Vec<_>>(), [(0, 4, 1), (8, 8, 8)]);
     assert_eq!((columns[1].leaves.len(), columns[1].leaves[0].bytes), (1, 48));
 }
 
-fn no_types(_: &[u8]) -> Result<Kind, Fault> {
-    Err(Fault::new("there are no datatypes here"))
+fn no_types(_: &[u8]) -> Result<Datatype, Error> {
+    Err(Error::new("there are no datatypes here"))
 }
 
 #[test]
@@ -195,6 +195,6 @@ fn a_tree_is_read_as_it_was_published_and_half_written_ones_are_refused() -> Out
     }
     std::fs::remove_file(&catalog)?;
     let refused = Container::open(&path, false, Options::default(), &no_types).map(|_: Arc<Container>| ());
-    assert!(refused.is_err_and(|fault| fault.message.contains("without catalog.arrow")));
+    assert!(refused.is_err_and(|error| error.message.contains("without catalog.arrow")));
     Ok(())
 }

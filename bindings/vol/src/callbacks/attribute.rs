@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::iterate;
 use super::location::{Located, locate};
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::AttributeValue;
 use crate::datatype;
@@ -17,7 +17,7 @@ use crate::{plist, transfer};
 
 fn open_named(host: &'static Host, at: &Located, name: &str) -> Result<*mut c_void> {
     let tree = lock(&at.place.container.tree);
-    let attribute = tree.object(at.place.object)?.attributes.get(name).cloned().ok_or_else(|| fault!("there is no attribute '{name}' (of '{}')", at.path))?;
+    let attribute = tree.object(at.place.object)?.attributes.get(name).cloned().ok_or_else(|| error!("there is no attribute '{name}' (of '{}')", at.path))?;
     drop(tree);
     Ok(Handle::give(host, at.place.clone(), What::Attribute(attribute), at.path.clone()))
 }
@@ -43,13 +43,13 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let name = text(name)?;
             at.place.container.change()?;
             let stored = datatype::stored(host, handle.raw(), type_id)?;
-            let space = transfer::space_of(host, space_id)?;
-            let count = space.count().and_then(|count| usize::try_from(count).ok()).ok_or_else(|| fault!("more elements than memory can hold"))?;
-            let bytes = count.checked_mul(stored.kind.bytes()).filter(|bytes| *bytes < 1 << 40).ok_or_else(|| fault!("an attribute of {count} elements is too large"))?;
+            let space = transfer::dataspace_of(host, space_id)?;
+            let count = space.count().and_then(|count| usize::try_from(count).ok()).ok_or_else(|| error!("more elements than memory can hold"))?;
+            let bytes = count.checked_mul(stored.decoded.bytes()).filter(|bytes| *bytes < 1 << 40).ok_or_else(|| error!("an attribute of {count} elements is too large"))?;
             let mut tree = lock(&at.place.container.tree);
             let object = tree.object_mut(at.place.object)?;
             if object.attributes.contains_key(name) {
-                return Err(fault!("there is an attribute '{name}' already (of '{}')", at.path));
+                return Err(error!("there is an attribute '{name}' already (of '{}')", at.path));
             }
             let attribute = Arc::new(Mutex::new(AttributeValue {
                 name: name.to_owned(),
@@ -75,7 +75,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
         // SAFETY: as for `create`.
         unsafe {
             let handle = Handle::of(obj)?;
-            let params = loc.as_ref().ok_or_else(|| fault!("no location"))?;
+            let params = loc.as_ref().ok_or_else(|| error!("no location"))?;
             if !name.is_null() {
                 return open_named(host, &locate(handle, loc)?, text(name)?);
             }
@@ -89,7 +89,7 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(obj: *mut c_void, loc: *con
 fn nth(at: &Located, index: &H5VL_loc_by_idx_t) -> Result<String> {
     let names = iterate::attribute_names(&at.place, index.idx_type, index.order)?;
     let count = names.len();
-    names.into_iter().nth(usize::try_from(index.n).unwrap_or(usize::MAX)).ok_or_else(|| fault!("attribute {} of {count}", index.n))
+    names.into_iter().nth(usize::try_from(index.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute {} of {count}", index.n))
 }
 
 pub(crate) unsafe extern "C" fn read<const S: usize>(obj: *mut c_void, mem_type: hid_t, buf: *mut c_void, dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
@@ -115,7 +115,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_ATTR_GET_ACPL => {
                     let list = plist::decode(host, &[], c"H5P_CLS_ATTRIBUTE_CREATE_ID_g")?;
@@ -134,13 +134,13 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     let (_, name) = named(handle, &asked.loc_params, std::ptr::null())?;
                     give_text(&name, asked.buf, asked.buf_size, asked.attr_name_len);
                 }
-                H5VL_ATTR_GET_SPACE => args.args.get_space.space_id = transfer::give_space(host, &lock(handle.attribute()?).space)?,
+                H5VL_ATTR_GET_SPACE => args.args.get_space.space_id = transfer::give_dataspace(host, &lock(handle.attribute()?).space)?,
                 H5VL_ATTR_GET_STORAGE_SIZE => *args.args.get_storage_size.data_size = lock(handle.attribute()?).bytes.len() as u64,
                 H5VL_ATTR_GET_TYPE => {
                     let stored = lock(handle.attribute()?).datatype.clone();
                     args.args.get_type.type_id = super::dataset::give_type(host, handle, &stored)?;
                 }
-                other => return Err(Fault::unsupported(format!("question {other} about an attribute"))),
+                other => return Err(Error::unsupported(format!("question {other} about an attribute"))),
             }
         }
         Ok(())
@@ -169,7 +169,7 @@ unsafe fn named(handle: &Handle, loc: &H5VL_loc_params_t, name: *const c_char) -
 fn delete(at: &Located, name: &str) -> Result<()> {
     at.place.container.change()?;
     let removed = lock(&at.place.container.tree).object_mut(at.place.object)?.attributes.remove(name);
-    removed.map(|_| ()).ok_or_else(|| fault!("there is no attribute '{name}' (of '{}')", at.path))
+    removed.map(|_| ()).ok_or_else(|| error!("there is no attribute '{name}' (of '{}')", at.path))
 }
 
 pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: *const H5VL_loc_params_t, args: *mut H5VL_attr_specific_args_t, _dxpl: hid_t, _req: *mut *mut c_void) -> herr_t {
@@ -177,13 +177,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let at = locate(Handle::of(obj)?, loc)?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_ATTR_DELETE => delete(&at, text(args.args.del.name)?)?,
                 H5VL_ATTR_DELETE_BY_IDX => {
                     let asked = &args.args.delete_by_idx;
                     let names = iterate::attribute_names(&at.place, asked.idx_type, asked.order)?;
-                    let name = names.get(usize::try_from(asked.n).unwrap_or(usize::MAX)).ok_or_else(|| fault!("attribute {} of {}", asked.n, names.len()))?;
+                    let name = names.get(usize::try_from(asked.n).unwrap_or(usize::MAX)).ok_or_else(|| error!("attribute {} of {}", asked.n, names.len()))?;
                     delete(&at, name)?;
                 }
                 H5VL_ATTR_EXISTS => {
@@ -197,13 +197,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     let mut tree = lock(&at.place.container.tree);
                     let attributes = &mut tree.object_mut(at.place.object)?.attributes;
                     if attributes.contains_key(new) && old != new {
-                        return Err(fault!("there is an attribute '{new}' already (of '{}')", at.path));
+                        return Err(error!("there is an attribute '{new}' already (of '{}')", at.path));
                     }
-                    let attribute = attributes.remove(old).ok_or_else(|| fault!("there is no attribute '{old}' (of '{}')", at.path))?;
+                    let attribute = attributes.remove(old).ok_or_else(|| error!("there is no attribute '{old}' (of '{}')", at.path))?;
                     new.clone_into(&mut lock(&attribute).name);
                     attributes.insert(new.to_owned(), attribute);
                 }
-                other => return Err(Fault::unsupported(format!("operation {other} on an attribute"))),
+                other => return Err(Error::unsupported(format!("operation {other} on an attribute"))),
             }
         }
         Ok(0)

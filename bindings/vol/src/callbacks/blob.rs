@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use hyperslab_arrow_container::elements::{BlobName, is_null, with_blob};
-use hyperslab_arrow_container::fault::{Fault, fault};
+use hyperslab_arrow_container::error::{Error, error};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::Handle;
@@ -34,13 +34,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(_obj: *mut c_void, id: 
     guard::status::<S>("blob specific", |_| {
         // SAFETY: `id` is a name, and the union's member is the one of the operation.
         unsafe {
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 // The bytes go when the file is closed.
                 H5VL_BLOB_DELETE => {}
                 H5VL_BLOB_ISNULL => *args.args.is_null.isnull = is_null(&id.cast::<BlobName>().read_unaligned()),
                 H5VL_BLOB_SETNULL => id.cast::<BlobName>().write_unaligned([0; 16]),
-                other => return Err(Fault::unsupported(format!("operation {other} on a blob"))),
+                other => return Err(Error::unsupported(format!("operation {other} on a blob"))),
             }
         }
         Ok(())

@@ -7,9 +7,9 @@ use super::group::link_at;
 use super::location::{Located, walking};
 use super::references::{Holds, Mapping};
 use hyperslab_arrow_container::container::{Container, Place};
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ObjectId, Target};
+use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Extent, Link, Object, ObjectId, StoredDatatype, Target};
 use crate::datatype;
 use crate::ffi::*;
 use crate::host::Host;
@@ -23,7 +23,7 @@ const WITHOUT_ATTRIBUTES: u32 = 16;
 /// What a copy of a link leads to.
 pub(crate) fn copy_link(from: &Place, to: &Place, link: &Link) -> Result<Target> {
     match &link.target {
-        Target::Hard(_) if !Arc::ptr_eq(&from.container, &to.container) => Err(fault!("a hard link cannot lead into another file; copy the object, or make an external link")),
+        Target::Hard(_) if !Arc::ptr_eq(&from.container, &to.container) => Err(error!("a hard link cannot lead into another file; copy the object, or make an external link")),
         target => Ok(target.clone()),
     }
 }
@@ -36,9 +36,9 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn datatype(datatype: &Datatype) -> Datatype {
+    fn datatype(datatype: &StoredDatatype) -> StoredDatatype {
         // As HDF5 does, a copy does not share the committed datatype of what it was made of.
-        Datatype { committed: None, ..datatype.clone() }
+        StoredDatatype { committed: None, ..datatype.clone() }
     }
 
     fn attribute(&self, from: &Place, attribute: &Attribute, owner: ObjectId) -> Attribute {
@@ -65,11 +65,11 @@ impl Copy<'_> {
     }
 
     /// Where there are references that cannot stay as they are.
-    fn references(&self, from: &Place, datatype: &Datatype) -> Result<Holds> {
+    fn references(&self, from: &Place, datatype: &StoredDatatype) -> Result<Holds> {
         if Arc::ptr_eq(&from.container, self.target) && self.flags & EXPAND_REFERENCES == 0 {
             return Ok(Holds::Nothing);
         }
-        Holds::of(self.host, datatype::decode(self.host, &datatype.encoded)?.id, &datatype.kind)
+        Holds::of(self.host, datatype::decode(self.host, &datatype.encoded)?.id, &datatype.decoded)
     }
 
     /// Changes the references in elements: to copies of what they name where references are expanded, else to none,
@@ -103,9 +103,9 @@ impl Copy<'_> {
         if let Holds::Nothing = holds {
             return Ok(());
         }
-        let width = dataset.datatype.kind.bytes();
+        let width = dataset.datatype.decoded.bytes();
         let Some(mut table) = lock(&dataset.extent).table.take() else { return Ok(()) };
-        let parts = table.every_part();
+        let parts = table.all_parts();
         let count = lock(&dataset.extent).space.count().unwrap_or(0);
         for at in (0..count).step_by(4096) {
             let now = (count - at).min(4096) as usize;
@@ -128,7 +128,7 @@ impl Copy<'_> {
         if let Holds::Nothing = holds {
             return Ok(());
         }
-        self.map_references(from, &holds, &mut bytes, datatype.kind.bytes(), depth)?;
+        self.map_references(from, &holds, &mut bytes, datatype.decoded.bytes(), depth)?;
         lock(attribute).bytes = bytes;
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Copy<'_> {
             return Ok(*done);
         }
         if depth > 1024 {
-            return Err(fault!("groups nested more than 1024 deep"));
+            return Err(error!("groups nested more than 1024 deep"));
         }
         let old = lock(&from.container.tree).object(from.object)?.clone();
         let body = match &old.body {

@@ -7,10 +7,10 @@ use super::group::{add, open_at, opened};
 use super::iterate::registered;
 use super::location::{Located, locate};
 use hyperslab_arrow_container::container::{Container, Place};
-use hyperslab_arrow_container::elements::Space;
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::elements::Dataspace;
+use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::lock;
-use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Datatype, Extent, Object};
+use hyperslab_arrow_container::model::{Attribute, AttributeValue, Body, Dataset, Extent, Object, StoredDatatype};
 use hyperslab_arrow_container::table::Table;
 use crate::ffi::*;
 use crate::guard;
@@ -19,7 +19,7 @@ use crate::host::{Host, Owned};
 use crate::{datatype, plist, transfer};
 
 /// What an element holds that was never written.
-pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &Object, stored: &Datatype) -> Result<Vec<u8>> {
+pub(crate) fn fill_of(host: &'static Host, container: &Arc<Container>, object: &Object, stored: &StoredDatatype) -> Result<Vec<u8>> {
     if let Some(fill) = &object.fill {
         return Ok(lock(fill).bytes.clone());
     }
@@ -57,15 +57,15 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
             let at = locate(handle, loc)?;
             at.place.container.change()?;
             let stored = datatype::stored(host, handle.raw(), type_id)?;
-            let space = transfer::space_of(host, space_id)?;
+            let space = transfer::dataspace_of(host, space_id)?;
             check_layout(host, dcpl, &space)?;
             let memory = datatype::decode(host, &stored.encoded)?;
             let target = datatype::in_file(host, handle.raw(), memory.id)?;
-            let has_heap = stored.kind.has_heap();
+            let has_heap = stored.decoded.has_heap();
             let creation = plist::encode_of_dataset(host, dcpl, memory.id, has_heap)?;
             let fill = plist::fill(host, dcpl, memory.id, target.id)?;
             let kept = (has_heap && plist::has_fill(host, dcpl)).then(|| fill_to_keep(&stored, &fill));
-            let table = Table::create(&stored.kind, &space, &at.place.container.folder, at.place.container.ranks.get(), fill)?;
+            let table = Table::create(&stored.decoded, &space, &at.place.container.folder, at.place.container.ranks.get(), fill)?;
             let dataset = Arc::new(Dataset { datatype: stored, extent: Mutex::new(Extent { space, table: Some(table), file: None, source: None }) });
             let mut object = Object::new(Body::Dataset(Arc::clone(&dataset)), creation);
             object.attributes_tracked = plist::tracks_attributes(host, dcpl);
@@ -83,11 +83,11 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
 }
 
 /// A fill value of variable length: `H5Pencode2` would keep an address of it.
-fn fill_to_keep(stored: &Datatype, fill: &[u8]) -> Attribute {
+fn fill_to_keep(stored: &StoredDatatype, fill: &[u8]) -> Attribute {
     let mut bytes = fill.to_vec();
-    bytes.resize(stored.kind.bytes(), 0);
+    bytes.resize(stored.decoded.bytes(), 0);
     let datatype = stored.clone();
-    Arc::new(Mutex::new(AttributeValue { name: String::new(), object: 0, datatype, space: Space::Scalar, bytes, arenas: Vec::new(), order: 0, utf8: false }))
+    Arc::new(Mutex::new(AttributeValue { name: String::new(), object: 0, datatype, space: Dataspace::Scalar, bytes, arenas: Vec::new(), order: 0, utf8: false }))
 }
 
 /// Keeps a copy of an access property list that is not the default.
@@ -104,29 +104,29 @@ unsafe fn keep_access(host: &'static Host, raw: *mut c_void, dapl: hid_t) {
 }
 
 /// What native HDF5 asks of a layout too: only chunks let a dataset grow. Values in other files are refused.
-fn check_layout(host: &Host, dcpl: hid_t, space: &Space) -> Result<()> {
+fn check_layout(host: &Host, dcpl: hid_t, space: &Dataspace) -> Result<()> {
     // SAFETY: an id of the library.
     let layout = if dcpl > 0 { unsafe { (host.call.H5Pget_layout)(dcpl) } } else { 1 };
     // SAFETY: an id of the library.
     if dcpl > 0 && unsafe { (host.call.H5Pget_external_count)(dcpl) } > 0 {
-        return Err(Fault::unsupported("values in files of a program's own (H5Pset_external); a container keeps its values itself"));
+        return Err(Error::unsupported("values in files of a program's own (H5Pset_external); a container keeps its values itself"));
     }
     if layout == 3 {
-        return Err(Fault::unsupported("virtual datasets; write the values, or keep the virtual dataset in a native file"));
+        return Err(Error::unsupported("virtual datasets; write the values, or keep the virtual dataset in a native file"));
     }
-    if let Space::Simple { shape, max_shape } = space {
-        if shape != max_shape && layout != 2 && max_shape.iter().zip(shape).any(|(most, now)| most > now) {
-            return Err(fault!("only a chunked dataset can grow; set a chunk shape"));
+    if let Dataspace::Simple { shape, max_shape } = space {
+        if shape != max_shape && layout != 2 && max_shape.iter().zip(shape).any(|(max, now)| max > now) {
+            return Err(error!("only a chunked dataset can grow; set a chunk shape"));
         }
         if layout == 2 {
             let mut chunk = [0u64; 32];
             // SAFETY: room for the most dimensions that there can be.
             let ndims = unsafe { (host.call.H5Pget_chunk)(dcpl, 32, chunk.as_mut_ptr()) };
             if usize::try_from(ndims) != Ok(shape.len()) {
-                return Err(fault!("a chunk of {ndims} dimensions for a dataset of {}", shape.len()));
+                return Err(error!("a chunk of {ndims} dimensions for a dataset of {}", shape.len()));
             }
-            if chunk.iter().zip(max_shape).any(|(chunk, most)| *most != u64::MAX && chunk > most && *most > 0) {
-                return Err(fault!("a chunk is larger than the dataset can become"));
+            if chunk.iter().zip(max_shape).any(|(chunk, max)| *max != u64::MAX && chunk > max && *max > 0) {
+                return Err(error!("a chunk is larger than the dataset can become"));
             }
         }
     }
@@ -192,7 +192,7 @@ pub(crate) unsafe extern "C" fn write<const S: usize>(
 }
 
 /// The id of a datatype for a program: the committed one where there is one.
-pub(crate) fn give_type(host: &'static Host, handle: &Handle, stored: &Datatype) -> Result<hid_t> {
+pub(crate) fn give_type(host: &'static Host, handle: &Handle, stored: &StoredDatatype) -> Result<hid_t> {
     if let Some(object) = stored.committed {
         let container = Arc::clone(&handle.place.container);
         let path = lock(&container.tree).reachable().remove(&object);
@@ -210,7 +210,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         unsafe {
             let handle = Handle::of(obj)?;
             let dataset = handle.dataset()?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_DATASET_GET_DAPL => {
                     let copy = lock(&handle.access).as_ref().map(|list| (host.call.H5Pcopy)(list.id));
@@ -233,14 +233,14 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     }
                     args.args.get_dcpl.dcpl_id = list.give();
                 }
-                H5VL_DATASET_GET_SPACE => args.args.get_space.space_id = transfer::give_space(host, &lock(&dataset.extent).space)?,
+                H5VL_DATASET_GET_SPACE => args.args.get_space.space_id = transfer::give_dataspace(host, &lock(&dataset.extent).space)?,
                 H5VL_DATASET_GET_SPACE_STATUS => *args.args.get_space_status.status = H5D_SPACE_STATUS_ALLOCATED,
                 H5VL_DATASET_GET_STORAGE_SIZE => {
                     let count = lock(&dataset.extent).space.count().unwrap_or(0);
-                    *args.args.get_storage_size.storage_size = count.saturating_mul(dataset.datatype.kind.bytes() as u64);
+                    *args.args.get_storage_size.storage_size = count.saturating_mul(dataset.datatype.decoded.bytes() as u64);
                 }
                 H5VL_DATASET_GET_TYPE => args.args.get_type.type_id = give_type(host, handle, &dataset.datatype)?,
-                other => return Err(Fault::unsupported(format!("question {other} about a dataset"))),
+                other => return Err(Error::unsupported(format!("question {other} about a dataset"))),
             }
         }
         Ok(())
@@ -255,16 +255,16 @@ fn set_extent(host: &'static Host, handle: &Handle, size: &[u64]) -> Result<()> 
     let fill = fill_of(host, container, &object, &dataset.datatype)?;
     dataset.with_table(&container.folder, container.ranks.get(), || Ok(fill), |_, _| Ok(()))?;
     let mut extent = lock(&dataset.extent);
-    let Space::Simple { shape, max_shape } = extent.space.clone() else { return Err(fault!("a dataset of one element or none cannot grow")) };
-    if let Some((wanted, most)) = size.iter().zip(&max_shape).find(|(wanted, most)| wanted > most) {
-        return Err(fault!("a length of {wanted}, where the dataset was made for {most} at most"));
+    let Dataspace::Simple { shape, max_shape } = extent.space.clone() else { return Err(error!("a dataset of one element or none cannot grow")) };
+    if let Some((wanted, max)) = size.iter().zip(&max_shape).find(|(wanted, max)| wanted > max) {
+        return Err(error!("a length of {wanted}, where the dataset was made for {max} at most"));
     }
     if size == shape {
         return Ok(());
     }
-    let next = Space::Simple { shape: size.to_vec(), max_shape };
+    let next = Dataspace::Simple { shape: size.to_vec(), max_shape };
     let Extent { space, table, .. } = &mut *extent;
-    table.as_mut().ok_or_else(|| fault!("no values"))?.resize(space, &next)?;
+    table.as_mut().ok_or_else(|| error!("no values"))?.resize(space, &next)?;
     *space = next;
     Ok(())
 }
@@ -274,7 +274,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_ref().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_ref().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_DATASET_SET_EXTENT => {
                     let ndims = lock(&handle.dataset()?.extent).space.shape().len();
@@ -283,13 +283,13 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                         plist::decode(host, &creation, c"H5P_CLS_DATASET_CREATE_ID_g")?
                     };
                     if (host.call.H5Pget_layout)(list.id) != 2 {
-                        return Err(fault!("only a chunked dataset can change its shape"));
+                        return Err(error!("only a chunked dataset can change its shape"));
                     }
                     set_extent(host, handle, std::slice::from_raw_parts(args.args.set_extent.size, ndims))
                 }
                 H5VL_DATASET_FLUSH => handle.place.container.publish(),
                 H5VL_DATASET_REFRESH => Ok(()),
-                other => Err(Fault::unsupported(format!("operation {other} on a dataset"))),
+                other => Err(Error::unsupported(format!("operation {other} on a dataset"))),
             }
         }
     })

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 
 use super::{info, location::join};
 use hyperslab_arrow_container::container::{Container, Create, Place};
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::model::{Object, ROOT};
 use hyperslab_arrow_container::{container, lock};
-use crate::datatype::kind_of;
+use crate::datatype::decode_stored;
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, What, give_text, open_in, text};
@@ -24,7 +24,7 @@ const ACC_CREAT: c_uint = 16;
 const ACC_SWMR: c_uint = 32 | 64;
 
 fn give(host: &'static Host, container: Arc<Container>, name: &str, fapl: hid_t, writable: bool) -> Result<*mut c_void> {
-    crate::old_calls::redirect(host);
+    crate::legacy_api::redirect(host);
     // SAFETY: an id of the library.
     let fapl = if fapl > 0 { Some(Owned::new(unsafe { (host.call.H5Pcopy)(fapl) }, host.call.H5Pclose, "the access property list cannot be copied")?) } else { None };
     let what = What::File { fapl, writable, name: name.to_owned(), primary: true };
@@ -42,7 +42,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(name: *const c_char, flag
         root.creation = Vec::new();
         let (creation, options) = (plist::encode(host, fcpl), info::of_plist(host, fapl));
         let container = match crate::mpi::ranks_of(host, fapl)? {
-            Some(ranks) => Container::create_together(Path::new(name), how, root, creation, options, ranks)?,
+            Some(ranks) => Container::create_collective(Path::new(name), how, root, creation, options, ranks)?,
             None => Container::create(Path::new(name), how, root, creation, options)?,
         };
         give(host, container, name, fapl, true)
@@ -55,24 +55,24 @@ pub(crate) unsafe extern "C" fn open<const S: usize>(name: *const c_char, flags:
         let name = unsafe { text(name)? };
         plist::check_driver(host, fapl)?;
         if flags & (ACC_TRUNC | ACC_EXCL | ACC_CREAT) != 0 {
-            return Err(fault!("flags that create a file, given to open it"));
+            return Err(error!("flags that create a file, given to open it"));
         }
         if flags & ACC_SWMR != 0 {
-            return Err(Fault::unsupported("SWMR: readers of a container see what was published last; open without SWMR"));
+            return Err(Error::unsupported("SWMR: readers of a container see what was published last; open without SWMR"));
         }
         let anchor = Handle::anchor(host);
         let writable = flags & ACC_RDWR != 0;
-        let (options, kind_of) = (info::of_plist(host, fapl), |encoded: &[u8]| kind_of(host, anchor, encoded));
+        let (options, decode) = (info::of_plist(host, fapl), |encoded: &[u8]| decode_stored(host, anchor, encoded));
         let ranks = if writable {
             crate::mpi::ranks_of(host, fapl)?
         } else {
             // Ranks that only read need nothing of each other, but that they share the cores.
-            crate::mpi::notice_ranks(host, fapl)?;
+            crate::mpi::detect_ranks(host, fapl)?;
             None
         };
         let container = match ranks {
-            Some(ranks) => Container::open_together(Path::new(name), options, &kind_of, ranks)?,
-            None => Container::open(Path::new(name), writable, options, &kind_of)?,
+            Some(ranks) => Container::open_collective(Path::new(name), options, &decode, ranks)?,
+            None => Container::open(Path::new(name), writable, options, &decode)?,
         };
         give(host, container, name, fapl, writable)
     })
@@ -94,7 +94,7 @@ fn types_of(handle: &Handle) -> c_uint {
 }
 
 /// The ids of open things of a file, of the kinds in `types`.
-fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, most: usize) -> Vec<hid_t> {
+fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, max: usize) -> Vec<hid_t> {
     let mut found = Vec::new();
     let mut kinds: Vec<(H5I_type_t, Vec<usize>)> = Vec::new();
     for (_, address) in open_in(container) {
@@ -121,7 +121,7 @@ fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, most: usi
         let tag = i64::from(kind) << 56;
         let newest = newest_number(host, tag);
         let mut number = newest;
-        while !wanted.is_empty() && number >= 0 && found.len() < most {
+        while !wanted.is_empty() && number >= 0 && found.len() < max {
             let id = tag | number;
             // SAFETY: H5Iis_valid takes any number; H5VLobject a valid id of a thing that a connector has.
             let object = unsafe { if (host.call.H5Iis_valid)(id) > 0 { (host.call.H5VLobject)(id) as usize } else { 0 } };
@@ -157,7 +157,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         unsafe {
             let handle = Handle::of(obj)?;
             let container = &handle.place.container;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_FILE_GET_CONT_INFO => {
                     let out = &mut *args.args.get_cont_info.info;
@@ -168,7 +168,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                 H5VL_FILE_GET_FAPL => {
                     let copy = match &handle.what {
                         What::File { fapl: Some(fapl), .. } => (host.call.H5Pcopy)(fapl.id),
-                        _ => (host.call.H5Pcreate)(host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| fault!("no class of property lists"))?),
+                        _ => (host.call.H5Pcreate)(host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| error!("no class of property lists"))?),
                     };
                     args.args.get_fapl.fapl_id = check_id(copy, "the access property list cannot be copied")?;
                 }
@@ -206,7 +206,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     }
                     *out.count = found.len();
                 }
-                other => return Err(Fault::unsupported(format!("question {other} about a file"))),
+                other => return Err(Error::unsupported(format!("question {other} about a file"))),
             }
         }
         Ok(())
@@ -221,19 +221,19 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
     guard::status::<S>("file specific", |host| {
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_FILE_FLUSH => Handle::of(obj)?.place.container.publish()?,
                 H5VL_FILE_REOPEN => {
                     let handle = Handle::of(obj)?;
-                    let What::File { fapl, writable, name, .. } = &handle.what else { return Err(fault!("the object is no file")) };
+                    let What::File { fapl, writable, name, .. } = &handle.what else { return Err(error!("the object is no file")) };
                     let fapl = fapl.as_ref().map_or(0, |fapl| fapl.id);
                     *args.args.reopen.file = give(host, Arc::clone(&handle.place.container), name, fapl, *writable)?;
                 }
                 H5VL_FILE_IS_ACCESSIBLE => {
                     let found = container::is_accessible(Path::new(text(args.args.is_accessible.filename)?));
                     if found && host.would_mistake() {
-                        return Err(fault!("this HDF5 would take the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
+                        return Err(error!("this HDF5 would take the container for a native file; set HDF5_VOL_CONNECTOR=arrow"));
                     }
                     *args.args.is_accessible.accessible = found;
                 }
@@ -242,7 +242,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
                     let (one, other) = (Handle::of(obj)?, args.args.is_equal.obj2);
                     *args.args.is_equal.same_file = Handle::of(other).is_ok_and(|other| Arc::ptr_eq(&one.place.container, &other.place.container));
                 }
-                other => return Err(Fault::unsupported(format!("operation {other} on a file"))),
+                other => return Err(Error::unsupported(format!("operation {other} on a file"))),
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use super::location::{Located, by_name, join, locate, walking};
 use hyperslab_arrow_container::container::Place;
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Body, Object, Target};
 use crate::ffi::*;
@@ -38,7 +38,7 @@ pub(crate) fn link_at(host: &'static Host, at: &Located, path: &str, lcpl: hid_t
     };
     let (parent, name) = walking(host, 0, |walk| walk.parent(&at.place, path, if intermediate { Some(&mut make) } else { None }))?;
     if lock(&parent.container.tree).links(parent.object)?.contains_key(name) {
-        return Err(fault!("there is a link '{name}' already (in '{path}')"));
+        return Err(error!("there is a link '{name}' already (in '{path}')"));
     }
     parent.container.change()?;
     let object = target(&parent)?;
@@ -55,7 +55,7 @@ pub(crate) fn open_at(host: &'static Host, at: Located, wanted: Option<H5I_type_
             H5I_DATASET => "dataset",
             _ => "datatype",
         };
-        return Err(fault!("'{}' is a {}, not a {}", at.path, word(kind), word(wanted.unwrap_or(kind))));
+        return Err(error!("'{}' is a {}, not a {}", at.path, word(kind), word(wanted.unwrap_or(kind))));
     }
     Ok((Handle::give(host, at.place, what, at.path), kind))
 }
@@ -119,7 +119,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_GROUP_GET_GCPL => {
                     let object = lock(&handle.place.container.tree).object(handle.place.object)?.clone();
@@ -129,7 +129,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     let at = locate(handle, &raw const args.args.get_info.loc_params)?;
                     let tree = lock(&at.place.container.tree);
                     let Body::Group { links, next_order, tracked } = &tree.object(at.place.object)?.body else {
-                        return Err(fault!("'{}' is no group", at.path));
+                        return Err(error!("'{}' is no group", at.path));
                     };
                     let info = &mut *args.args.get_info.ginfo;
                     info.storage_type = H5G_STORAGE_TYPE_COMPACT;
@@ -137,7 +137,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     info.max_corder = if *tracked { *next_order } else { 0 };
                     info.mounted = false;
                 }
-                other => return Err(Fault::unsupported(format!("question {other} about a group"))),
+                other => return Err(Error::unsupported(format!("question {other} about a group"))),
             }
         }
         Ok(())
@@ -152,8 +152,8 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, args:
             match (*args).op_type {
                 H5VL_GROUP_FLUSH => handle.place.container.publish(),
                 H5VL_GROUP_REFRESH => Ok(()),
-                H5VL_GROUP_MOUNT | H5VL_GROUP_UNMOUNT => Err(Fault::unsupported("files cannot be mounted; use an external link")),
-                other => Err(Fault::unsupported(format!("operation {other} on a group"))),
+                H5VL_GROUP_MOUNT | H5VL_GROUP_UNMOUNT => Err(Error::unsupported("files cannot be mounted; use an external link")),
+                other => Err(Error::unsupported(format!("operation {other} on a group"))),
             }
         }
     })

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 
 use hyperslab_arrow_container::container::Options;
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::text;
@@ -17,7 +17,7 @@ fn parse(words: &str) -> Result<Options> {
             "sync=0" => options.sync = false,
             "form=file" => options.one_file = true,
             "form=folder" => options.one_file = false,
-            other => return Err(fault!("the connector's info has no '{other}'; it knows sync=0 and sync=1, form=folder and form=file")),
+            other => return Err(error!("the connector's info has no '{other}'; it knows sync=0 and sync=1, form=folder and form=file")),
         }
     }
     Ok(options)
@@ -92,13 +92,13 @@ pub(crate) unsafe extern "C" fn from_str<const S: usize>(words: *const c_char, o
 
 /// A string in the host's memory.
 pub(crate) unsafe fn allocate(host: &Host, value: &str) -> Result<*mut c_char> {
-    let value = CString::new(value).map_err(|_| fault!("a zero in a text"))?;
+    let value = CString::new(value).map_err(|_| error!("a zero in a text"))?;
     let bytes = value.as_bytes_with_nul();
     // SAFETY: the memory has room for the string and its zero.
     unsafe {
         let memory = (host.call.H5allocate_memory)(bytes.len(), false).cast::<c_char>();
         if memory.is_null() {
-            return Err(fault!("no memory for a text"));
+            return Err(error!("no memory for a text"));
         }
         std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), memory, bytes.len());
         Ok(memory)

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_int};
 
 use super::location::{Located, join, ordered, token_of, walking};
 use hyperslab_arrow_container::container::Place;
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Body, Link, ObjectId, Target};
 use crate::ffi::*;
@@ -68,12 +68,12 @@ pub(crate) fn object_info(place: &Place) -> Result<H5O_info2_t> {
 }
 
 fn name_of(name: &str) -> Result<CString> {
-    CString::new(name).map_err(|_| fault!("a zero in a name"))
+    CString::new(name).map_err(|_| error!("a zero in a name"))
 }
 
 /// `H5Literate` and `H5Lvisit`: what the last call gave.
 pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iterate_args_t) -> Result<herr_t> {
-    let call = args.op.ok_or_else(|| fault!("no function to call"))?;
+    let call = args.op.ok_or_else(|| error!("no function to call"))?;
     let group = registered(host, at)?;
     if args.recursive {
         let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
@@ -87,7 +87,7 @@ pub(crate) fn links(host: &'static Host, at: &Located, args: &mut H5VL_link_iter
     // SAFETY: null, or a place for the index.
     let mut index = unsafe { args.idx_p.as_ref().copied().unwrap_or(0) };
     if index > 0 && index >= all.len() as u64 {
-        return Err(fault!("the iteration begins at {index}, and there are {} links", all.len()));
+        return Err(error!("the iteration begins at {index}, and there are {} links", all.len()));
     }
     let mut outcome = 0;
     for (name, link) in all.iter().skip(usize::try_from(index).unwrap_or(usize::MAX)) {
@@ -153,25 +153,25 @@ fn visit_links(
 
 /// `H5Ovisit`: what the last call gave.
 pub(crate) fn objects(host: &'static Host, at: &Located, args: &H5VL_object_visit_args_t) -> Result<herr_t> {
-    let call = args.op.ok_or_else(|| fault!("no function to call"))?;
+    let call = args.op.ok_or_else(|| error!("no function to call"))?;
     let start = registered(host, at)?;
-    let tell = |name: &str, place: &Place| -> Result<herr_t> {
+    let report = |name: &str, place: &Place| -> Result<herr_t> {
         let info = object_info(place)?;
         // SAFETY: the program's function, with its own data.
         Ok(unsafe { call(start.id, name_of(name)?.as_ptr(), &raw const info, args.op_data) })
     };
-    let outcome = tell(".", &at.place)?;
+    let outcome = report(".", &at.place)?;
     if outcome != 0 || lock(&at.place.container.tree).links(at.place.object).is_err() {
         return Ok(outcome);
     }
-    let mut told = BTreeSet::from([at.place.object]);
+    let mut visited = BTreeSet::from([at.place.object]);
     let mut seen = BTreeSet::from([(at.place.container.number, at.place.object)]);
     let all = by_order_or_name(&at.place, args.idx_type, args.order)?;
     visit_links(host, start.id, at, "", all, (args.idx_type, args.order), &mut seen, &mut |name, _| {
         let place = walking(host, 0, |walk| walk.resolve(&at.place, name));
         match place {
             // Only hard links are followed: what a soft link leads to is visited where it is.
-            Ok(place) if is_hard(at, name) && told.insert(place.object) => tell(name, &place),
+            Ok(place) if is_hard(at, name) && visited.insert(place.object) => report(name, &place),
             _ => Ok(0),
         }
     })
@@ -199,12 +199,12 @@ pub(crate) fn attribute_names(place: &Place, index: H5_index_t, order: H5_iter_o
         H5_INDEX_CRT_ORDER if object.attributes_tracked => names.sort(),
         // As HDF5 does: without an order, by name.
         H5_INDEX_CRT_ORDER => {}
-        _ => return Err(fault!("an index that is neither by name nor by creation order")),
+        _ => return Err(error!("an index that is neither by name nor by creation order")),
     }
     match order {
         H5_ITER_DEC => names.reverse(),
         H5_ITER_INC | H5_ITER_NATIVE => {}
-        _ => return Err(fault!("an order that is neither increasing nor decreasing")),
+        _ => return Err(error!("an order that is neither increasing nor decreasing")),
     }
     Ok(names.into_iter().map(|(_, name)| name).collect())
 }
@@ -213,7 +213,7 @@ pub(crate) fn attribute_names(place: &Place, index: H5_index_t, order: H5_iter_o
 pub(crate) fn attribute_info(place: &Place, name: &str) -> Result<H5A_info_t> {
     let tree = lock(&place.container.tree);
     let object = tree.object(place.object)?;
-    let attribute = lock(object.attributes.get(name).ok_or_else(|| fault!("there is no attribute '{name}'"))?);
+    let attribute = lock(object.attributes.get(name).ok_or_else(|| error!("there is no attribute '{name}'"))?);
     let tracked = object.attributes_tracked;
     Ok(H5A_info_t {
         corder_valid: tracked,
@@ -225,13 +225,13 @@ pub(crate) fn attribute_info(place: &Place, name: &str) -> Result<H5A_info_t> {
 
 /// `H5Aiterate`: what the last call gave.
 pub(crate) fn attributes(host: &'static Host, at: &Located, args: &mut H5VL_attr_iterate_args_t) -> Result<herr_t> {
-    let call = args.op.ok_or_else(|| fault!("no function to call"))?;
+    let call = args.op.ok_or_else(|| error!("no function to call"))?;
     let names = attribute_names(&at.place, args.idx_type, args.order)?;
     let owner = registered(host, at)?;
     // SAFETY: null, or a place for the index.
     let mut index = unsafe { args.idx.as_ref().copied().unwrap_or(0) };
     if index > 0 && index >= names.len() as u64 {
-        return Err(fault!("the iteration begins at {index}, and there are {} attributes", names.len()));
+        return Err(error!("the iteration begins at {index}, and there are {} attributes", names.len()));
     }
     let mut outcome = 0;
     for name in names.iter().skip(usize::try_from(index).unwrap_or(usize::MAX)) {

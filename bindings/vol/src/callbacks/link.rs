@@ -7,7 +7,7 @@ use super::group::link_at;
 use super::iterate;
 use super::location::{Located, by_index, by_name, locate, walking};
 use hyperslab_arrow_container::container::Place;
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Link, Target};
 use crate::ffi::*;
@@ -20,19 +20,19 @@ use crate::plist;
 unsafe fn the_link(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Place, String, Link)> {
     // SAFETY: what HDF5 passes; the union's member is the one that the type names.
     unsafe {
-        let loc = loc.as_ref().ok_or_else(|| fault!("no location"))?;
+        let loc = loc.as_ref().ok_or_else(|| error!("no location"))?;
         match loc.type_ {
             H5VL_OBJECT_BY_NAME => {
                 let path = text(loc.loc_data.loc_by_name.name)?;
                 let (place, name) = walking(handle.host, loc.loc_data.loc_by_name.lapl_id, |walk| walk.parent(&handle.place, path, None))?;
                 let link = lock(&place.container.tree).links(place.object)?.get(name).cloned();
-                Ok((place, name.to_owned(), link.ok_or_else(|| fault!("there is no link '{name}' (in '{path}')"))?))
+                Ok((place, name.to_owned(), link.ok_or_else(|| error!("there is no link '{name}' (in '{path}')"))?))
             }
             H5VL_OBJECT_BY_IDX => {
                 let (group, name, link) = by_index(handle, &loc.loc_data.loc_by_idx)?;
                 Ok((group.place, name, link))
             }
-            _ => Err(fault!("a link is named by a name or by its place in an order")),
+            _ => Err(error!("a link is named by a name or by its place in an order")),
         }
     }
 }
@@ -41,7 +41,7 @@ unsafe fn the_link(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Pl
 unsafe fn new_name<'a>(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<(Located, &'a str)> {
     // SAFETY: what HDF5 passes.
     unsafe {
-        let loc = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| fault!("a link is made by name"))?;
+        let loc = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| error!("a link is made by name"))?;
         Ok((Located { place: handle.place.clone(), path: handle.path.clone() }, text(loc.loc_data.loc_by_name.name)?))
     }
 }
@@ -72,7 +72,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
         plist::check_list(host, lapl)?;
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
-            let args = args.as_ref().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_ref().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_LINK_CREATE_HARD => {
                     let hard = &args.args.hard;
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
                         if std::sync::Arc::ptr_eq(&parent.container, &target.place.container) {
                             Ok(target.place.object)
                         } else {
-                            Err(fault!("a hard link cannot lead into another file; make an external link"))
+                            Err(error!("a hard link cannot lead into another file; make an external link"))
                         }
                     })?;
                     Ok(())
@@ -99,13 +99,13 @@ pub(crate) unsafe extern "C" fn create<const S: usize>(
                     let user = &args.args.ud;
                     // One of a program's own class is kept and told; who follows it, HDF5 does not say.
                     if (host.call.H5Lis_registered)(user.type_) <= 0 {
-                        return Err(fault!("there is no class {} of links; register it first", user.type_));
+                        return Err(error!("there is no class {} of links; register it first", user.type_));
                     }
                     let value = if user.buf.is_null() { Vec::new() } else { std::slice::from_raw_parts(user.buf.cast::<u8>(), user.buf_size).to_vec() };
                     let (at, path) = new_name(Handle::of(obj)?, loc)?;
                     place_link(host, &at, path, lcpl, |_| Ok(Target::User(user.type_, value)))
                 }
-                other => Err(Fault::unsupported(format!("links of kind {other}"))),
+                other => Err(Error::unsupported(format!("links of kind {other}"))),
             }
         }
     })
@@ -164,7 +164,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let (place, name, link) = the_link(Handle::of(obj)?, loc)?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_LINK_GET_INFO => {
                     if let Some(out) = args.args.get_info.linfo.as_mut() {
@@ -175,7 +175,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
                 H5VL_LINK_GET_VAL => {
                     let out = &args.args.get_val;
                     let value = match link.target {
-                        Target::Hard(_) => return Err(fault!("'{name}' is a hard link: it has no value")),
+                        Target::Hard(_) => return Err(error!("'{name}' is a hard link: it has no value")),
                         Target::Soft(path) => [path.as_bytes(), &[0]].concat(),
                         Target::User(_, value) => value,
                     };
@@ -183,7 +183,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
                         std::ptr::copy_nonoverlapping(value.as_ptr(), out.buf.cast(), value.len().min(out.buf_size));
                     }
                 }
-                other => return Err(Fault::unsupported(format!("question {other} about a link"))),
+                other => return Err(Error::unsupported(format!("question {other} about a link"))),
             }
         }
         Ok(())
@@ -195,7 +195,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_LINK_DELETE => {
                     let (place, name, _) = the_link(handle, loc)?;
@@ -204,7 +204,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     sweep(&place.container);
                 }
                 H5VL_LINK_EXISTS => {
-                    let by = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| fault!("a link is named by a name"))?;
+                    let by = loc.as_ref().filter(|loc| loc.type_ == H5VL_OBJECT_BY_NAME).ok_or_else(|| error!("a link is named by a name"))?;
                     let path = text(by.loc_data.loc_by_name.name)?;
                     let lapl = by.loc_data.loc_by_name.lapl_id;
                     *args.args.exists.exists = if hyperslab_arrow_container::model::path_names(path).next().is_none() {
@@ -215,7 +215,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                     };
                 }
                 H5VL_LINK_ITER => return iterate::links(host, &locate(handle, loc)?, &mut args.args.iterate),
-                other => return Err(Fault::unsupported(format!("operation {other} on a link"))),
+                other => return Err(Error::unsupported(format!("operation {other} on a link"))),
             }
         }
         Ok(0)

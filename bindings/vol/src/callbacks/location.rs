@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyperslab_arrow_container::container::{Container, Place, Walk};
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Link, ObjectId, ROOT};
-use crate::datatype::kind_of;
+use crate::datatype::decode_stored;
 use crate::ffi::*;
 use crate::handle::{Handle, text};
 use crate::host::Host;
@@ -39,8 +39,8 @@ fn open_external(host: &'static Host, from: &Arc<Container>, file: &str, lapl: h
     let beside = from.path.parent().unwrap_or(Path::new(".")).join(file);
     let found = if beside.exists() { beside } else { Path::new(file).to_path_buf() };
     let anchor = Handle::anchor(host);
-    Container::open(&found, plist::opens_external(host, lapl).unwrap_or_else(|| from.writable.load(Ordering::Relaxed)), from.options, &|encoded| kind_of(host, anchor, encoded))
-        .map_err(|error| fault!("the external link to {file}: {}", error.message))
+    Container::open(&found, plist::opens_external(host, lapl).unwrap_or_else(|| from.writable.load(Ordering::Relaxed)), from.options, &|encoded| decode_stored(host, anchor, encoded))
+        .map_err(|error| error!("the external link to {file}: {}", error.message))
 }
 
 /// Calls `work` with a way to follow links.
@@ -53,7 +53,7 @@ pub(crate) fn walking<T>(host: &'static Host, lapl: hid_t, work: impl FnOnce(&mu
 /// The object at a path from an open thing.
 pub(crate) fn by_name(handle: &Handle, name: &str, lapl: hid_t) -> Result<Located> {
     if name.is_empty() {
-        return Err(fault!("the name is empty"));
+        return Err(error!("the name is empty"));
     }
     let place = walking(handle.host, lapl, |walk| walk.resolve(&handle.place, name))?;
     Ok(Located { place, path: join(&handle.path, name) })
@@ -65,16 +65,16 @@ pub(crate) fn ordered(place: &Place, index: H5_index_t, order: H5_iter_order_t) 
     let mut links: Vec<(String, Link)> = tree.links(place.object)?.iter().map(|(name, link)| (name.clone(), link.clone())).collect();
     if index == H5_INDEX_CRT_ORDER {
         if let hyperslab_arrow_container::model::Body::Group { tracked: false, .. } = tree.object(place.object)?.body {
-            return Err(fault!("the group does not track the order in which its links were made"));
+            return Err(error!("the group does not track the order in which its links were made"));
         }
         links.sort_by_key(|(_, link)| link.order);
     } else if index != H5_INDEX_NAME {
-        return Err(fault!("an index that is neither by name nor by creation order"));
+        return Err(error!("an index that is neither by name nor by creation order"));
     }
     match order {
         H5_ITER_DEC => links.reverse(),
         H5_ITER_INC | H5_ITER_NATIVE => {}
-        _ => return Err(fault!("an order that is neither increasing nor decreasing")),
+        _ => return Err(error!("an order that is neither increasing nor decreasing")),
     }
     Ok(links)
 }
@@ -88,11 +88,11 @@ pub(crate) unsafe fn by_index(handle: &Handle, loc: &H5VL_loc_by_idx_t) -> Resul
     let group = by_name(handle, unsafe { text(loc.name)? }, loc.lapl_id)?;
     crate::handle::opening_from(handle);
     let mut links = ordered(&group.place, loc.idx_type, loc.order)?;
-    let number = usize::try_from(loc.n).unwrap_or(usize::MAX);
-    if number >= links.len() {
-        return Err(fault!("link {} of {}", loc.n, links.len()));
+    let index = usize::try_from(loc.n).unwrap_or(usize::MAX);
+    if index >= links.len() {
+        return Err(error!("link {} of {}", loc.n, links.len()));
     }
-    let (name, link) = links.swap_remove(number);
+    let (name, link) = links.swap_remove(index);
     Ok((group, name, link))
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn object_of(token: &H5O_token_t) -> ObjectId {
 pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> Result<Located> {
     // SAFETY: the caller's promise; the union's member is the one that the type names.
     unsafe {
-        let loc = loc.as_ref().ok_or_else(|| fault!("no location"))?;
+        let loc = loc.as_ref().ok_or_else(|| error!("no location"))?;
         crate::handle::opening_from(handle);
         match loc.type_ {
             H5VL_OBJECT_BY_SELF => Ok(Located { place: handle.place.clone(), path: handle.path.clone() }),
@@ -126,14 +126,14 @@ pub(crate) unsafe fn locate(handle: &Handle, loc: *const H5VL_loc_params_t) -> R
                 Ok(Located { place, path: join(&group.path, &name) })
             }
             H5VL_OBJECT_BY_TOKEN => {
-                let token = loc.loc_data.loc_by_token.token.as_ref().ok_or_else(|| fault!("no token"))?;
+                let token = loc.loc_data.loc_by_token.token.as_ref().ok_or_else(|| error!("no token"))?;
                 let object = object_of(token);
                 let container = Arc::clone(&handle.place.container);
-                lock(&container.tree).object(object).map_err(|_| fault!("the token is of no object in this file"))?;
+                lock(&container.tree).object(object).map_err(|_| error!("the token is of no object in this file"))?;
                 let path = lock(&container.tree).reachable().remove(&object).unwrap_or_default();
                 Ok(Located { place: Place { container, object }, path })
             }
-            _ => Err(fault!("a location of an unknown kind")),
+            _ => Err(error!("a location of an unknown kind")),
         }
     }
 }

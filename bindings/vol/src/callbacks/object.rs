@@ -6,7 +6,7 @@ use super::copy;
 use super::group::open_at;
 use super::iterate;
 use super::location::{current_path, locate, token_of};
-use hyperslab_arrow_container::fault::{Fault, fault};
+use hyperslab_arrow_container::error::{Error, error};
 use hyperslab_arrow_container::lock;
 use crate::ffi::*;
 use crate::guard;
@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_OBJECT_GET_FILE => *args.args.get_file.file = handle.file(),
                 H5VL_OBJECT_GET_NAME => {
@@ -65,7 +65,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, loc: *cons
                 }
                 H5VL_OBJECT_GET_TYPE => *args.args.get_type.obj_type = iterate::object_info(&locate(handle, loc)?.place)?.type_,
                 H5VL_OBJECT_GET_INFO => *args.args.get_info.oinfo = iterate::object_info(&locate(handle, loc)?.place)?,
-                other => return Err(Fault::unsupported(format!("question {other} about an object"))),
+                other => return Err(Error::unsupported(format!("question {other} about an object"))),
             }
         }
         Ok(())
@@ -77,7 +77,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
         // SAFETY: what HDF5 passes; the union's member is the one of the operation.
         unsafe {
             let handle = Handle::of(obj)?;
-            let args = args.as_mut().ok_or_else(|| fault!("no arguments"))?;
+            let args = args.as_mut().ok_or_else(|| error!("no arguments"))?;
             match args.op_type {
                 H5VL_OBJECT_CHANGE_REF_COUNT => {
                     let at = locate(handle, loc)?.place;
@@ -101,7 +101,7 @@ pub(crate) unsafe extern "C" fn specific<const S: usize>(obj: *mut c_void, loc: 
                 H5VL_OBJECT_VISIT => return iterate::objects(host, &locate(handle, loc)?, &args.args.visit),
                 H5VL_OBJECT_FLUSH => handle.place.container.publish()?,
                 H5VL_OBJECT_REFRESH => {}
-                other => return Err(Fault::unsupported(format!("operation {other} on an object"))),
+                other => return Err(Error::unsupported(format!("operation {other} on an object"))),
             }
         }
         Ok(0)
@@ -118,7 +118,7 @@ pub(crate) unsafe extern "C" fn comments<const S: usize>(obj: *mut c_void, loc: 
     guard::status::<S>("object optional", |_| {
         // SAFETY: what HDF5 passes; the arguments are those of the operation.
         unsafe {
-            let asked = args.as_ref().ok_or_else(|| fault!("no arguments"))?;
+            let asked = args.as_ref().ok_or_else(|| error!("no arguments"))?;
             match (asked.op_type, asked.args.is_null()) {
                 (GET_COMMENT, false) => {
                     let place = locate(Handle::of(obj)?, loc)?.place;
@@ -157,8 +157,8 @@ pub(crate) unsafe extern "C" fn optional_plain<const S: usize>(_obj: *mut c_void
     guard::status::<S>("optional", |_| Err(native(args)))
 }
 
-fn native(args: *const H5VL_optional_args_t) -> Fault {
+fn native(args: *const H5VL_optional_args_t) -> Error {
     // SAFETY: null, or what HDF5 passes.
     let operation = unsafe { args.as_ref() }.map_or(-1, |args| args.op_type);
-    Fault::unsupported(format!("a call (operation {operation}) that is about the bytes of a native HDF5 file; the file is a folder of Arrow files"))
+    Error::unsupported(format!("a call (operation {operation}) that is about the bytes of a native HDF5 file; the file is a folder of Arrow files"))
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hyperslab_arrow_container::elements::{Arena, BlobName, Kind, REFERENCE_BYTES, is_null, is_whole, with_blob};
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::elements::{Arena, BlobName, Datatype, REFERENCE_BYTES, is_null, is_whole, with_blob};
+use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::model::ObjectId;
 use crate::datatype;
 use crate::ffi::*;
@@ -48,7 +48,7 @@ fn half(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) -> Result<()> {
-    bytes.get_mut(at..at + value.len()).ok_or_else(|| fault!("an element ends early"))?.copy_from_slice(value);
+    bytes.get_mut(at..at + value.len()).ok_or_else(|| error!("an element ends early"))?.copy_from_slice(value);
     Ok(())
 }
 
@@ -59,33 +59,33 @@ fn empty(bytes: &mut [u8]) -> Result<()> {
 }
 
 fn name_at(bytes: &[u8], at: usize) -> Result<BlobName> {
-    bytes.get(at..at + 16).and_then(|name| name.try_into().ok()).ok_or_else(|| fault!("an element ends early"))
+    bytes.get(at..at + 16).and_then(|name| name.try_into().ok()).ok_or_else(|| error!("an element ends early"))
 }
 
 impl Holds {
     /// Of a datatype in memory, whose form in the file is `kind`.
-    pub(crate) fn of(host: &Host, memory: hid_t, kind: &Kind) -> Result<Self> {
+    pub(crate) fn of(host: &Host, memory: hid_t, decoded: &Datatype) -> Result<Self> {
         // SAFETY: ids of the library.
         unsafe {
-            Ok(match ((host.call.H5Tget_class)(memory), kind) {
-                (H5T_REFERENCE, Kind::Reference) => Self::Reference,
-                (H5T_REFERENCE, Kind::Fixed(bytes)) => Self::Number { bytes: *bytes, region: *bytes == 12 },
-                (H5T_COMPOUND, Kind::Compound { members, .. }) => {
+            Ok(match ((host.call.H5Tget_class)(memory), decoded) {
+                (H5T_REFERENCE, Datatype::Reference) => Self::Reference,
+                (H5T_REFERENCE, Datatype::Fixed(bytes)) => Self::Number { bytes: *bytes, region: *bytes == 12 },
+                (H5T_COMPOUND, Datatype::Compound { members, .. }) => {
                     let mut found = Vec::new();
-                    for (number, name) in datatype::member_names(host, memory)?.iter().enumerate() {
+                    for (index, name) in datatype::member_names(host, memory)?.iter().enumerate() {
                         let Some(member) = members.iter().find(|member| member.name == *name) else { continue };
-                        match Self::of(host, datatype::member(host, memory, number as u32)?.id, &member.kind)? {
+                        match Self::of(host, datatype::member(host, memory, index as u32)?.id, &member.datatype)? {
                             Self::Nothing => {}
                             holds => found.push((member.offset, holds)),
                         }
                     }
                     if found.is_empty() { Self::Nothing } else { Self::Members(found) }
                 }
-                (H5T_ARRAY, Kind::Array { count, element }) => match Self::of(host, datatype::base(host, memory)?.id, element)? {
+                (H5T_ARRAY, Datatype::Array { count, element }) => match Self::of(host, datatype::base(host, memory)?.id, element)? {
                     Self::Nothing => Self::Nothing,
                     holds => Self::Elements { width: element.bytes(), count: *count, element: Box::new(holds) },
                 },
-                (H5T_VLEN, Kind::Sequence(element)) => match Self::of(host, datatype::base(host, memory)?.id, element)? {
+                (H5T_VLEN, Datatype::Sequence(element)) => match Self::of(host, datatype::base(host, memory)?.id, element)? {
                     Self::Nothing => Self::Nothing,
                     holds => Self::Sequence { width: element.bytes(), element: Box::new(holds) },
                 },
@@ -99,7 +99,7 @@ impl Holds {
         match self {
             Self::Nothing => Ok(()),
             Self::Reference => {
-                let bytes = element.get_mut(..REFERENCE_BYTES).ok_or_else(|| fault!("an element ends early"))?;
+                let bytes = element.get_mut(..REFERENCE_BYTES).ok_or_else(|| error!("an element ends early"))?;
                 // One into a third file stays what it is.
                 if bytes.iter().all(|byte| *byte == 0) || bytes.get(FLAGS).is_some_and(|flags| flags & 1 != 0) {
                     return Ok(());
@@ -121,7 +121,7 @@ impl Holds {
                 }
             }
             Self::Number { bytes, region } => {
-                let bytes = element.get_mut(..*bytes).ok_or_else(|| fault!("an element ends early"))?;
+                let bytes = element.get_mut(..*bytes).ok_or_else(|| error!("an element ends early"))?;
                 let object = word(bytes, 0);
                 match if object == 0 { None } else { (mapping.object)(object)? } {
                     Some(object) => {

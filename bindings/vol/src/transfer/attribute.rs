@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::references::adopt_references;
 use super::{convert, copy_of_file_type};
-use hyperslab_arrow_container::fault::Result;
+use hyperslab_arrow_container::error::Result;
 use hyperslab_arrow_container::lock;
 use crate::datatype;
 use crate::ffi::*;

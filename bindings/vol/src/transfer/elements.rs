@@ -3,9 +3,9 @@
 use super::moves::{Moves, moves};
 use super::references::adopt_references;
 use super::runs::{Pairs, Runs};
-use super::space::{give_space, space_of};
+use super::dataspace::{dataspace_of, give_dataspace};
 use super::{convert, copy_of_file_type};
-use hyperslab_arrow_container::fault::{Fault, Result, fault};
+use hyperslab_arrow_container::error::{Error, Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::table::Table;
 use crate::datatype;
@@ -45,26 +45,26 @@ impl Io<'_> {
         let host = self.host;
         let space = lock(&self.handle.dataset()?.extent).space.clone();
         if [self.file_space, self.mem_space].contains(&SPACE_LIST) {
-            return Err(Fault::unsupported("a selection in the transfer property list (H5S_PLIST); give a dataspace"));
+            return Err(Error::unsupported("a selection in the transfer property list (H5S_PLIST); give a dataspace"));
         }
         let close = host.call.H5Sclose;
         // SAFETY: ids of the library; the lengths live through the calls.
         unsafe {
             let file = if self.file_space == SPACE_ALL {
-                Owned::new(give_space(host, &space)?, close, "no dataspace")?
+                Owned::new(give_dataspace(host, &space)?, close, "no dataspace")?
             } else {
                 let file = Owned::new((host.call.H5Scopy)(self.file_space), close, "the dataspace of the file cannot be copied")?;
-                let given = space_of(host, file.id)?;
+                let given = dataspace_of(host, file.id)?;
                 if given.shape() != space.shape() {
                     if given.shape().len() != space.shape().len() {
-                        return Err(fault!("a selection in {} dimensions, where the dataset has {}", given.shape().len(), space.shape().len()));
+                        return Err(error!("a selection in {} dimensions, where the dataset has {}", given.shape().len(), space.shape().len()));
                     }
                     check((host.call.H5Sset_extent_simple)(file.id, space.shape().len() as i32, space.shape().as_ptr(), std::ptr::null()), "the selection does not fit the dataset")?;
                 }
                 file
             };
             if (host.call.H5Sselect_valid)(file.id) <= 0 {
-                return Err(fault!("the selection reaches beyond the dataset, whose shape is {:?}", space.shape()));
+                return Err(error!("the selection reaches beyond the dataset, whose shape is {:?}", space.shape()));
             }
             let points = (host.call.H5Sget_select_npoints)(file.id);
             let memory = match self.mem_space {
@@ -72,11 +72,11 @@ impl Io<'_> {
                 SPACE_BLOCK => Some(Runs::One(u64::try_from(points).ok().filter(|points| *points > 0).map(|points| (0, points)))),
                 id => {
                     if (host.call.H5Sselect_valid)(id) <= 0 {
-                        return Err(fault!("the selection in memory reaches beyond its dataspace"));
+                        return Err(error!("the selection in memory reaches beyond its dataspace"));
                     }
                     let in_memory = (host.call.H5Sget_select_npoints)(id);
                     if in_memory != points {
-                        return Err(fault!("{points} elements are selected in the file, and {in_memory} in memory"));
+                        return Err(error!("{points} elements are selected in the file, and {in_memory} in memory"));
                     }
                     Some(Runs::of(host, id)?)
                 }
@@ -114,25 +114,25 @@ impl Io<'_> {
     fn walk(&self, has_memory: bool, mut straight: impl FnMut(&Moves, Run, usize) -> Result<()>, mut converted: impl FnMut(&Moves, &Batch, usize, usize) -> Result<()>) -> Result<()> {
         let Some(mut pairs) = self.pairs()? else { return Ok(()) };
         if !has_memory {
-            return Err(fault!("no memory to read into or to write from"));
+            return Err(error!("no memory to read into or to write from"));
         }
         let memory = self.memory_type()?;
         // SAFETY: an id of the library.
         let stride = unsafe { (self.host.call.H5Tget_size)(memory.id) };
-        let moves = moves(self.host, self.handle.raw(), &self.handle.dataset()?.datatype.kind, self.file_type()?, memory)?;
+        let moves = moves(self.host, self.handle.raw(), &self.handle.dataset()?.datatype.decoded, self.file_type()?, memory)?;
         let (mut batch, mut elements) = (Batch::new(), 0);
-        let most = (BLOCK_BYTES / stride.max(1)).max(1);
+        let max_elements = (BLOCK_BYTES / stride.max(1)).max(1);
         while let Some((file, at, count)) = pairs.next()? {
             if !moves.direct.is_empty() {
                 straight(&moves, (file, at, count), stride)?;
             }
             let mut done = if moves.converted.is_empty() { count } else { 0 };
             while done < count {
-                let now = (count - done).min(most - elements);
+                let now = (count - done).min(max_elements - elements);
                 batch.push((file + done as u64, at + done as u64, now));
                 elements += now;
                 done += now;
-                if elements == most {
+                if elements == max_elements {
                     converted(&moves, &batch, elements, stride)?;
                     (elements, _) = (0, batch.clear());
                 }

@@ -11,13 +11,13 @@ mod elements;
 mod moves;
 mod references;
 mod runs;
-mod space;
+mod dataspace;
 
 pub(crate) use attribute::{read_attribute, write_attribute};
 pub(crate) use elements::Io;
-pub(crate) use space::{give_space, space_of};
+pub(crate) use dataspace::{dataspace_of, give_dataspace};
 
-use hyperslab_arrow_container::fault::Result;
+use hyperslab_arrow_container::error::Result;
 use crate::datatype;
 use crate::ffi::hid_t;
 use crate::handle::Handle;

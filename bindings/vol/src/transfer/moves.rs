@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
-use hyperslab_arrow_container::elements::{Kind, Member, columns};
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::elements::{Datatype, Member, columns};
+use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::table::Part;
 use crate::datatype;
 use crate::ffi::*;
@@ -38,28 +38,28 @@ struct Pairing<'a> {
     leaf: usize,
 }
 
-fn leaves_below(kind: &Kind) -> usize {
-    match kind {
-        Kind::Compound { members, .. } => members.iter().map(|member| leaves_below(&member.kind)).sum(),
+fn leaves_below(decoded: &Datatype) -> usize {
+    match decoded {
+        Datatype::Compound { members, .. } => members.iter().map(|member| leaves_below(&member.datatype)).sum(),
         _ => 1,
     }
 }
 
 impl Pairing<'_> {
     /// `direct`: whether the leaves are those of the kind; one leaf otherwise.
-    fn pair(&mut self, kind: &Kind, file: Owned, memory: Owned, at: usize, direct: bool) -> Result<()> {
+    fn pair(&mut self, decoded: &Datatype, file: Owned, memory: Owned, at: usize, direct: bool) -> Result<()> {
         let host = self.host;
         // SAFETY: ids of the library.
         unsafe {
             let class = (host.call.H5Tget_class)(memory.id);
-            if let (Kind::Compound { members, .. }, true, H5T_COMPOUND) = (kind, direct, class) {
+            if let (Datatype::Compound { members, .. }, true, H5T_COMPOUND) = (decoded, direct, class) {
                 return self.members(members, &file, &memory, at, |_| true);
             }
-            let bytes = kind.bytes();
-            let count = if direct { leaves_below(kind) } else { 1 };
+            let bytes = decoded.bytes();
+            let count = if direct { leaves_below(decoded) } else { 1 };
             let mut offsets: Vec<usize> = Vec::new();
             if direct {
-                columns(kind).iter().for_each(|column| offsets.extend(column.leaves.iter().map(|leaf| leaf.offset)));
+                columns(decoded).iter().for_each(|column| offsets.extend(column.leaves.iter().map(|leaf| leaf.offset)));
             } else {
                 offsets.push(0);
             }
@@ -67,14 +67,14 @@ impl Pairing<'_> {
             let first = self.leaf;
             self.leaf += count;
             let parts = |base: usize| offsets.iter().enumerate().map(|(i, offset)| Part { leaf: first + i, at: base + offset }).collect::<Vec<_>>();
-            if !kind.has_heap() && (host.call.H5Tequal)(file.id, memory.id) > 0 {
+            if !decoded.has_heap() && (host.call.H5Tequal)(file.id, memory.id) > 0 {
                 self.moves.direct.extend(parts(at));
                 return Ok(());
             }
             let background = (host.call.H5Tdetect_class)(file.id, H5T_COMPOUND) > 0;
             let (file_bytes, memory_bytes) = ((host.call.H5Tget_size)(file.id), (host.call.H5Tget_size)(memory.id));
             if file_bytes != bytes {
-                return Err(fault!("a datatype of {file_bytes} bytes in the file, where the columns have {bytes}"));
+                return Err(error!("a datatype of {file_bytes} bytes in the file, where the columns have {bytes}"));
             }
             self.moves.converted.push(Conversion { parts: parts(0), at, file_bytes, memory_bytes, file, memory, background });
             Ok(())
@@ -84,34 +84,34 @@ impl Pairing<'_> {
     fn members(&mut self, members: &[Member], file: &Owned, memory: &Owned, at: usize, direct: impl Fn(usize) -> bool) -> Result<()> {
         let host = self.host;
         let names = datatype::member_names(host, memory.id)?;
-        for (number, member) in members.iter().enumerate() {
-            let direct = direct(number);
+        for (index, member) in members.iter().enumerate() {
+            let direct = direct(index);
             let Some(place) = names.iter().position(|name| *name == member.name) else {
-                self.leaf += if direct { leaves_below(&member.kind) } else { 1 };
+                self.leaf += if direct { leaves_below(&member.datatype) } else { 1 };
                 continue;
             };
             // SAFETY: an id of the library, and a member that it has.
             let offset = unsafe { (host.call.H5Tget_member_offset)(memory.id, place as u32) };
-            let (mut below_file, below_memory) = (datatype::member(host, file.id, number as u32)?, datatype::member(host, memory.id, place as u32)?);
-            if member.kind.has_heap() {
+            let (mut below_file, below_memory) = (datatype::member(host, file.id, index as u32)?, datatype::member(host, memory.id, place as u32)?);
+            if member.datatype.has_heap() {
                 // HDF5 gives a member's datatype as it is in memory.
                 below_file = datatype::in_file(host, self.handle, below_file.id)?;
             }
-            self.pair(&member.kind, below_file, below_memory, at + offset, direct)?;
+            self.pair(&member.datatype, below_file, below_memory, at + offset, direct)?;
         }
         Ok(())
     }
 }
 
-pub(super) fn moves(host: &Host, handle: *mut c_void, kind: &Kind, file: Owned, memory: Owned) -> Result<Moves> {
-    let columns = columns(kind);
+pub(super) fn moves(host: &Host, handle: *mut c_void, decoded: &Datatype, file: Owned, memory: Owned) -> Result<Moves> {
+    let columns = columns(decoded);
     let mut pairing = Pairing { host, handle, moves: Moves::default(), leaf: 0 };
     // SAFETY: an id of the library.
     let class = unsafe { (host.call.H5Tget_class)(memory.id) };
-    match (kind, class) {
-        (Kind::Compound { members, .. }, H5T_COMPOUND) => pairing.members(members, &file, &memory, 0, |number| columns.get(number).is_some_and(|column| column.direct))?,
-        (Kind::Compound { .. }, _) => return Err(fault!("a compound cannot be converted to a datatype that is none")),
-        _ => pairing.pair(kind, file, memory, 0, columns.first().is_some_and(|column| column.direct))?,
+    match (decoded, class) {
+        (Datatype::Compound { members, .. }, H5T_COMPOUND) => pairing.members(members, &file, &memory, 0, |index| columns.get(index).is_some_and(|column| column.direct))?,
+        (Datatype::Compound { .. }, _) => return Err(error!("a compound cannot be converted to a datatype that is none")),
+        _ => pairing.pair(decoded, file, memory, 0, columns.first().is_some_and(|column| column.direct))?,
     }
     Ok(pairing.moves)
 }

@@ -1,6 +1,6 @@
 //! References in sequences, as they come back from where they were written.
 
-use hyperslab_arrow_container::fault::{Fault, Result};
+use hyperslab_arrow_container::error::{Error, Result};
 use crate::datatype;
 use crate::ffi::*;
 use crate::handle::Handle;
@@ -42,7 +42,7 @@ pub(super) unsafe fn adopt_references(host: &'static Host, handle: &Handle, memo
             for n in 0..length {
                 let one = (bytes as *mut u8).add(n * reference::BYTES);
                 if one.add(reference::KIND).read() != reference::OBJECT {
-                    return Err(Fault::unsupported("sequences of references to selections or attributes; use an array of them"));
+                    return Err(Error::unsupported("sequences of references to selections or attributes; use an array of them"));
                 }
                 one.add(reference::FILE_NAME).cast::<usize>().write_unaligned(0);
                 one.add(reference::LOCATION).cast::<hid_t>().write_unaligned(file.id);

@@ -1,6 +1,6 @@
 //! Selections as runs of elements.
 
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use crate::ffi::*;
 use crate::host::{Host, Owned, check};
 
@@ -72,6 +72,6 @@ impl<'a> Pairs<'a> {
         let now = in_file.min(in_memory);
         let rest = |at: u64, length: u64| (length > now).then_some((at + now, length - now));
         (self.left, self.right) = (rest(file, in_file), rest(memory, in_memory));
-        Ok(Some((file, memory, usize::try_from(now).map_err(|_| fault!("{now} elements at once"))?)))
+        Ok(Some((file, memory, usize::try_from(now).map_err(|_| error!("{now} elements at once"))?)))
     }
 }

@@ -11,40 +11,40 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::Field;
 
-use super::words::{CATALOG, FILL, VERSION, unhex};
+use super::format::{CATALOG, FILL, VERSION, from_hex};
 use crate::elements::arrow_arrays;
-use crate::elements::dataspace::Space;
-use crate::elements::datatype::Kind;
-use crate::fault::{Fault, Result, fault};
+use crate::elements::dataspace::Dataspace;
+use crate::elements::datatype::{Datatype, DecodeDatatype};
+use crate::error::{Error, Result, error};
 use crate::files::Folder;
 use crate::files::archive::Archive;
 use crate::files::record_batch::read;
-use crate::model::{AttributeValue, Body, Dataset, Datatype, Extent, Link, Object, ROOT, Region, Target, Tree};
+use crate::model::{AttributeValue, Body, Dataset, Extent, Link, Object, ROOT, Region, StoredDatatype, Target, Tree};
 
 fn numbers(text: &str) -> Vec<u64> {
     text.split(',').filter_map(|word| word.parse().ok()).collect()
 }
 
-fn load_attribute(field: &Field, array: &ArrayRef, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<AttributeValue> {
+fn load_attribute(field: &Field, array: &ArrayRef, decode: DecodeDatatype<'_>) -> Result<AttributeValue> {
     let metadata = field.metadata();
-    let missing = |key: &str| fault!("the attribute {} has no {key}", field.name());
+    let missing = |key: &str| error!("the attribute {} has no {key}", field.name());
     let word = |key: &str| metadata.get(&format!("hyperslab.{key}")).map(String::as_str).ok_or_else(|| missing(key));
-    let encoded = unhex(word("type")?).ok_or_else(|| missing("type"))?;
-    let datatype = Datatype { kind: kind_of(&encoded)?, encoded, committed: word("committed_type").ok().and_then(|text| text.parse().ok()) };
+    let encoded = from_hex(word("type")?).ok_or_else(|| missing("type"))?;
+    let datatype = StoredDatatype { decoded: decode(&encoded)?, encoded, committed: word("committed_type").ok().and_then(|text| text.parse().ok()) };
     let space = match word("space")? {
-        "null" => Space::Null,
-        "scalar" => Space::Scalar,
-        _ => Space::Simple { shape: numbers(word("shape")?), max_shape: numbers(word("max_shape")?) },
+        "null" => Dataspace::Null,
+        "scalar" => Dataspace::Scalar,
+        _ => Dataspace::Simple { shape: numbers(word("shape")?), max_shape: numbers(word("max_shape")?) },
     };
     let count = usize::try_from(space.count().ok_or_else(|| missing("shape"))?).map_err(|_| missing("shape"))?;
     let mut arenas = Vec::new();
-    let bytes = if space == Space::Scalar {
-        arrow_arrays::from_arrow(&datatype.kind, array, &mut arenas)?
+    let bytes = if space == Dataspace::Scalar {
+        arrow_arrays::from_arrow(&datatype.decoded, array, &mut arenas)?
     } else {
-        arrow_arrays::from_arrow(&Kind::Array { count, element: Box::new(datatype.kind.clone()) }, array, &mut arenas)?
+        arrow_arrays::from_arrow(&Datatype::Array { count, element: Box::new(datatype.decoded.clone()) }, array, &mut arenas)?
     };
-    if bytes.len() != count.saturating_mul(datatype.kind.bytes()) {
-        return Err(fault!("the attribute {} holds {} bytes", field.name(), bytes.len()));
+    if bytes.len() != count.saturating_mul(datatype.decoded.bytes()) {
+        return Err(error!("the attribute {} holds {} bytes", field.name(), bytes.len()));
     }
     Ok(AttributeValue {
         name: word("name")?.to_owned(),
@@ -61,8 +61,8 @@ fn load_attribute(field: &Field, array: &ArrayRef, kind_of: &dyn Fn(&[u8]) -> Re
 struct Columns<'a>(&'a RecordBatch, String);
 
 impl Columns<'_> {
-    fn wrong(&self, name: &str) -> Fault {
-        fault!("{}: no column '{name}' of the type that it should have", self.1)
+    fn wrong(&self, name: &str) -> Error {
+        error!("{}: no column '{name}' of the type that it should have", self.1)
     }
     fn column(&self, name: &str) -> Result<&ArrayRef> {
         self.0.column_by_name(name).ok_or_else(|| self.wrong(name))
@@ -109,40 +109,40 @@ pub(crate) fn is_container(path: &Path) -> bool {
 }
 
 /// Reads a tree; `kind_of` reads an encoded datatype.
-pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<(Tree, u64)> {
+pub(crate) fn load(folder: &Folder, decode: DecodeDatatype<'_>) -> Result<(Tree, u64)> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();
-    let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| fault!("{}: not a container of Hyperslab: it has no '{key}'", folder.display()));
+    let word = |key: &str| schema.metadata().get(&format!("hyperslab.{key}")).cloned().ok_or_else(|| error!("{}: not a container of Hyperslab: it has no '{key}'", folder.display()));
     let version = word("container")?;
     if version != VERSION {
-        return Err(fault!("{}: version {version} of the container is not known; this connector reads version {VERSION}", folder.display()));
+        return Err(error!("{}: version {version} of the container is not known; this connector reads version {VERSION}", folder.display()));
     }
     let columns = Columns(&objects, folder.join(CATALOG).display().to_string());
     let regions = word("regions").unwrap_or_default();
-    let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| unhex(text).map(|selection| Region { selection }));
-    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| fault!("{}: a selection is damaged", folder.display()))?;
-    let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: unhex(&word("creation")?).unwrap_or_default(), unlinked: 0, regions };
+    let regions = regions.split(',').filter(|text| !text.is_empty()).map(|text| from_hex(text).map(|selection| Region { selection }));
+    let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: a selection is damaged", folder.display()))?;
+    let mut tree = Tree { objects: BTreeMap::new(), next: word("next")?.parse().unwrap_or(2), creation: from_hex(&word("creation")?).unwrap_or_default(), unlinked: 0, regions };
     for row in 0..objects.num_rows() {
-        let datatype = |encoded: Option<Vec<u8>>| -> Result<Datatype> {
+        let datatype = |encoded: Option<Vec<u8>>| -> Result<StoredDatatype> {
             let encoded = encoded.ok_or_else(|| columns.wrong("type"))?;
-            Ok(Datatype { kind: kind_of(&encoded)?, encoded, committed: columns.u64("committed_type", row)? })
+            Ok(StoredDatatype { decoded: decode(&encoded)?, encoded, committed: columns.u64("committed_type", row)? })
         };
         let body = match columns.text("kind", row)?.as_deref() {
             Some("group") => Body::Group { links: BTreeMap::new(), next_order: columns.i64("next_link", row)?, tracked: columns.flag("link_order", row)? },
             Some("datatype") => Body::Datatype(datatype(columns.bytes("type", row)?)?),
             Some("dataset") => {
                 let space = match columns.text("space", row)?.as_deref() {
-                    Some("null") => Space::Null,
-                    Some("scalar") => Space::Scalar,
-                    _ => Space::Simple { shape: columns.lengths("shape", row)?, max_shape: columns.lengths("max_shape", row)? },
+                    Some("null") => Dataspace::Null,
+                    Some("scalar") => Dataspace::Scalar,
+                    _ => Dataspace::Simple { shape: columns.lengths("shape", row)?, max_shape: columns.lengths("max_shape", row)? },
                 };
                 let extent = Extent { space, table: None, file: columns.text("file", row)?, source: None };
                 if extent.file.as_deref().is_some_and(|name| name.contains('/')) {
-                    return Err(fault!("{}: a file of values outside of the folder", columns.1));
+                    return Err(error!("{}: a file of values outside of the folder", columns.1));
                 }
                 Body::Dataset(Arc::new(Dataset { datatype: datatype(columns.bytes("type", row)?)?, extent: Mutex::new(extent) }))
             }
-            other => return Err(fault!("{}: an object of kind {other:?}", columns.1)),
+            other => return Err(error!("{}: an object of kind {other:?}", columns.1)),
         };
         let mut object = Object::new(body, columns.bytes("creation", row)?.unwrap_or_default());
         object.attributes_tracked = columns.flag("attribute_order", row)?;
@@ -152,13 +152,13 @@ pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> 
         object.comment = columns.text("comment", row)?;
         tree.objects.insert(columns.u64("object", row)?.ok_or_else(|| columns.wrong("object"))?, object);
     }
-    let inside = |name: String| if name.contains('/') { Err(fault!("{}: '{name}' is outside of the folder", columns.1)) } else { Ok(name) };
+    let inside = |name: String| if name.contains('/') { Err(error!("{}: '{name}' is outside of the folder", columns.1)) } else { Ok(name) };
     let links_file = inside(word("links")?)?;
     let links = read(folder, &links_file)?;
     let links_columns = Columns(&links, links_file);
     for row in 0..links.num_rows() {
         let target = match links_columns.i32("class", row)? {
-            0 => Target::Hard(links_columns.u64("object", row)?.filter(|id| tree.objects.contains_key(id)).ok_or_else(|| fault!("{}: a link to no object", links_columns.1))?),
+            0 => Target::Hard(links_columns.u64("object", row)?.filter(|id| tree.objects.contains_key(id)).ok_or_else(|| error!("{}: a link to no object", links_columns.1))?),
             1 => Target::Soft(String::from_utf8(links_columns.large_bytes("value", row)?).map_err(|_| links_columns.wrong("value"))?),
             class => Target::User(class, links_columns.large_bytes("value", row)?),
         };
@@ -167,13 +167,13 @@ pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> 
         let name = links_columns.text("name", row)?.ok_or_else(|| links_columns.wrong("name"))?;
         match tree.objects.get_mut(&group).map(|object| &mut object.body) {
             Some(Body::Group { links, .. }) => links.insert(name, link),
-            _ => return Err(fault!("{}: a link of no group", links_columns.1)),
+            _ => return Err(error!("{}: a link of no group", links_columns.1)),
         };
     }
     let attributes = read(folder, &inside(word("attributes")?)?)?;
     for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {
-        let attribute = load_attribute(field, array, kind_of)?;
-        let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| fault!("the attribute {} belongs to no object", field.name()))?;
+        let attribute = load_attribute(field, array, decode)?;
+        let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| error!("the attribute {} belongs to no object", field.name()))?;
         if field.metadata().contains_key(FILL) {
             object.fill = Some(Arc::new(Mutex::new(attribute)));
         } else {
@@ -181,7 +181,7 @@ pub(crate) fn load(folder: &Folder, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> 
         }
     }
     if !matches!(tree.objects.get(&ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
-        return Err(fault!("{}: no root group", columns.1));
+        return Err(error!("{}: no root group", columns.1));
     }
     Ok((tree, word("generation")?.parse().unwrap_or(0)))
 }

@@ -2,10 +2,10 @@
 //! gives, the links (a row a link) and the attributes (a column an attribute, one row). The catalog's rename is the
 //! moment that readers see.
 
+mod format;
 mod load;
 mod save;
-mod words;
 
+pub(crate) use format::CATALOG;
 pub(crate) use load::{is_container, load};
 pub(crate) use save::save;
-pub(crate) use words::CATALOG;

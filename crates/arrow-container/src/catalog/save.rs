@@ -8,11 +8,11 @@ use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Int32Builder, Int64Bui
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
 
-use super::words::{CATALOG, FILL, VERSION, hex};
+use super::format::{CATALOG, FILL, VERSION, to_hex};
 use crate::elements::arrow_arrays;
-use crate::elements::dataspace::Space;
-use crate::elements::datatype::Kind;
-use crate::fault::{Result, fault};
+use crate::elements::dataspace::Dataspace;
+use crate::elements::datatype::Datatype;
+use crate::error::{Result, error};
 use crate::files::record_batch::write;
 use crate::lock;
 use crate::model::{AttributeValue, Body, ObjectId, Target, Tree};
@@ -33,11 +33,11 @@ fn lengths(builder: &mut ListBuilder<UInt64Builder>, space: Option<&[u64]>) {
     }
 }
 
-fn space_word(space: &Space) -> &'static str {
+fn space_word(space: &Dataspace) -> &'static str {
     match space {
-        Space::Null => "null",
-        Space::Scalar => "scalar",
-        Space::Simple { .. } => "simple",
+        Dataspace::Null => "null",
+        Dataspace::Scalar => "scalar",
+        Dataspace::Simple { .. } => "simple",
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
                 let extent = lock(&dataset.extent);
                 spaces.append_value(space_word(&extent.space));
                 match &extent.space {
-                    Space::Simple { shape, max_shape } => {
+                    Dataspace::Simple { shape, max_shape } => {
                         lengths(&mut shapes, Some(shape));
                         lengths(&mut maxima, Some(max_shape));
                     }
@@ -160,8 +160,8 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
         ("hyperslab.attributes", attributes_file.clone()),
         ("hyperslab.generation", generation.to_string()),
         ("hyperslab.next", tree.next.to_string()),
-        ("hyperslab.creation", hex(&tree.creation)),
-        ("hyperslab.regions", tree.regions.iter().map(|region| hex(&region.selection)).collect::<Vec<_>>().join(",")),
+        ("hyperslab.creation", to_hex(&tree.creation)),
+        ("hyperslab.regions", tree.regions.iter().map(|region| to_hex(&region.selection)).collect::<Vec<_>>().join(",")),
     ];
     let objects = batch(
         vec![
@@ -190,13 +190,13 @@ pub(crate) fn save(tree: &Tree, folder: &Path, generation: u64, files: &BTreeMap
 }
 
 fn save_attribute(id: ObjectId, path: &str, name: &str, attribute: &AttributeValue) -> Result<(Field, ArrayRef)> {
-    let kind = &attribute.datatype.kind;
+    let datatype = &attribute.datatype.decoded;
     let count = attribute.space.count().unwrap_or(0);
-    let array = if attribute.space == Space::Scalar {
-        arrow_arrays::to_arrow(kind, &attribute.bytes, kind.bytes(), 1)?
+    let array = if attribute.space == Dataspace::Scalar {
+        arrow_arrays::to_arrow(datatype, &attribute.bytes, datatype.bytes(), 1)?
     } else {
-        let inner = usize::try_from(count).map_err(|_| fault!("an attribute of {count} elements"))?;
-        arrow_arrays::to_arrow(&Kind::Array { count: inner, element: Box::new(kind.clone()) }, &attribute.bytes, attribute.bytes.len(), 1)?
+        let inner = usize::try_from(count).map_err(|_| error!("an attribute of {count} elements"))?;
+        arrow_arrays::to_arrow(&Datatype::Array { count: inner, element: Box::new(datatype.clone()) }, &attribute.bytes, attribute.bytes.len(), 1)?
     };
     let list = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let mut metadata = HashMap::from([
@@ -204,13 +204,13 @@ fn save_attribute(id: ObjectId, path: &str, name: &str, attribute: &AttributeVal
         ("hyperslab.name".to_owned(), name.to_owned()),
         ("hyperslab.order".to_owned(), attribute.order.to_string()),
         ("hyperslab.utf8".to_owned(), attribute.utf8.to_string()),
-        ("hyperslab.type".to_owned(), hex(&attribute.datatype.encoded)),
+        ("hyperslab.type".to_owned(), to_hex(&attribute.datatype.encoded)),
         ("hyperslab.space".to_owned(), space_word(&attribute.space).to_owned()),
     ]);
     if let Some(committed) = attribute.datatype.committed {
         metadata.insert("hyperslab.committed_type".to_owned(), committed.to_string());
     }
-    if let Space::Simple { shape, max_shape } = &attribute.space {
+    if let Dataspace::Simple { shape, max_shape } = &attribute.space {
         metadata.insert("hyperslab.shape".to_owned(), list(shape));
         metadata.insert("hyperslab.max_shape".to_owned(), list(max_shape));
     }

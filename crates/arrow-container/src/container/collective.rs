@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 
 use super::create::Create;
 use super::state::{Container, Options, register};
-use crate::elements::datatype::Kind;
-use crate::fault::{Fault, Result, fault};
+use crate::elements::datatype::DecodeDatatype;
+use crate::error::{Error, Result, error};
 use crate::files::{Folder, record_batch};
 use crate::lock;
 use crate::model::{Body, Dataset, Object, ObjectId, Tree};
@@ -31,39 +31,39 @@ fn written(tree: &Tree) -> Vec<(ObjectId, usize)> {
     }).flatten().collect()
 }
 
-/// What a process gives to the first one: elements of a column of a dataset.
-struct Given {
+/// Elements of a column of a dataset that a process sends to the leader.
+struct Contribution {
     rank: usize,
     id: ObjectId,
     leaf: usize,
 }
 
-impl Given {
-    fn told(rank: usize, word: &str) -> Option<Self> {
-        let (id, leaf) = word.split_once(' ')?;
+impl Contribution {
+    fn parse(rank: usize, line: &str) -> Option<Self> {
+        let (id, leaf) = line.split_once(' ')?;
         Some(Self { rank, id: id.parse().ok()?, leaf: leaf.parse().ok()? })
     }
 
-    /// The file that it lies in for a moment.
+    /// The temporary file that carries it.
     fn name(&self, ranks: &Ranks, generation: u64) -> String {
         format!(".{}.part", ranks.name_for(&format!("given {} {} {} {generation}", self.rank, self.id, self.leaf)))
     }
 }
 
-fn words(bytes: &[u8]) -> impl Iterator<Item = &str> {
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &str> {
     std::str::from_utf8(bytes).unwrap_or_default().lines()
 }
 
 fn folder_only(options: Options) -> Result<()> {
-    if options.one_file { Err(Fault::unsupported("a file in one piece (form=file) that several MPI ranks write; take form=folder")) } else { Ok(()) }
+    if options.one_file { Err(Error::unsupported("a file in one piece (form=file) that several MPI ranks write; take form=folder")) } else { Ok(()) }
 }
 
 impl Container {
     /// As [`Container::create`]; all processes call it together.
-    pub fn create_together(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
+    pub fn create_collective(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
         folder_only(options)?;
         let mut own = None;
-        let generation = ranks.led(|| {
+        let generation = ranks.run_on_leader(|| {
             let container = Self::create(path, how, root.clone(), creation.clone(), options)?;
             let generation = container.generation.load(Ordering::Relaxed);
             own = Some(container);
@@ -73,7 +73,7 @@ impl Container {
         let container = match own {
             Some(container) => container,
             None => {
-                let real = path.canonicalize().map_err(|error| fault!("{} is not seen by every rank: {error}", path.display()))?;
+                let real = path.canonicalize().map_err(|error| error!("{} is not seen by every rank: {error}", path.display()))?;
                 let container = Self::assemble(real.clone(), Folder::plain(real), false, Tree::new(creation, root), generation, true, options, None);
                 register(&container);
                 container
@@ -85,50 +85,51 @@ impl Container {
     }
 
     /// As [`Container::open`] for writing; all processes call it together.
-    pub fn open_together(path: &Path, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
+    pub fn open_collective(path: &Path, options: Options, decode: DecodeDatatype<'_>, ranks: Arc<Ranks>) -> Result<Arc<Self>> {
         folder_only(options)?;
         let mut own = None;
-        let first = ranks.led(|| {
+        let first = ranks.run_on_leader(|| {
             if path.is_file() {
-                return Err(Fault::unsupported(format!("{} is one file; several MPI ranks write into folders only", path.display())));
+                return Err(Error::unsupported(format!("{} is one file; several MPI ranks write into folders only", path.display())));
             }
-            own = Some(Self::open_as(path, true, true, options, kind_of)?);
+            own = Some(Self::open_as(path, true, true, options, decode)?);
             Ok(Vec::new())
         });
-        let opened = first.and_then(|_| own.map_or_else(|| Self::open_as(path, true, false, options, kind_of), Ok));
+        let opened = first.and_then(|_| own.map_or_else(|| Self::open_as(path, true, false, options, decode), Ok));
         let container = ranks.agree(opened)?;
         let _ = container.ranks.set(ranks);
         Ok(container)
     }
 
     /// As [`Container::publish`]; all processes call it together.
-    pub(super) fn publish_together(&self, ranks: &Ranks) -> Result<()> {
+    pub(super) fn publish_collective(&self, ranks: &Ranks) -> Result<()> {
         let (mine, any) = (changed(&lock(&self.tree)), self.changed.load(Ordering::Relaxed));
-        let own = if ranks.leads() { Vec::new() } else { written(&lock(&self.tree)) };
+        let own = if ranks.is_leader() { Vec::new() } else { written(&lock(&self.tree)) };
         let mut message = format!("{}\n{}", u8::from(any), mine.iter().map(|id| format!("{id}\n")).collect::<String>());
         message.extend(own.iter().map(|(id, leaf)| format!("{id} {leaf}\n")));
-        let told = ranks.exchange(message.as_bytes())?;
-        if told.iter().all(|told| words(told).next() != Some("1")) {
+        let messages = ranks.exchange(message.as_bytes())?;
+        if messages.iter().all(|message| lines(message).next() != Some("1")) {
             return Ok(());
         }
-        let given: Vec<Given> = told.iter().enumerate().flat_map(|(rank, told)| words(told).filter_map(move |word| Given::told(rank, word))).collect();
-        if !given.is_empty() {
-            let outcome = given.iter().filter(|given| given.rank == ranks.rank).try_for_each(|given| self.give(ranks, given));
+        let contributions: Vec<Contribution> =
+            messages.iter().enumerate().flat_map(|(rank, message)| lines(message).filter_map(move |line| Contribution::parse(rank, line))).collect();
+        if !contributions.is_empty() {
+            let outcome = contributions.iter().filter(|one| one.rank == ranks.rank).try_for_each(|one| self.send_contribution(ranks, one));
             ranks.agree(outcome)?;
         }
-        let names = ranks.led(|| {
-            for id in told.iter().flat_map(|told| words(told).skip(1)).filter_map(|word| word.parse().ok()) {
-                self.say_changed(id)?;
+        let names = ranks.run_on_leader(|| {
+            for id in messages.iter().flat_map(|message| lines(message).skip(1)).filter_map(|line| line.parse().ok()) {
+                self.mark_changed(id)?;
             }
-            given.iter().try_for_each(|given| self.take_in(ranks, given))?;
+            contributions.iter().try_for_each(|one| self.receive_contribution(ranks, one))?;
             self.changed.store(true, Ordering::Relaxed);
             self.publish_alone()?;
             let named = self.files().into_iter().map(|(id, name)| format!("{id} {name}\n")).collect::<String>();
             Ok(format!("{}\n{named}", self.generation.load(Ordering::Relaxed)).into_bytes())
         });
         let names = names.inspect_err(|_| self.changed.store(true, Ordering::Relaxed))?;
-        let mut lines = words(&names);
-        self.generation.store(lines.next().and_then(|word| word.parse().ok()).unwrap_or(0), Ordering::Relaxed);
+        let mut lines = lines(&names);
+        self.generation.store(lines.next().and_then(|line| line.parse().ok()).unwrap_or(0), Ordering::Relaxed);
         self.changed.store(false, Ordering::Relaxed);
         let names: BTreeMap<ObjectId, &str> = lines.filter_map(|line| line.split_once(' ')).filter_map(|(id, name)| Some((id.parse().ok()?, name))).collect();
         for (id, object) in &lock(&self.tree).objects {
@@ -138,14 +139,14 @@ impl Container {
             if let Some(table) = &mut extent.table {
                 table.published(name);
             }
-            // It is opened anew when it is asked for: files that many datasets keep open are many.
+            // Opened again at the next access: a file for each of many datasets is too many open files.
             extent.table = None;
         }
         Ok(())
     }
 
-    /// Another process has changed the values of a dataset.
-    fn say_changed(&self, id: ObjectId) -> Result<()> {
+    /// Notes that another process has changed the values of a dataset.
+    fn mark_changed(&self, id: ObjectId) -> Result<()> {
         let Ok(Body::Dataset(dataset)) = lock(&self.tree).object(id).map(|object| object.body.clone()) else { return Ok(()) };
         dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| {
             table.changed = true;
@@ -153,25 +154,25 @@ impl Container {
         })
     }
 
-    /// Writes what this process has written of a column that the first one publishes, for it to find.
-    fn give(&self, ranks: &Ranks, given: &Given) -> Result<()> {
-        let dataset = self.dataset(given.id)?;
-        let batch = dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.written(given.leaf))?;
-        record_batch::write(&self.folder, &given.name(ranks, self.generation.load(Ordering::Relaxed)), &batch, false)
+    /// Writes this process's elements of a column to a file that the leader reads.
+    fn send_contribution(&self, ranks: &Ranks, contribution: &Contribution) -> Result<()> {
+        let dataset = self.dataset(contribution.id)?;
+        let batch = dataset.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.written_values(contribution.leaf))?;
+        record_batch::write(&self.folder, &contribution.name(ranks, self.generation.load(Ordering::Relaxed)), &batch, false)
     }
 
-    /// Finds what another process has given.
-    fn take_in(&self, ranks: &Ranks, given: &Given) -> Result<()> {
-        let name = given.name(ranks, self.generation.load(Ordering::Relaxed));
+    /// Merges the elements that another process sent, and removes the file that they came in.
+    fn receive_contribution(&self, ranks: &Ranks, contribution: &Contribution) -> Result<()> {
+        let name = contribution.name(ranks, self.generation.load(Ordering::Relaxed));
         let batch = record_batch::read(&self.folder, &name)?;
-        self.dataset(given.id)?.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.take_in(given.leaf, &batch))?;
-        std::fs::remove_file(self.folder.join(&name)).map_err(|error| fault!("cannot remove {name}: {error}"))
+        self.dataset(contribution.id)?.with_table(&self.folder, self.ranks.get(), || Ok(Vec::new()), |table, _| table.merge_written(contribution.leaf, &batch))?;
+        std::fs::remove_file(self.folder.join(&name)).map_err(|error| error!("cannot remove {name}: {error}"))
     }
 
     fn dataset(&self, id: ObjectId) -> Result<Arc<Dataset>> {
         match &lock(&self.tree).object(id)?.body {
             Body::Dataset(dataset) => Ok(Arc::clone(dataset)),
-            _ => Err(fault!("object {id} is no dataset")),
+            _ => Err(error!("object {id} is no dataset")),
         }
     }
 

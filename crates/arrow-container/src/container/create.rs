@@ -10,11 +10,11 @@ use rustix::io::Errno;
 use super::open::is_hdf5;
 use super::state::{Container, Options, register};
 use crate::catalog::is_container;
-use crate::fault::{Result, fault, told};
+use crate::error::{Result, error, os_error_message};
 use crate::files::Folder;
 use crate::files::archive::Archive;
-use crate::files::names::beside;
-use crate::files::writer_lock::{may_write, remove_abandoned, remove_abandoned_beside, write_lock};
+use crate::files::names::sibling_path;
+use crate::files::writer_lock::{check_writable, remove_leftovers, remove_leftovers_next_to, write_lock};
 use crate::lock;
 use crate::model::{Object, Tree};
 
@@ -34,10 +34,10 @@ fn mark(folder: &Path) {
 }
 
 fn generation_of(path: &Path) -> u64 {
-    let number = |name: &str| name.strip_prefix("links.")?.strip_suffix(".arrow")?.parse().ok();
+    let generation = |name: &str| name.strip_prefix("links.")?.strip_suffix(".arrow")?.parse().ok();
     let known = match std::fs::read_dir(path) {
-        Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().to_str().and_then(number)).max(),
-        Err(_) => Archive::open(path).ok().and_then(|archive| archive.names().filter_map(number).max()),
+        Ok(entries) => entries.flatten().filter_map(|entry| entry.file_name().to_str().and_then(generation)).max(),
+        Err(_) => Archive::open(path).ok().and_then(|archive| archive.names().filter_map(generation).max()),
     };
     known.unwrap_or(1)
 }
@@ -50,11 +50,11 @@ impl Container {
             return Ok(0);
         }
         if how == Create::New {
-            return Err(fault!("cannot create {shown}: errno = {}, error message = 'File exists'", Errno::EXIST.raw_os_error()));
+            return Err(error!("cannot create {shown}: errno = {}, error message = 'File exists'", Errno::EXIST.raw_os_error()));
         }
         if let Some(open) = path.canonicalize().ok().and_then(|real| Self::already_open(&real)) {
             if open.file_handles.load(Ordering::Relaxed) > 0 {
-                return Err(fault!("{shown} is open in this program; close it before it is created anew"));
+                return Err(error!("{shown} is open in this program; close it before it is created anew"));
             }
             open.writable.store(false, Ordering::Relaxed);
             drop(lock(&open.lock).take());
@@ -64,13 +64,13 @@ impl Container {
         }
         if path.is_dir() {
             return match std::fs::read_dir(path)?.next() {
-                Some(_) => Err(fault!("{shown} is a folder that holds other files; it is not replaced: remove it, or choose another name")),
+                Some(_) => Err(error!("{shown} is a folder that holds other files; it is not replaced: remove it, or choose another name")),
                 None => Ok(0),
             };
         }
         let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
         if bytes > 0 && !is_hdf5(path) && !Archive::is_claimed(path) {
-            return Err(fault!("{shown} is a file, and no HDF5 file; it is not replaced: remove it, or choose another name"));
+            return Err(error!("{shown} is a file, and no HDF5 file; it is not replaced: remove it, or choose another name"));
         }
         Ok(0)
     }
@@ -78,11 +78,11 @@ impl Container {
     /// Creates a file; readers see it at once, and what it held before until the first publishing.
     pub fn create(path: &Path, how: Create, root: Object, creation: Vec<u8>, options: Options) -> Result<Arc<Self>> {
         let shown = path.display();
-        let cannot = |error: std::io::Error| fault!("cannot create {shown}: {}", told(&error));
+        let cannot = |error: std::io::Error| error!("cannot create {shown}: {}", os_error_message(&error));
         let mut generation = Self::give_way(path, how)?;
         let (was_file, was_folder) = (path.is_file(), path.is_dir());
         if was_file && !options.one_file {
-            std::fs::remove_file(path).map_err(|error| fault!("cannot replace {shown}: {}", told(&error)))?;
+            std::fs::remove_file(path).map_err(|error| error!("cannot replace {shown}: {}", os_error_message(&error)))?;
         }
         if options.one_file && !was_file && !was_folder {
             // Nobody takes the name for a folder meanwhile, and there is something to lock.
@@ -95,19 +95,19 @@ impl Container {
         }
         let real = path.canonicalize()?;
         // What is there stays until the first publishing, which must not be the first to find out.
-        may_write(&real).map_err(cannot)?;
+        check_writable(&real).map_err(cannot)?;
         let held = write_lock(&real)?;
         let folder = if options.one_file {
             if held.is_some() {
-                remove_abandoned_beside(&real);
+                remove_leftovers_next_to(&real);
             }
-            let work = beside(&real, "open");
+            let work = sibling_path(&real, "open");
             std::fs::create_dir(&work).map_err(cannot)?;
             Folder::plain(work)
         } else {
             mark(&real);
             if held.is_some() {
-                remove_abandoned(&real);
+                remove_leftovers(&real);
             }
             Folder::plain(real.clone())
         };

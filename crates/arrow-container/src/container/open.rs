@@ -9,12 +9,12 @@ use rustix::io::Errno;
 
 use super::state::{Container, Options, register};
 use crate::catalog::{self, CATALOG, is_container};
-use crate::elements::datatype::Kind;
-use crate::fault::{Result, fault, told};
+use crate::elements::datatype::DecodeDatatype;
+use crate::error::{Result, error, os_error_message};
 use crate::files::Folder;
 use crate::files::archive::Archive;
-use crate::files::names::beside;
-use crate::files::writer_lock::{may_write, remove_abandoned, remove_abandoned_beside, write_lock};
+use crate::files::names::sibling_path;
+use crate::files::writer_lock::{check_writable, remove_leftovers, remove_leftovers_next_to, write_lock};
 use crate::plain;
 
 pub(super) fn is_hdf5(path: &Path) -> bool {
@@ -25,64 +25,64 @@ pub(super) fn is_hdf5(path: &Path) -> bool {
 
 impl Container {
     /// Opens a file; `kind_of` reads an encoded datatype.
-    pub fn open(path: &Path, writable: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
-        Self::open_as(path, writable, true, options, kind_of)
+    pub fn open(path: &Path, writable: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
+        Self::open_as(path, writable, true, options, decode)
     }
 
     /// As [`Container::open`]; `alone`: no other process may write.
-    pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, kind_of: &dyn Fn(&[u8]) -> Result<Kind>) -> Result<Arc<Self>> {
+    pub(super) fn open_as(path: &Path, writable: bool, alone: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
         let shown = path.display();
-        let real = path.canonicalize().map_err(|error| fault!("cannot open {shown}: {}", told(&error)))?;
+        let real = path.canonicalize().map_err(|error| error!("cannot open {shown}: {}", os_error_message(&error)))?;
         // What is open without a file, such as a reference that was never given back, keeps the state that it has.
         let open = Self::already_open(&real).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
         if let Some(container) = open {
             if writable && !container.writable.load(Ordering::Relaxed) {
-                return Err(fault!("{shown} is open for reading in this program; close it before it is opened for writing"));
+                return Err(error!("{shown} is open for reading in this program; close it before it is opened for writing"));
             }
             return Ok(container);
         }
         let one_file = Archive::is_claimed(&real);
         if !one_file && plain::is_plain(&real) {
             if writable {
-                return Err(fault!("{shown} is a plain Arrow or Parquet file, which opens for reading only; copy it into a container with h5repack to change it"));
+                return Err(error!("{shown} is a plain Arrow or Parquet file, which opens for reading only; copy it into a container with h5repack to change it"));
             }
-            let container = Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, kind_of)?, 0, false, options, None);
+            let container = Self::assemble(real.clone(), Folder::plain(real.parent().unwrap_or(&real)), false, plain::open(&real, decode)?, 0, false, options, None);
             register(&container);
             return Ok(container);
         }
         if !real.is_dir() && !one_file {
             return Err(match (is_hdf5(&real), plain::other_form(&real)) {
-                (_, Some(form)) => fault!("{shown} is {form}"),
-                (true, _) => fault!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
-                (false, _) => fault!("{shown} is no container of Arrow files, and no plain Arrow or Parquet file"),
+                (_, Some(form)) => error!("{shown} is {form}"),
+                (true, _) => error!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
+                (false, _) => error!("{shown} is no container of Arrow files, and no plain Arrow or Parquet file"),
             });
         }
         if real.is_dir() && !real.join(CATALOG).exists() {
-            return Err(fault!("{shown} is a folder without {CATALOG}: no container, or one whose creation was cut short"));
+            return Err(error!("{shown} is a folder without {CATALOG}: no container, or one whose creation was cut short"));
         }
         let held = if writable && alone { write_lock(&real)? } else { None };
-        if writable && (std::fs::metadata(&real)?.permissions().readonly() || may_write(&real).is_err()) {
-            return Err(fault!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", Errno::ACCESS.raw_os_error()));
+        if writable && (std::fs::metadata(&real)?.permissions().readonly() || check_writable(&real).is_err()) {
+            return Err(error!("{shown} cannot be written; open it for reading: errno = {}, error message = 'Permission denied'", Errno::ACCESS.raw_os_error()));
         }
         let folder = match (one_file, writable) {
             (false, _) => {
                 if held.is_some() {
-                    remove_abandoned(&real);
+                    remove_leftovers(&real);
                 }
                 Folder::plain(real.clone())
             }
             (true, false) => Folder::of_archive(real.clone(), Archive::open(&real)?),
             (true, true) => {
                 if held.is_some() {
-                    remove_abandoned_beside(&real);
+                    remove_leftovers_next_to(&real);
                 }
                 let archive = Archive::open(&real)?;
-                let work = beside(&real, "open");
-                std::fs::create_dir(&work).map_err(|error| fault!("{shown} cannot be written: the folder beside it cannot be made: {}", told(&error)))?;
+                let work = sibling_path(&real, "open");
+                std::fs::create_dir(&work).map_err(|error| error!("{shown} cannot be written: the folder beside it cannot be made: {}", os_error_message(&error)))?;
                 Folder::of_archive(work, archive)
             }
         };
-        let loaded = catalog::load(&folder, kind_of);
+        let loaded = catalog::load(&folder, decode);
         if loaded.is_err() && one_file && writable {
             drop(std::fs::remove_dir(&*folder));
         }
@@ -96,13 +96,13 @@ impl Container {
 /// Removes a file whole.
 pub fn delete(path: &Path) -> Result<()> {
     let shown = path.display();
-    let cannot = |error: std::io::Error| fault!("cannot delete {shown}: {}", told(&error));
+    let cannot = |error: std::io::Error| error!("cannot delete {shown}: {}", os_error_message(&error));
     let real = path.canonicalize().map_err(cannot)?;
     if Container::already_open(&real).is_some() {
-        return Err(fault!("{shown} is open in this program; close it before it is deleted"));
+        return Err(error!("{shown} is open in this program; close it before it is deleted"));
     }
     if !is_container(&real) {
-        return Err(fault!("{shown} is no container of Arrow files; it is not deleted"));
+        return Err(error!("{shown} is no container of Arrow files; it is not deleted"));
     }
     if real.is_dir() { std::fs::remove_dir_all(&real) } else { std::fs::remove_file(&real) }.map_err(cannot)
 }

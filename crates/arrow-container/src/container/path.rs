@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::state::Container;
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::lock;
 use crate::model::{Link, ObjectId, ROOT, Target, path_names};
 
@@ -43,7 +43,7 @@ impl Walk<'_> {
     /// Where a link leads from the group that it is in.
     pub fn follow(&mut self, from: &Place, name: &str, link: &Link) -> Result<Place> {
         let mut spend = || -> Result<()> {
-            self.links_left = self.links_left.checked_sub(1).ok_or_else(|| fault!("too many soft links one after the other at '{name}'"))?;
+            self.links_left = self.links_left.checked_sub(1).ok_or_else(|| error!("too many soft links one after the other at '{name}'"))?;
             Ok(())
         };
         match &link.target {
@@ -54,11 +54,11 @@ impl Walk<'_> {
             }
             Target::User(EXTERNAL, value) => {
                 spend()?;
-                let (file, path) = external_parts(value).ok_or_else(|| fault!("the external link '{name}' is damaged"))?;
+                let (file, path) = external_parts(value).ok_or_else(|| error!("the external link '{name}' is damaged"))?;
                 let container = (self.open)(&from.container, file)?;
                 self.resolve(&Place { container, object: ROOT }, path)
             }
-            Target::User(class, _) => Err(fault!("the link '{name}' is of class {class}, which a program defines; this connector cannot follow it")),
+            Target::User(class, _) => Err(error!("the link '{name}' is of class {class}, which a program defines; this connector cannot follow it")),
         }
     }
 
@@ -70,7 +70,7 @@ impl Walk<'_> {
         }
         for name in path_names(path) {
             let link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
-            let link = link.ok_or_else(|| fault!("there is no link '{name}' (in '{path}')"))?;
+            let link = link.ok_or_else(|| error!("there is no link '{name}' (in '{path}')"))?;
             at = self.follow(&at, name, &link)?;
         }
         Ok(at)
@@ -92,9 +92,9 @@ impl Walk<'_> {
                 make(&at, name)?;
                 link = lock(&at.container.tree).links(at.object)?.get(name).cloned();
             }
-            let link = link.ok_or_else(|| fault!("there is no link '{name}' (in '{path}')"))?;
+            let link = link.ok_or_else(|| error!("there is no link '{name}' (in '{path}')"))?;
             at = self.follow(&at, name, &link)?;
         }
-        Err(fault!("'{path}' names no link"))
+        Err(error!("'{path}' names no link"))
     }
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 
 use super::state::Container;
 use crate::catalog::{self, CATALOG};
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::files::archive::Archive;
-use crate::files::names::beside;
+use crate::files::names::sibling_path;
 use crate::files::writer_lock::write_lock;
 use crate::lock;
 use crate::model::{Body, Dataset, Extent, ObjectId};
@@ -23,7 +23,7 @@ impl Container {
     }
 
     /// Brings the values of a dataset that nobody has open into its file; readers see them with the next publishing.
-    pub(crate) fn settle(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
+    pub(crate) fn write_values(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         let mut extent = lock(&dataset.extent);
         let Extent { space, table, file, .. } = &mut *extent;
         if let Some(values) = table
@@ -43,7 +43,7 @@ impl Container {
     }
 
     /// Brings values that lie in a file to rest when nobody has the dataset open, and closes that file.
-    pub fn rest(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
+    pub fn release_values(&self, id: ObjectId, path: &str, dataset: &Dataset) -> Result<()> {
         if lock(&dataset.extent).source.is_some() {
             lock(&dataset.extent).table = None;
             return Ok(());
@@ -52,7 +52,7 @@ impl Container {
         if self.ranks.get().is_some() || !lock(&dataset.extent).table.as_ref().is_some_and(Table::in_file) {
             return Ok(());
         }
-        self.settle(id, path, dataset)?;
+        self.write_values(id, path, dataset)?;
         let mut extent = lock(&dataset.extent);
         if extent.file.is_some() && extent.table.as_ref().is_some_and(|table| !table.changed) {
             extent.table = None;
@@ -63,7 +63,7 @@ impl Container {
     /// Makes all that was written visible to those that open the file from now on.
     pub fn publish(&self) -> Result<()> {
         match self.ranks.get() {
-            Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_together(ranks),
+            Some(ranks) if self.writable.load(Ordering::Relaxed) => self.publish_collective(ranks),
             _ => self.publish_alone(),
         }
     }
@@ -78,7 +78,7 @@ impl Container {
             let mut files = BTreeMap::new();
             for (id, path) in tree.reachable() {
                 if let Body::Dataset(dataset) = &tree.object(id)?.body {
-                    self.settle(id, &path, dataset)?;
+                    self.write_values(id, &path, dataset)?;
                     if let Some(name) = &lock(&dataset.extent).file {
                         files.insert(id, name.clone());
                     }
@@ -108,13 +108,13 @@ impl Container {
     /// Puts a new file in the place of the one file; its rename is the moment that readers see.
     fn publish_one_file(&self, names: &BTreeSet<String>) -> Result<()> {
         let pieces = names.iter().map(|name| Ok((name.clone(), self.folder.piece(name)?))).collect::<Result<Vec<_>>>()?;
-        let aside = beside(&self.path, "part");
+        let aside = sibling_path(&self.path, "part");
         let work = || -> Result<()> {
             let archive = Archive::write(&aside, &pieces, self.options.sync)?;
             // The lock goes over to the new file before anybody can see it.
             let held = if lock(&self.lock).is_some() { write_lock(&aside)? } else { None };
             if self.path.is_dir() {
-                let old = beside(&self.path, "open");
+                let old = sibling_path(&self.path, "open");
                 std::fs::rename(&self.path, &old)?;
                 std::fs::rename(&aside, &self.path)?;
                 std::fs::remove_dir_all(&old)?;
@@ -127,7 +127,7 @@ impl Container {
         };
         work().map_err(|error| {
             let _ = std::fs::remove_file(&aside);
-            fault!("cannot write {}: {}", self.path.display(), error.message)
+            error!("cannot write {}: {}", self.path.display(), error.message)
         })?;
         if let (true, Some(parent)) = (self.options.sync, self.path.parent()) {
             File::open(parent)?.sync_all()?;

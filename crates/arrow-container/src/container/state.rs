@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 
 use crate::elements::blob::Arena;
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::files::Folder;
 use crate::lock;
 use crate::model::Tree;
@@ -81,14 +81,14 @@ impl Container {
     }
 
     /// A file that is none: what a datatype is located in while a file is being opened.
-    pub fn nowhere() -> Arc<Self> {
+    pub fn placeholder() -> Arc<Self> {
         Self::assemble(PathBuf::new(), Folder::plain(""), false, Tree::default(), 0, false, Options::default(), None)
     }
 
     /// Says that there is something to publish; an error where the file is open for reading.
     pub fn change(&self) -> Result<()> {
         if !self.writable.load(Ordering::Relaxed) {
-            return Err(fault!("{} is open for reading only", self.path.display()));
+            return Err(error!("{} is open for reading only", self.path.display()));
         }
         self.changed.store(true, Ordering::Relaxed);
         Ok(())

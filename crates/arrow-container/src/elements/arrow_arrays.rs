@@ -9,12 +9,12 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::blob::{Arena, BlobName, is_null, with_blob};
-use super::datatype::{HEAP_NAME_BYTES, Kind, REFERENCE_BYTES};
-use crate::fault::{Fault, Result, fault};
+use super::datatype::{Datatype, HEAP_NAME_BYTES, REFERENCE_BYTES};
+use crate::error::{Error, Result, error};
 
 /// Where the length of a blob and its name lie, in front of which `skip` bytes are the element's own.
 fn heap_entry(bytes: &[u8], at: usize, skip: usize) -> Result<(usize, BlobName)> {
-    let entry = bytes.get(at + skip..at + skip + HEAP_NAME_BYTES).ok_or_else(|| fault!("an element ends early"))?;
+    let entry = bytes.get(at + skip..at + skip + HEAP_NAME_BYTES).ok_or_else(|| error!("an element ends early"))?;
     let (length, name) = entry.split_at(4);
     let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
     Ok((length, name.try_into().unwrap_or_default()))
@@ -36,42 +36,42 @@ pub(crate) fn swap(values: &mut [u8], bytes: usize) {
 fn packed(bytes: &[u8], stride: usize, count: usize, width: usize) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(count.saturating_mul(width));
     for i in 0..count {
-        out.extend_from_slice(bytes.get(i * stride..i * stride + width).ok_or_else(|| fault!("an element ends early"))?);
+        out.extend_from_slice(bytes.get(i * stride..i * stride + width).ok_or_else(|| error!("an element ends early"))?);
     }
     Ok(out)
 }
 
 /// `count` elements, each `stride` bytes after the one before, as an Arrow array.
-pub(crate) fn to_arrow(kind: &Kind, bytes: &[u8], stride: usize, count: usize) -> Result<ArrayRef> {
-    match kind {
-        Kind::Integer { bytes: width, swapped, .. } | Kind::Float { bytes: width, swapped } => {
+pub(crate) fn to_arrow(datatype: &Datatype, bytes: &[u8], stride: usize, count: usize) -> Result<ArrayRef> {
+    match datatype {
+        Datatype::Integer { bytes: width, swapped, .. } | Datatype::Float { bytes: width, swapped } => {
             let mut values = packed(bytes, stride, count, *width)?;
             if *swapped {
                 swap(&mut values, *width);
             }
-            Ok(make_array(ArrayData::builder(kind.data_type()).len(count).add_buffer(Buffer::from_vec(values)).align_buffers(true).build()?))
+            Ok(make_array(ArrayData::builder(datatype.data_type()).len(count).add_buffer(Buffer::from_vec(values)).align_buffers(true).build()?))
         }
-        Kind::Fixed(width) => {
+        Datatype::Fixed(width) => {
             let values = packed(bytes, stride, count, *width)?;
-            Ok(make_array(ArrayData::builder(kind.data_type()).len(count).add_buffer(Buffer::from_vec(values)).build()?))
+            Ok(make_array(ArrayData::builder(datatype.data_type()).len(count).add_buffer(Buffer::from_vec(values)).build()?))
         }
-        Kind::Compound { members, .. } => {
+        Datatype::Compound { members, .. } => {
             let mut arrays = Vec::with_capacity(members.len());
             for member in members {
-                arrays.push(to_arrow(&member.kind, bytes.get(member.offset..).unwrap_or_default(), stride, count)?);
+                arrays.push(to_arrow(&member.datatype, bytes.get(member.offset..).unwrap_or_default(), stride, count)?);
             }
             let fields: Fields = members.iter().zip(&arrays).map(|(m, a)| Field::new(&m.name, a.data_type().clone(), true)).collect();
             Ok(Arc::new(StructArray::try_new_with_length(fields, arrays, None, count)?))
         }
-        Kind::Array { count: inner, element } => {
-            let values = packed(bytes, stride, count, kind.bytes())?;
+        Datatype::Array { count: inner, element } => {
+            let values = packed(bytes, stride, count, datatype.bytes())?;
             let values = to_arrow(element, &values, element.bytes(), count * inner)?;
             let field = Arc::new(Field::new("item", values.data_type().clone(), true));
-            let size = i32::try_from(*inner).map_err(|_| fault!("an array datatype of {inner} elements"))?;
+            let size = i32::try_from(*inner).map_err(|_| error!("an array datatype of {inner} elements"))?;
             Ok(Arc::new(FixedSizeListArray::try_new_with_length(field, size, values, None, count)?))
         }
-        Kind::Text | Kind::Reference => {
-            let own = if matches!(kind, Kind::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
+        Datatype::Text | Datatype::Reference => {
+            let own = if matches!(datatype, Datatype::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
             let mut offsets = vec![0i64];
             let mut present = Vec::with_capacity(count);
             let mut values = Vec::new();
@@ -80,7 +80,7 @@ pub(crate) fn to_arrow(kind: &Kind, bytes: &[u8], stride: usize, count: usize) -
                 if is_whole(element) {
                     // The length of the token and the token follow.
                     let token = bytes.get(i * stride + own).map_or(0, |length| usize::from(*length)).min(HEAP_NAME_BYTES - 1);
-                    values.extend_from_slice(bytes.get(i * stride..i * stride + own + 1 + token).ok_or_else(|| fault!("an element ends early"))?);
+                    values.extend_from_slice(bytes.get(i * stride..i * stride + own + 1 + token).ok_or_else(|| error!("an element ends early"))?);
                     present.push(true);
                     offsets.push(values.len() as i64);
                     continue;
@@ -105,7 +105,7 @@ pub(crate) fn to_arrow(kind: &Kind, bytes: &[u8], stride: usize, count: usize) -
                 }
             Ok(Arc::new(LargeBinaryArray::try_new(offsets, Buffer::from_vec(values), nulls)?))
         }
-        Kind::Sequence(element) => {
+        Datatype::Sequence(element) => {
             let width = element.bytes();
             let mut offsets = vec![0i64];
             let mut present = Vec::with_capacity(count);
@@ -126,33 +126,33 @@ pub(crate) fn to_arrow(kind: &Kind, bytes: &[u8], stride: usize, count: usize) -
     }
 }
 
-fn unexpected(kind: &Kind, array: &dyn Array) -> Fault {
-    fault!("a column is {}, and its datatype asks for {}", array.data_type(), kind.data_type())
+fn unexpected(datatype: &Datatype, array: &dyn Array) -> Error {
+    error!("a column is {}, and its datatype asks for {}", array.data_type(), datatype.data_type())
 }
 
 /// The elements of an Arrow array in their form in the file, side by side; blobs live as long as the `arenas`.
-pub(crate) fn from_arrow(kind: &Kind, array: &dyn Array, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<u8>> {
+pub(crate) fn from_arrow(datatype: &Datatype, array: &dyn Array, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<u8>> {
     let count = array.len();
-    match kind {
-        Kind::Integer { .. } | Kind::Float { .. } | Kind::Fixed(_) => {
-            if *array.data_type() != kind.data_type() {
-                return Err(unexpected(kind, array));
+    match datatype {
+        Datatype::Integer { .. } | Datatype::Float { .. } | Datatype::Fixed(_) => {
+            if *array.data_type() != datatype.data_type() {
+                return Err(unexpected(datatype, array));
             }
             let data = array.to_data();
-            let width = kind.bytes();
+            let width = datatype.bytes();
             let values = data.buffers().first().and_then(|b| b.get(data.offset() * width..(data.offset() + count) * width));
-            let mut values = values.ok_or_else(|| unexpected(kind, array))?.to_vec();
-            if let Kind::Integer { swapped: true, .. } | Kind::Float { swapped: true, .. } = kind {
+            let mut values = values.ok_or_else(|| unexpected(datatype, array))?.to_vec();
+            if let Datatype::Integer { swapped: true, .. } | Datatype::Float { swapped: true, .. } = datatype {
                 swap(&mut values, width);
             }
             Ok(values)
         }
-        Kind::Compound { bytes: width, members } => {
-            let parts = array.as_struct_opt().filter(|s| s.num_columns() == members.len()).ok_or_else(|| unexpected(kind, array))?;
+        Datatype::Compound { bytes: width, members } => {
+            let parts = array.as_struct_opt().filter(|s| s.num_columns() == members.len()).ok_or_else(|| unexpected(datatype, array))?;
             let mut out = vec![0; width * count];
             for (member, part) in members.iter().zip(parts.columns()) {
-                let values = from_arrow(&member.kind, part, arenas)?;
-                let size = member.kind.bytes();
+                let values = from_arrow(&member.datatype, part, arenas)?;
+                let size = member.datatype.bytes();
                 for (row, value) in out.chunks_exact_mut((*width).max(1)).zip(values.chunks_exact(size.max(1))) {
                     if let Some(place) = row.get_mut(member.offset..member.offset + size) {
                         place.copy_from_slice(value);
@@ -161,17 +161,17 @@ pub(crate) fn from_arrow(kind: &Kind, array: &dyn Array, arenas: &mut Vec<Arc<Ar
             }
             Ok(out)
         }
-        Kind::Array { count: inner, element } => {
-            let list = array.as_fixed_size_list_opt().filter(|l| l.value_length() as usize == *inner).ok_or_else(|| unexpected(kind, array))?;
+        Datatype::Array { count: inner, element } => {
+            let list = array.as_fixed_size_list_opt().filter(|l| l.value_length() as usize == *inner).ok_or_else(|| unexpected(datatype, array))?;
             let values = list.values().slice(list.offset() * inner, count * inner);
             from_arrow(element, &values, arenas)
         }
-        Kind::Text | Kind::Reference => {
-            let own = if matches!(kind, Kind::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
+        Datatype::Text | Datatype::Reference => {
+            let own = if matches!(datatype, Datatype::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
             let (offsets, values): (&[i64], Buffer) = match array.data_type() {
                 DataType::LargeUtf8 => (array.as_string::<i64>().value_offsets(), array.as_string::<i64>().values().clone()),
                 DataType::LargeBinary => (array.as_binary::<i64>().value_offsets(), array.as_binary::<i64>().values().clone()),
-                _ => return Err(unexpected(kind, array)),
+                _ => return Err(unexpected(datatype, array)),
             };
             let arena = Arena::over(values.clone());
             let mut out = Vec::with_capacity(count * (own + HEAP_NAME_BYTES));
@@ -183,28 +183,28 @@ pub(crate) fn from_arrow(kind: &Kind, array: &dyn Array, arenas: &mut Vec<Arc<Ar
                     out.extend(std::iter::repeat_n(0, own + HEAP_NAME_BYTES));
                     continue;
                 }
-                let head = values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(kind, array))?;
+                let head = values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(datatype, array))?;
                 out.extend_from_slice(head);
                 if is_whole(head) {
-                    let token = values.get(start as usize + own..end as usize).filter(|token| token.len() <= HEAP_NAME_BYTES).ok_or_else(|| unexpected(kind, array))?;
+                    let token = values.get(start as usize + own..end as usize).filter(|token| token.len() <= HEAP_NAME_BYTES).ok_or_else(|| unexpected(datatype, array))?;
                     out.extend_from_slice(token);
                     out.extend(std::iter::repeat_n(0, HEAP_NAME_BYTES - token.len()));
                     continue;
                 }
-                out.extend_from_slice(&u32::try_from(length).map_err(|_| fault!("a value of {length} bytes"))?.to_le_bytes());
+                out.extend_from_slice(&u32::try_from(length).map_err(|_| error!("a value of {length} bytes"))?.to_le_bytes());
                 out.extend_from_slice(&if own > 0 && length == 0 { [0; 16] } else { arena.name(start + own as u64) });
             }
             arenas.push(arena);
             Ok(out)
         }
-        Kind::Sequence(element) => {
-            let list = array.as_list_opt::<i64>().ok_or_else(|| unexpected(kind, array))?;
+        Datatype::Sequence(element) => {
+            let list = array.as_list_opt::<i64>().ok_or_else(|| unexpected(datatype, array))?;
             let width = element.bytes() as u64;
             let arena = Arena::over(Buffer::from_vec(from_arrow(element, list.values(), arenas)?));
             let mut out = Vec::with_capacity(count * HEAP_NAME_BYTES);
             for (i, pair) in list.value_offsets().windows(2).enumerate() {
                 let &[start, end] = pair else { continue };
-                let length = u32::try_from(end - start).map_err(|_| fault!("a sequence of {} elements", end - start))?;
+                let length = u32::try_from(end - start).map_err(|_| error!("a sequence of {} elements", end - start))?;
                 out.extend_from_slice(&length.to_le_bytes());
                 out.extend_from_slice(&if array.is_null(i) { [0; 16] } else { arena.name(start as u64 * width) });
             }

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, RwLock};
 
 use arrow_buffer::Buffer;
 
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 
 enum Bytes {
     Growing(Vec<u8>),
@@ -55,7 +55,7 @@ impl Arena {
     /// Keeps `bytes`.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobName> {
         let mut all = self.bytes.write().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Bytes::Growing(all) = &mut *all else { return Err(fault!("blobs cannot be added to what was read")) };
+        let Bytes::Growing(all) = &mut *all else { return Err(error!("blobs cannot be added to what was read")) };
         let offset = all.len() as u64;
         all.extend_from_slice(bytes);
         Ok(self.name(offset))
@@ -84,13 +84,13 @@ pub fn with_blob<T>(name: &BlobName, length: usize, take: impl FnOnce(&[u8]) -> 
     let (number, offset) = name.split_at(8);
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     let arena = ARENAS.read().unwrap_or_else(|poisoned| poisoned.into_inner()).get(&word(number)).and_then(std::sync::Weak::upgrade);
-    let arena = arena.ok_or_else(|| fault!("the variable-length value is of a file that was closed"))?;
+    let arena = arena.ok_or_else(|| error!("the variable-length value is of a file that was closed"))?;
     let bytes = arena.bytes.read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let all: &[u8] = match &*bytes {
         Bytes::Growing(all) => all,
         Bytes::Still(all) => all,
     };
-    let start = usize::try_from(word(offset)).map_err(|_| fault!("a blob beyond memory"))?;
+    let start = usize::try_from(word(offset)).map_err(|_| error!("a blob beyond memory"))?;
     let found = start.checked_add(length).and_then(|end| all.get(start..end));
-    found.map(take).ok_or_else(|| fault!("a blob of {length} bytes at {start} does not lie in its {} bytes", all.len()))
+    found.map(take).ok_or_else(|| error!("a blob of {length} bytes at {start} does not lie in its {} bytes", all.len()))
 }

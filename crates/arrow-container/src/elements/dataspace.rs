@@ -2,7 +2,7 @@
 
 /// The extent of a dataset or an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Space {
+pub enum Dataspace {
     /// No element at all.
     Null,
     /// One element.
@@ -16,7 +16,7 @@ pub enum Space {
     },
 }
 
-impl Space {
+impl Dataspace {
     /// How many elements there are; `None` where that is more than can be counted.
     pub fn count(&self) -> Option<u64> {
         match self {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields};
 
+use crate::error::Result;
+
 /// The bytes of a variable-length element within a record: its length (4) and the name of its blob (16).
 pub(crate) const HEAP_NAME_BYTES: usize = 20;
 /// The bytes of a reference within a record: two of its own, the length of its blob (4) and its name (16).
@@ -11,7 +13,7 @@ pub const REFERENCE_BYTES: usize = 22;
 
 /// A datatype in its form in the file.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum Datatype {
     /// An integer of 1, 2, 4 or 8 bytes that uses all of its bits; also what an enumeration or a bit field is.
     Integer {
         /// Its length.
@@ -42,15 +44,18 @@ pub enum Kind {
         /// Number of elements, over all dimensions.
         count: usize,
         /// What each of them is.
-        element: Box<Kind>,
+        element: Box<Datatype>,
     },
     /// Text of any length.
     Text,
     /// A sequence of any length.
-    Sequence(Box<Kind>),
+    Sequence(Box<Datatype>),
     /// A reference to an object, a selection or an attribute.
     Reference,
 }
+
+/// Decodes a datatype that `H5Tencode` encoded. The HDF5 library does that; this crate does not know it.
+pub type DecodeDatatype<'a> = &'a dyn Fn(&[u8]) -> Result<Datatype>;
 
 /// A member of a compound.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,10 +65,10 @@ pub struct Member {
     /// Where it begins in an element, in bytes.
     pub offset: usize,
     /// Its datatype.
-    pub kind: Kind,
+    pub datatype: Datatype,
 }
 
-impl Kind {
+impl Datatype {
     /// The length of an element within a record, in bytes.
     pub fn bytes(&self) -> usize {
         match self {
@@ -78,7 +83,7 @@ impl Kind {
     pub fn has_heap(&self) -> bool {
         match self {
             Self::Integer { .. } | Self::Float { .. } | Self::Fixed(_) => false,
-            Self::Compound { members, .. } => members.iter().any(|m| m.kind.has_heap()),
+            Self::Compound { members, .. } => members.iter().any(|m| m.datatype.has_heap()),
             Self::Array { element, .. } => element.has_heap(),
             Self::Text | Self::Sequence(_) | Self::Reference => true,
         }
@@ -100,7 +105,7 @@ impl Kind {
             Self::Float { .. } => DataType::Float64,
             Self::Fixed(bytes) => DataType::FixedSizeBinary(i32::try_from(*bytes).unwrap_or(i32::MAX)),
             Self::Compound { members, .. } => {
-                DataType::Struct(members.iter().map(|m| Field::new(&m.name, m.kind.data_type(), true)).collect::<Fields>())
+                DataType::Struct(members.iter().map(|m| Field::new(&m.name, m.datatype.data_type(), true)).collect::<Fields>())
             }
             Self::Array { count, element } => list_of(*count as u64, element.data_type()),
             Self::Text => DataType::LargeUtf8,
@@ -131,7 +136,7 @@ pub struct Leaf {
 pub struct Column {
     pub(crate) name: String,
     pub(crate) offset: usize,
-    pub(crate) kind: Kind,
+    pub(crate) datatype: Datatype,
     /// One for each Arrow buffer in the order of the buffers, or the whole member where the values must be
     /// taken apart one by one.
     pub leaves: Vec<Leaf>,
@@ -139,48 +144,48 @@ pub struct Column {
     pub direct: bool,
 }
 
-fn collect(kind: &Kind, offset: usize, leaves: &mut Vec<Leaf>) -> bool {
-    match kind {
-        Kind::Integer { bytes, swapped, .. } | Kind::Float { bytes, swapped } => {
+fn collect(datatype: &Datatype, offset: usize, leaves: &mut Vec<Leaf>) -> bool {
+    match datatype {
+        Datatype::Integer { bytes, swapped, .. } | Datatype::Float { bytes, swapped } => {
             leaves.push(Leaf { offset, bytes: *bytes, swap_bytes: if *swapped { *bytes } else { 1 } });
             true
         }
-        Kind::Fixed(bytes) => {
+        Datatype::Fixed(bytes) => {
             leaves.push(Leaf { offset, bytes: *bytes, swap_bytes: 1 });
             true
         }
-        Kind::Compound { members, .. } => members.iter().all(|m| collect(&m.kind, offset.saturating_add(m.offset), leaves)),
-        Kind::Array { count, element } => {
+        Datatype::Compound { members, .. } => members.iter().all(|m| collect(&m.datatype, offset.saturating_add(m.offset), leaves)),
+        Datatype::Array { count, element } => {
             let mut inner = Vec::new();
-            if !collect(element, offset, &mut inner) || matches!(innermost(element), Kind::Compound { .. }) {
+            if !collect(element, offset, &mut inner) || matches!(innermost(element), Datatype::Compound { .. }) {
                 return false;
             }
             leaves.extend(inner.into_iter().map(|leaf| Leaf { bytes: leaf.bytes.saturating_mul(*count), ..leaf }));
             true
         }
-        Kind::Text | Kind::Sequence(_) | Kind::Reference => false,
+        Datatype::Text | Datatype::Sequence(_) | Datatype::Reference => false,
     }
 }
 
-fn innermost(kind: &Kind) -> &Kind {
-    match kind {
-        Kind::Array { element, .. } => innermost(element),
+fn innermost(datatype: &Datatype) -> &Datatype {
+    match datatype {
+        Datatype::Array { element, .. } => innermost(element),
         other => other,
     }
 }
 
 /// The columns of a type, in the order of its members.
-pub fn columns(kind: &Kind) -> Vec<Column> {
-    let one = |name: &str, offset: usize, kind: &Kind| {
+pub fn columns(datatype: &Datatype) -> Vec<Column> {
+    let one = |name: &str, offset: usize, datatype: &Datatype| {
         let mut leaves = Vec::new();
-        let direct = collect(kind, offset, &mut leaves);
+        let direct = collect(datatype, offset, &mut leaves);
         if !direct {
-            leaves = vec![Leaf { offset, bytes: kind.bytes(), swap_bytes: 1 }];
+            leaves = vec![Leaf { offset, bytes: datatype.bytes(), swap_bytes: 1 }];
         }
-        Column { name: name.to_owned(), offset, kind: kind.clone(), leaves, direct }
+        Column { name: name.to_owned(), offset, datatype: datatype.clone(), leaves, direct }
     };
-    match kind {
-        Kind::Compound { members, .. } => members.iter().map(|m| one(&m.name, m.offset, &m.kind)).collect(),
+    match datatype {
+        Datatype::Compound { members, .. } => members.iter().map(|m| one(&m.name, m.offset, &m.datatype)).collect(),
         other => vec![one("value", 0, other)],
     }
 }

@@ -10,5 +10,5 @@ pub(crate) mod datatype;
 
 pub use arrow_arrays::is_whole;
 pub use blob::{Arena, BlobName, is_null, with_blob};
-pub use dataspace::Space;
-pub use datatype::{Column, Kind, Leaf, Member, REFERENCE_BYTES, columns};
+pub use dataspace::Dataspace;
+pub use datatype::{Column, Datatype, DecodeDatatype, Leaf, Member, REFERENCE_BYTES, columns};

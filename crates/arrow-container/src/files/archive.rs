@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::ipc::{self, ALIGNMENT, Frame, Parts, Source};
 use super::piece::Piece;
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 
 /// The version of what is written; others are refused.
 const VERSION: &str = "1";
@@ -26,7 +26,7 @@ const MARK_AT: u64 = 2048;
 /// there is not, so that HDF5 itself refuses it; and a word to who looks.
 const MARK: &[u8] = b"\x89HDF\r\n\x1a\n\xff\nAn Arrow file that holds an HDF5 file: open it with HDF5_VOL_CONNECTOR=arrow and the connector of Hyperslab.\n";
 /// More names than any container has are a damaged file.
-const MOST_ROWS: u64 = 1 << 24;
+const MAX_ROWS: u64 = 1 << 24;
 
 /// The one file, open for reading.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Archive {
 
     /// Opens one; nothing in it is trusted.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::read(File::open(path)?).map_err(|error| fault!("{}: {}", path.display(), error.message))
+        Self::read(File::open(path)?).map_err(|error| error!("{}: {}", path.display(), error.message))
     }
 
     fn read(file: File) -> Result<Self> {
@@ -58,16 +58,16 @@ impl Archive {
         let found = ipc::find(&file, 0, length)?;
         let version = found.schema.metadata().get("hyperslab.archive");
         if version.is_none_or(|version| version != VERSION) {
-            return Err(fault!("version {version:?} of the one file is not known; this connector reads version {VERSION}"));
+            return Err(error!("version {version:?} of the one file is not known; this connector reads version {VERSION}"));
         }
-        let damaged = || fault!("the table of its files is damaged");
+        let damaged = || error!("the table of its files is damaged");
         // Validity, offsets and values of both columns.
         let [batch] = found.batches.as_slice() else { return Err(damaged()) };
         let &[_, name_ends, names, _, ends, content] = batch.buffers.as_slice() else { return Err(damaged()) };
-        if batch.rows > MOST_ROWS || batch.compressed {
+        if batch.rows > MAX_ROWS || batch.compressed {
             return Err(damaged());
         }
-        let offsets = |(at, bytes): (u64, u64), most: u64| -> Result<Vec<u64>> {
+        let offsets = |(at, bytes): (u64, u64), max: u64| -> Result<Vec<u64>> {
             let wanted = (batch.rows + 1) * 8;
             if bytes < wanted {
                 return Err(damaged());
@@ -75,7 +75,7 @@ impl Archive {
             let mut raw = vec![0; usize::try_from(wanted).map_err(|_| damaged())?];
             file.read_exact_at(&mut raw, at)?;
             let all: Vec<u64> = raw.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-            let rising = all.is_sorted() && all.last().is_none_or(|last| *last <= most);
+            let rising = all.is_sorted() && all.last().is_none_or(|last| *last <= max);
             if rising { Ok(all) } else { Err(damaged()) }
         };
         let (name_ends, ends) = (offsets(name_ends, names.1)?, offsets(ends, content.1)?);
@@ -106,7 +106,7 @@ impl Archive {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(aside)?;
         let (mut at, mut ends, mut name_ends, mut text) = (HEAD, vec![0u64], vec![0u64], String::new());
         for (name, piece) in pieces {
-            at = append(&file, at, piece).map_err(|error| fault!("{name}: {}", error.message))?;
+            at = append(&file, at, piece).map_err(|error| error!("{name}: {}", error.message))?;
             ends.push(at - HEAD);
             text.push_str(name);
             name_ends.push(text.len() as u64);
@@ -135,7 +135,7 @@ impl Archive {
 /// Appends an Arrow file at a multiple of 64 bytes, and gives where it ends. So that the next one begins at such a
 /// place too, zeros go in front of its footer, which readers find from the end.
 fn append(to: &File, at: u64, piece: &Piece) -> Result<u64> {
-    let odd = || fault!("it is no Arrow file");
+    let odd = || error!("it is no Arrow file");
     let mut tail = [0; 10];
     piece.file.read_exact_at(&mut tail, piece.start + piece.bytes.checked_sub(10).ok_or_else(odd)?)?;
     let footer = arrow_ipc::reader::read_footer_length(tail)? as u64 + 10;
@@ -163,12 +163,12 @@ fn copy_bytes(from: &File, start: u64, to: &File, place: u64, bytes: u64) -> Res
         }
         let (mut source, mut target) = (start + done, place + done);
         let whole = seek(from, SeekFrom::Hole(source)).map_or(bytes, |hole| hole.saturating_sub(start).clamp(done + 1, bytes));
-        let most = usize::try_from(whole - done).unwrap_or(usize::MAX).min(1 << 30);
-        match copy_file_range(from, Some(&mut source), to, Some(&mut target), most) {
+        let max = usize::try_from(whole - done).unwrap_or(usize::MAX).min(1 << 30);
+        match copy_file_range(from, Some(&mut source), to, Some(&mut target), max) {
             Ok(copied) if copied > 0 => done += copied as u64,
             // A file system, or two of them, between which the system does not copy.
             _ => {
-                let mut block = vec![0; most.min(4 << 20)];
+                let mut block = vec![0; max.min(4 << 20)];
                 from.read_exact_at(&mut block, start + done)?;
                 to.write_all_at(&block, place + done)?;
                 done += block.len() as u64;

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use super::archive::Archive;
 use super::piece::Piece;
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::lock;
 
 /// The files of a container by name.
@@ -44,7 +44,7 @@ impl Folder {
             Err(error) => error,
         };
         let archived = lock(&self.archive).as_ref().and_then(|archive| archive.piece(name).transpose());
-        archived.unwrap_or_else(|| Err(fault!("{} cannot be opened: {error}", path.display())))
+        archived.unwrap_or_else(|| Err(error!("{} cannot be opened: {error}", path.display())))
     }
 }
 

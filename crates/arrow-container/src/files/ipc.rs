@@ -11,7 +11,7 @@ use arrow_ipc::{Block, FieldNode, FooterBuilder, MessageBuilder, MessageHeader, 
 use arrow_schema::{DataType, Schema};
 use flatbuffers::FlatBufferBuilder;
 
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 
 const MAGIC: &[u8] = b"ARROW1\0\0";
 /// Arrow's buffers begin at multiples of this, in bytes.
@@ -147,21 +147,21 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
         }
         // The body reaches to the next description, whose length does not depend on the lengths in it.
         let next = frames.get(described.len() + 1).map(|next| next.body - framed_length(&batch_message(next.rows, &next.parts.nodes, &vec![arrow_ipc::Buffer::new(1, 1); next.parts.buffers.len()], 1)) as u64);
-        let body_bytes = next.unwrap_or(end).checked_sub(body).ok_or_else(|| fault!("no room for the description of a record batch"))?;
+        let body_bytes = next.unwrap_or(end).checked_sub(body).ok_or_else(|| error!("no room for the description of a record batch"))?;
         let batch = batch_message(frame.rows, &frame.parts.nodes, &places, body_bytes);
         let batch_bytes = framed_length(&batch);
-        let start = body.checked_sub(batch_bytes as u64).ok_or_else(|| fault!("no room for the description of the record batch"))?;
+        let start = body.checked_sub(batch_bytes as u64).ok_or_else(|| error!("no room for the description of the record batch"))?;
         blocks.push(Block::new(start as i64, batch_bytes as i32, body_bytes as i64));
         described.push((start, framed(&batch, batch_bytes)));
     }
-    let first = described.first().map(|(start, _)| *start as usize).ok_or_else(|| fault!("no record batch"))?;
+    let first = described.first().map(|(start, _)| *start as usize).ok_or_else(|| error!("no record batch"))?;
     let mut message = schema_message(schema);
     if 8 + framed_length(&message) > first {
         // Who reads files reads the footer's schema, which has it all.
         message = schema_message(&Schema::new(schema.fields().clone()));
     }
     if 8 + framed_length(&message) > first {
-        return Err(fault!("no room for the schema of {} columns", schema.fields().len()));
+        return Err(error!("no room for the schema of {} columns", schema.fields().len()));
     }
     let mut front = MAGIC.to_vec();
     front.extend(framed(&message, first - 8));
@@ -184,7 +184,7 @@ pub(crate) fn finish(file: &File, frames: &[Frame], schema: &Schema) -> Result<u
     let footer = builder.finished_data();
     let mut tail = vec![0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
     tail.extend_from_slice(footer);
-    tail.extend_from_slice(&i32::try_from(footer.len()).map_err(|_| fault!("a footer of {} bytes", footer.len()))?.to_le_bytes());
+    tail.extend_from_slice(&i32::try_from(footer.len()).map_err(|_| error!("a footer of {} bytes", footer.len()))?.to_le_bytes());
     tail.extend_from_slice(&MAGIC[..6]);
     file.write_all_at(&tail, end)?;
     Ok(end + tail.len() as u64)
@@ -217,7 +217,7 @@ fn read(file: &File, offset: u64, bytes: usize) -> Result<Vec<u8>> {
 
 /// Reads the frame of an Arrow file, which lies in `length` bytes of `file` from `start` on; nothing in it is trusted.
 pub(crate) fn find(file: &File, start: u64, length: u64) -> Result<Found> {
-    let broken = |what: &str| fault!("no whole Arrow file: {what}");
+    let broken = |what: &str| error!("no whole Arrow file: {what}");
     if length < 18 {
         return Err(broken("it is too short"));
     }

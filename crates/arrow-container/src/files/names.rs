@@ -17,7 +17,7 @@ pub(crate) fn unique_name() -> String {
 }
 
 /// A name beside a file for what belongs to it for a while: `.name.DIGITS.ending`.
-pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn sibling_path(path: &Path, ending: &str) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     path.with_file_name(format!(".{name}.{}.{ending}", unique_name()))
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
-use crate::fault::Result;
+use crate::error::Result;
 
 /// The bytes of one file: all of it, or a part of the one file.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl Piece {
 impl Read for Piece {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let left = usize::try_from(self.bytes.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        let most = out.len().min(left);
-        let count = self.file.read_at(out.get_mut(..most).unwrap_or_default(), self.start + self.at)?;
+        let max = out.len().min(left);
+        let count = self.file.read_at(out.get_mut(..max).unwrap_or_default(), self.start + self.at)?;
         self.at += count as u64;
         Ok(count)
     }

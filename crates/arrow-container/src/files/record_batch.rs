@@ -9,7 +9,7 @@ use arrow_ipc::writer::FileWriter;
 
 use super::folder::Folder;
 use super::names::unique_name;
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 
 /// Writes one record batch as an Arrow file.
 pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) -> Result<()> {
@@ -19,7 +19,7 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
         let mut writer = FileWriter::try_new_buffered(file, &batch.schema())?;
         writer.write(batch)?;
         writer.finish()?;
-        let file = writer.into_inner()?.into_inner().map_err(|error| fault!("{}", error.error()))?;
+        let file = writer.into_inner()?.into_inner().map_err(|error| error!("{}", error.error()))?;
         if sync {
             file.sync_all()?;
         }
@@ -28,7 +28,7 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
     };
     work().map_err(|error| {
         let _ = std::fs::remove_file(&aside);
-        fault!("cannot write {}: {}", folder.join(name).display(), error.message)
+        error!("cannot write {}: {}", folder.join(name).display(), error.message)
     })
 }
 
@@ -36,8 +36,8 @@ pub(crate) fn write(folder: &Path, name: &str, batch: &RecordBatch, sync: bool) 
 pub(crate) fn read(folder: &Folder, name: &str) -> Result<RecordBatch> {
     let work = || -> Result<RecordBatch> {
         let mut reader = FileReader::try_new_buffered(folder.piece(name)?, None)?;
-        let batch = reader.next().ok_or_else(|| fault!("it has no record batch"))??;
+        let batch = reader.next().ok_or_else(|| error!("it has no record batch"))??;
         Ok(batch)
     };
-    work().map_err(|error| fault!("{}: {}", folder.join(name).display(), error.message))
+    work().map_err(|error| error!("{}: {}", folder.join(name).display(), error.message))
 }

@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 
 /// Whether two open files, or an open file and a path, are the same.
 fn is_same(file: &File, path: &Path) -> bool {
@@ -22,7 +22,7 @@ pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(fault!("{} is open for writing in another process; close it there, or set HDF5_USE_FILE_LOCKING=FALSE", path.display()));
+                return Err(error!("{} is open for writing in another process; close it there, or set HDF5_USE_FILE_LOCKING=FALSE", path.display()));
             }
             // A file system without locks.
             Err(TryLockError::Error(_)) => return Ok(None),
@@ -35,7 +35,7 @@ pub(crate) fn write_lock(path: &Path) -> Result<Option<File>> {
 }
 
 /// Whether this process may change what is at a path: rights, and file systems that are for reading.
-pub(crate) fn may_write(path: &Path) -> std::io::Result<()> {
+pub(crate) fn check_writable(path: &Path) -> std::io::Result<()> {
     Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
 }
 
@@ -45,7 +45,7 @@ fn is_digits(text: &str) -> bool {
 
 /// Removes what a writer left in a folder that was killed under way. Only who holds the lock may, before it writes
 /// itself.
-pub(crate) fn remove_abandoned(folder: &Path) {
+pub(crate) fn remove_leftovers(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -56,7 +56,7 @@ pub(crate) fn remove_abandoned(folder: &Path) {
 }
 
 /// As [`remove_abandoned`], of what lies beside the one file.
-pub(crate) fn remove_abandoned_beside(path: &Path) {
+pub(crate) fn remove_leftovers_next_to(path: &Path) {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return };
     let Ok(entries) = std::fs::read_dir(parent) else { return };
     for entry in entries.flatten() {

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::datatype::Datatype;
+use super::datatype::StoredDatatype;
 use super::link::ObjectId;
 use crate::elements::blob::Arena;
-use crate::elements::dataspace::Space;
+use crate::elements::dataspace::Dataspace;
 
 /// An attribute's value, shared by those that have it open.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub struct AttributeValue {
     /// The object that has it.
     pub object: ObjectId,
     /// The datatype of its elements.
-    pub datatype: Datatype,
+    pub datatype: StoredDatatype,
     /// Its dataspace.
-    pub space: Space,
+    pub space: Dataspace,
     /// The elements in their form in the file.
     pub bytes: Vec<u8>,
     /// Keeps what blob names point at.

@@ -12,7 +12,7 @@ mod tree;
 
 pub use attribute::{Attribute, AttributeValue};
 pub use dataset::{Dataset, Extent, TableSource};
-pub use datatype::Datatype;
+pub use datatype::StoredDatatype;
 pub use link::{Link, ObjectId, ROOT, Target, path_names};
 pub use object::{Body, Object};
 pub use tree::{Region, Tree};

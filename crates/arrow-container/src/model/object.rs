@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::attribute::Attribute;
 use super::dataset::Dataset;
-use super::datatype::Datatype;
+use super::datatype::StoredDatatype;
 use super::link::Link;
 
 /// What an object is.
@@ -23,7 +23,7 @@ pub enum Body {
     /// A dataset.
     Dataset(Arc<Dataset>),
     /// A committed datatype.
-    Datatype(Datatype),
+    Datatype(StoredDatatype),
 }
 
 /// A group, dataset or committed datatype.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::link::{Link, ObjectId, ROOT, Target};
 use super::object::{Body, Object};
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::lock;
 
 /// A selection that an old reference names by a number.
@@ -58,19 +58,19 @@ impl Tree {
 
     /// The object.
     pub fn object(&self, id: ObjectId) -> Result<&Object> {
-        self.objects.get(&id).ok_or_else(|| fault!("the object was deleted"))
+        self.objects.get(&id).ok_or_else(|| error!("the object was deleted"))
     }
 
     /// The object, to be changed.
     pub fn object_mut(&mut self, id: ObjectId) -> Result<&mut Object> {
-        self.objects.get_mut(&id).ok_or_else(|| fault!("the object was deleted"))
+        self.objects.get_mut(&id).ok_or_else(|| error!("the object was deleted"))
     }
 
     /// The links of a group.
     pub fn links(&self, id: ObjectId) -> Result<&BTreeMap<String, Link>> {
         match &self.object(id)?.body {
             Body::Group { links, .. } => Ok(links),
-            _ => Err(fault!("the object is no group")),
+            _ => Err(error!("the object is no group")),
         }
     }
 
@@ -79,16 +79,16 @@ impl Tree {
         match &mut self.object_mut(group)?.body {
             Body::Group { links, next_order, .. } => {
                 if name.is_empty() || name == "." {
-                    return Err(fault!("'{name}' is no name for a link"));
+                    return Err(error!("'{name}' is no name for a link"));
                 }
                 if links.contains_key(name) {
-                    return Err(fault!("there is a link '{name}' already"));
+                    return Err(error!("there is a link '{name}' already"));
                 }
                 links.insert(name.to_owned(), Link { order: *next_order, utf8, target });
                 *next_order += 1;
                 Ok(())
             }
-            _ => Err(fault!("the object is no group")),
+            _ => Err(error!("the object is no group")),
         }
     }
 
@@ -102,9 +102,9 @@ impl Tree {
                 }
                 removed
             }
-            _ => return Err(fault!("the object is no group")),
+            _ => return Err(error!("the object is no group")),
         };
-        let removed = removed.ok_or_else(|| fault!("there is no link '{name}'"))?;
+        let removed = removed.ok_or_else(|| error!("there is no link '{name}'"))?;
         if let Target::Hard(_) = removed.target {
             self.unlinked += 1;
         }

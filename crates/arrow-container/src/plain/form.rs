@@ -5,9 +5,9 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 /// How deep types may be nested.
 const DEPTH: usize = 32;
 /// HDF5 counts the members of a compound in two bytes.
-pub(super) const MOST_MEMBERS: usize = 65_535;
+pub(super) const MAX_MEMBERS: usize = 65_535;
 /// HDF5 counts the bytes of an element in four.
-const MOST_BYTES: usize = 1 << 31;
+const MAX_ELEMENT_BYTES: usize = 1 << 31;
 
 /// What a value is in HDF5.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ impl Form {
     /// The form of a type; the reason where there is none. `nulls`: whether there may be nulls among the values.
     pub(super) fn of(data_type: &DataType, nulls: bool) -> Result<Self, String> {
         let form = Self::at_depth(data_type, nulls, 0)?;
-        if form.memory_bytes() < MOST_BYTES { Ok(form) } else { Err(format!("{data_type}: more bytes than an element of HDF5 has")) }
+        if form.memory_bytes() < MAX_ELEMENT_BYTES { Ok(form) } else { Err(format!("{data_type}: more bytes than an element of HDF5 has")) }
     }
 
     /// The length of a value in a program's memory: texts are pointers, sequences a length and a pointer.
@@ -82,7 +82,7 @@ impl Form {
                 Ok(count) if count > 0 => Ok(Self::Array(count, Box::new(below(field)?))),
                 _ => Err(format!("{data_type}: lists of no elements")),
             },
-            DataType::Struct(fields) if fields.is_empty() || fields.len() > MOST_MEMBERS => Err(format!("a struct of {} fields", fields.len())),
+            DataType::Struct(fields) if fields.is_empty() || fields.len() > MAX_MEMBERS => Err(format!("a struct of {} fields", fields.len())),
             DataType::Struct(fields) => {
                 let mut members: Vec<(String, Self)> = Vec::with_capacity(fields.len());
                 for field in fields {

@@ -11,10 +11,10 @@ use arrow_schema::{DataType, Field, Fields};
 use arrow_select::take::take;
 
 use super::form::Form;
-use crate::fault::{Fault, Result, fault};
+use crate::error::{Error, Result, error};
 
-fn unexpected(array: &dyn Array) -> Fault {
-    fault!("a column of {} where its schema says otherwise", array.data_type())
+fn unexpected(array: &dyn Array) -> Error {
+    error!("a column of {} where its schema says otherwise", array.data_type())
 }
 
 /// The values of an array in their form.
@@ -30,7 +30,7 @@ pub(super) fn normal(form: &Form, array: &ArrayRef) -> Result<ArrayRef> {
         Form::Flag { nulls } => {
             let flags = array.as_boolean_opt().ok_or_else(|| unexpected(array))?;
             if !nulls && flags.null_count() > 0 {
-                return Err(fault!("nulls in a column whose file says that it has none"));
+                return Err(error!("nulls in a column whose file says that it has none"));
             }
             Ok(Arc::new(flags.iter().map(|flag| Some(flag.map_or(2, i8::from))).collect::<Int8Array>()))
         }
@@ -111,7 +111,7 @@ fn numbers(array: &ArrayRef, width: usize, to: DataType, stand_in: Option<&[u8]>
             if !valid {
                 value.copy_from_slice(stand_in);
             } else if exact && value == stand_in {
-                return Err(fault!("the column has nulls, and a value that equals the fill value which would stand for them; read it as Arrow"));
+                return Err(error!("the column has nulls, and a value that equals the fill value which would stand for them; read it as Arrow"));
             }
         }
     }

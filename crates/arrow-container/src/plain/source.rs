@@ -11,7 +11,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 
-use crate::fault::{Fault, Result, fault};
+use crate::error::{Error, Result, error};
 use crate::files::ipc::{self, FoundBatch};
 
 /// How many rows of a Parquet file are decoded at a time.
@@ -38,9 +38,9 @@ impl std::fmt::Debug for FoundBatch {
     }
 }
 
-impl From<ParquetError> for Fault {
+impl From<ParquetError> for Error {
     fn from(error: ParquetError) -> Self {
-        fault!("Parquet: {error}")
+        error!("Parquet: {error}")
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn other_form(path: &Path) -> Option<&'static str> {
 
 impl Source {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let named = |failure: Fault| Fault { message: format!("{}: {}", path.display(), failure.message), ..failure };
+        let named = |failure: Error| Error { message: format!("{}: {}", path.display(), failure.message), ..failure };
         if start_of(path).starts_with(b"PAR1") { Self::parquet(path) } else { Self::arrow(path) }.map_err(named)
     }
 
@@ -83,7 +83,7 @@ impl Source {
         let mut nulls = vec![false; schema.fields().len()];
         let mut rows = 0u64;
         for batch in &found.batches {
-            rows = rows.checked_add(batch.rows).ok_or_else(|| fault!("more rows than can be counted"))?;
+            rows = rows.checked_add(batch.rows).ok_or_else(|| error!("more rows than can be counted"))?;
             let mut nodes = batch.nodes.iter();
             for (field, nulls) in schema.fields().iter().zip(&mut nulls) {
                 match count_nodes(field.data_type()) {
@@ -98,7 +98,7 @@ impl Source {
     fn parquet(path: &Path) -> Result<Self> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?;
         let metadata = builder.metadata();
-        let rows = u64::try_from(metadata.file_metadata().num_rows()).map_err(|_| fault!("a negative number of rows"))?;
+        let rows = u64::try_from(metadata.file_metadata().num_rows()).map_err(|_| error!("a negative number of rows"))?;
         let schema = std::sync::Arc::clone(builder.schema());
         let mut nulls = vec![false; schema.fields().len()];
         let columns = metadata.file_metadata().schema_descr();
@@ -120,7 +120,7 @@ impl Source {
             rows += batch.num_rows() as u64;
             take(batch)
         };
-        let file = File::open(&self.path).map_err(|error| fault!("{}: {error}", self.path.display()))?;
+        let file = File::open(&self.path).map_err(|error| error!("{}: {error}", self.path.display()))?;
         if self.batches.is_some() {
             for batch in FileReader::try_new_buffered(file, Some(columns.to_vec()))? {
                 taken(&batch?)?;
@@ -132,7 +132,7 @@ impl Source {
                 taken(&batch?)?;
             }
         }
-        if rows == self.rows { Ok(()) } else { Err(fault!("{}: {rows} rows, where it said {}", self.path.display(), self.rows)) }
+        if rows == self.rows { Ok(()) } else { Err(error!("{}: {rows} rows, where it said {}", self.path.display(), self.rows)) }
     }
 
     /// Where the numbers of a column lie in each record batch, as they are: (rows, buffers). None where they must be

@@ -5,21 +5,18 @@ use std::sync::{Arc, Mutex};
 
 use arrow_schema::{DataType, Field};
 
-use super::form::{Form, MOST_MEMBERS, units};
+use super::form::{Form, MAX_MEMBERS, units};
 use super::message::encode;
 use super::source::Source;
 use super::values::Values;
 use crate::elements::blob::Arena;
-use crate::fault::{Result, fault};
-use crate::elements::datatype::Kind;
-use crate::model::{AttributeValue, Body, Dataset, Datatype, Extent, Object, ObjectId, ROOT, Target, Tree, path_names};
-use crate::elements::dataspace::Space;
-
-/// Reads an encoded datatype.
-type KindOf<'a> = &'a dyn Fn(&[u8]) -> Result<Kind>;
+use crate::error::{Result, error};
+use crate::elements::datatype::DecodeDatatype;
+use crate::model::{AttributeValue, Body, Dataset, Extent, Object, ObjectId, ROOT, StoredDatatype, Target, Tree, path_names};
+use crate::elements::dataspace::Dataspace;
 
 /// The tree of a plain file: a dataset a column, and the table. What cannot be had is named in an attribute.
-pub(crate) fn open(path: &Path, kind_of: KindOf<'_>) -> Result<Tree> {
+pub(crate) fn open(path: &Path, decode: DecodeDatatype<'_>) -> Result<Tree> {
     let source = Arc::new(Source::open(path)?);
     let mut tree = Tree::new(Vec::new(), Object::group(Vec::new(), true));
     let (mut left_out, mut members) = (Vec::new(), Vec::new());
@@ -30,9 +27,9 @@ pub(crate) fn open(path: &Path, kind_of: KindOf<'_>) -> Result<Tree> {
             if clash || field.name().contains('\0') {
                 return Err("another column has the same name".to_owned());
             }
-            let id = add_column(&mut tree, &source, index, &form, kind_of).map_err(|failure| failure.message)?;
-            let failed = |failure: crate::fault::Fault| failure.message;
-            describe(&mut tree, id, field, &form, nulls, kind_of).map_err(failed)?;
+            let id = add_column(&mut tree, &source, index, &form, decode).map_err(|failure| failure.message)?;
+            let failed = |failure: crate::error::Error| failure.message;
+            describe(&mut tree, id, field, &form, nulls, decode).map_err(failed)?;
             if !field.name().is_empty() {
                 members.push((index, field.name().clone(), form));
             }
@@ -42,18 +39,18 @@ pub(crate) fn open(path: &Path, kind_of: KindOf<'_>) -> Result<Tree> {
             left_out.push(format!("{}: {reason}", field.name()));
         }
     }
-    if !members.is_empty() && members.len() <= MOST_MEMBERS {
+    if !members.is_empty() && members.len() <= MAX_MEMBERS {
         let form = Form::Struct(members.iter().map(|(_, name, form)| (name.clone(), form.clone())).collect());
         let values = Values { source: Arc::clone(&source), columns: members.iter().map(|(index, _, form)| (*index, form.clone())).collect(), is_table: true, inner: 1 };
         let taken = |name: &str| tree.links(ROOT).is_ok_and(|links| links.contains_key(name));
         let name = std::iter::once("table".to_owned()).chain((1..).map(|n| format!("table_{n}"))).find(|name| !taken(name)).unwrap_or_default();
-        add_dataset(&mut tree, &name, vec![source.rows], &form, values, kind_of)?;
+        add_dataset(&mut tree, &name, vec![source.rows], &form, values, decode)?;
     }
     for (key, value) in source.schema.metadata().iter().filter(|(key, _)| !key.starts_with("ARROW:")) {
-        add_text(&mut tree, ROOT, key, value, kind_of)?;
+        add_text(&mut tree, ROOT, key, value, decode)?;
     }
     if !left_out.is_empty() {
-        add_text(&mut tree, ROOT, "columns_left_out", &left_out.join("\n"), kind_of)?;
+        add_text(&mut tree, ROOT, "columns_left_out", &left_out.join("\n"), decode)?;
     }
     Ok(tree)
 }
@@ -77,21 +74,21 @@ fn unlisted<'a>(form: &'a Form, field: &Field) -> (Vec<u64>, &'a Form) {
     (lengths, inner)
 }
 
-fn add_column(tree: &mut Tree, source: &Arc<Source>, index: usize, form: &Form, kind_of: KindOf<'_>) -> Result<ObjectId> {
+fn add_column(tree: &mut Tree, source: &Arc<Source>, index: usize, form: &Form, decode: DecodeDatatype<'_>) -> Result<ObjectId> {
     let field = source.schema.field(index);
     let (lengths, element) = unlisted(form, field);
-    let inner = lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).ok_or_else(|| fault!("more elements than can be counted"))?;
+    let inner = lengths.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).ok_or_else(|| error!("more elements than can be counted"))?;
     let values = Values { source: Arc::clone(source), columns: vec![(index, form.clone())], is_table: false, inner };
-    add_dataset(tree, field.name(), [vec![source.rows], lengths].concat(), element, values, kind_of)
+    add_dataset(tree, field.name(), [vec![source.rows], lengths].concat(), element, values, decode)
 }
 
-fn add_dataset(tree: &mut Tree, path: &str, shape: Vec<u64>, form: &Form, values: Values, kind_of: KindOf<'_>) -> Result<ObjectId> {
+fn add_dataset(tree: &mut Tree, path: &str, shape: Vec<u64>, form: &Form, values: Values, decode: DecodeDatatype<'_>) -> Result<ObjectId> {
     let encoded = encode(form);
-    let datatype = Datatype { kind: kind_of(&encoded)?, encoded, committed: None };
-    let extent = Extent { space: Space::Simple { max_shape: shape.clone(), shape }, table: None, file: None, source: Some(Box::new(values)) };
+    let datatype = StoredDatatype { decoded: decode(&encoded)?, encoded, committed: None };
+    let extent = Extent { space: Dataspace::Simple { max_shape: shape.clone(), shape }, table: None, file: None, source: Some(Box::new(values)) };
     let (mut group, mut all) = (ROOT, path_names(path).peekable());
     if all.peek().is_none() {
-        return Err(fault!("a column that HDF5 cannot name"));
+        return Err(error!("a column that HDF5 cannot name"));
     }
     while let Some(name) = all.next() {
         if all.peek().is_none() {
@@ -108,51 +105,51 @@ fn add_dataset(tree: &mut Tree, path: &str, shape: Vec<u64>, form: &Form, values
             }
         };
     }
-    Err(fault!("a column that HDF5 cannot name"))
+    Err(error!("a column that HDF5 cannot name"))
 }
 
 /// What the Arrow type says and the HDF5 datatype does not.
-fn describe(tree: &mut Tree, id: ObjectId, field: &Field, form: &Form, nulls: bool, kind_of: KindOf<'_>) -> Result<()> {
-    add_text(tree, id, "arrow_type", &field.data_type().to_string(), kind_of)?;
+fn describe(tree: &mut Tree, id: ObjectId, field: &Field, form: &Form, nulls: bool, decode: DecodeDatatype<'_>) -> Result<()> {
+    add_text(tree, id, "arrow_type", &field.data_type().to_string(), decode)?;
     let mut inner = field.data_type();
     while let DataType::FixedSizeList(below, _) = inner {
         inner = below.data_type();
     }
     if let Some(units) = units(inner) {
-        add_text(tree, id, "units", &units, kind_of)?;
+        add_text(tree, id, "units", &units, decode)?;
     }
     if let DataType::Timestamp(_, Some(zone)) = inner {
-        add_text(tree, id, "timezone", zone, kind_of)?;
+        add_text(tree, id, "timezone", zone, decode)?;
     }
     for (key, value) in field.metadata().iter().filter(|(key, _)| !key.starts_with("ARROW:") && !key.starts_with("PARQUET:")) {
-        add_text(tree, id, key, value, kind_of)?;
+        add_text(tree, id, key, value, decode)?;
     }
     let (_, element) = unlisted(form, field);
     if let (true, Some(bytes)) = (nulls, element.stand_in()) {
         let encoded = encode(element);
-        let datatype = Datatype { kind: kind_of(&encoded)?, encoded, committed: None };
+        let datatype = StoredDatatype { decoded: decode(&encoded)?, encoded, committed: None };
         add_attribute(tree, id, "_FillValue", datatype, bytes, Vec::new())?;
     }
     Ok(())
 }
 
-fn add_text(tree: &mut Tree, id: ObjectId, name: &str, value: &str, kind_of: KindOf<'_>) -> Result<()> {
+fn add_text(tree: &mut Tree, id: ObjectId, name: &str, value: &str, decode: DecodeDatatype<'_>) -> Result<()> {
     let encoded = encode(&Form::Text);
-    let datatype = Datatype { kind: kind_of(&encoded)?, encoded, committed: None };
+    let datatype = StoredDatatype { decoded: decode(&encoded)?, encoded, committed: None };
     let arena = Arena::new();
-    let length = u32::try_from(value.len()).map_err(|_| fault!("an attribute of {} bytes", value.len()))?;
+    let length = u32::try_from(value.len()).map_err(|_| error!("an attribute of {} bytes", value.len()))?;
     let bytes = [&length.to_le_bytes()[..], &arena.put(value.as_bytes())?].concat();
     add_attribute(tree, id, name, datatype, bytes, vec![arena])
 }
 
-fn add_attribute(tree: &mut Tree, id: ObjectId, name: &str, datatype: Datatype, bytes: Vec<u8>, arenas: Vec<Arc<Arena>>) -> Result<()> {
+fn add_attribute(tree: &mut Tree, id: ObjectId, name: &str, datatype: StoredDatatype, bytes: Vec<u8>, arenas: Vec<Arc<Arena>>) -> Result<()> {
     let object = tree.object_mut(id)?;
     if name.is_empty() || name.contains('\0') || object.attributes.contains_key(name) {
         return Ok(());
     }
     let order = object.next_attribute;
     object.next_attribute += 1;
-    let value = AttributeValue { name: name.to_owned(), object: id, datatype, space: Space::Scalar, bytes, arenas, order, utf8: true };
+    let value = AttributeValue { name: name.to_owned(), object: id, datatype, space: Dataspace::Scalar, bytes, arenas, order, utf8: true };
     object.attributes.insert(name.to_owned(), Arc::new(Mutex::new(value)));
     Ok(())
 }

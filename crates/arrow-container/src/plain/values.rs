@@ -11,8 +11,8 @@ use super::form::Form;
 use super::normal::normal;
 use super::source::Source;
 use crate::elements::blob::Arena;
-use crate::fault::{Fault, Result, fault};
-use crate::elements::datatype::{Kind, Leaf, columns};
+use crate::error::{Error, Result, error};
+use crate::elements::datatype::{Datatype, Leaf, columns};
 use crate::model::TableSource;
 use crate::table::{LoadedLeaf, Table};
 use crate::elements::arrow_arrays::from_arrow;
@@ -30,36 +30,36 @@ pub(super) struct Values {
 }
 
 impl TableSource for Values {
-    fn table(&self, kind: &Kind) -> Result<Table> {
-        let named = |failure: Fault| Fault { message: format!("{}: {}", self.source.path.display(), failure.message), ..failure };
-        self.load(kind).map_err(named)
+    fn table(&self, datatype: &Datatype) -> Result<Table> {
+        let named = |failure: Error| Error { message: format!("{}: {}", self.source.path.display(), failure.message), ..failure };
+        self.load(datatype).map_err(named)
     }
 }
 
 impl Values {
-    fn load(&self, kind: &Kind) -> Result<Table> {
-        let count = self.source.rows.checked_mul(self.inner).ok_or_else(|| fault!("more elements than can be counted"))?;
-        let parts = columns(kind);
+    fn load(&self, datatype: &Datatype) -> Result<Table> {
+        let count = self.source.rows.checked_mul(self.inner).ok_or_else(|| error!("more elements than can be counted"))?;
+        let parts = columns(datatype);
         let mut leaves: Vec<LoadedLeaf> = Vec::new();
         let mut arenas = Vec::new();
         if self.is_table {
             if parts.len() != self.columns.len() {
-                return Err(fault!("{} members, where the table has {} columns", parts.len(), self.columns.len()));
+                return Err(error!("{} members, where the table has {} columns", parts.len(), self.columns.len()));
             }
             for (part, (column, form)) in parts.iter().zip(&self.columns) {
                 let own: Vec<Leaf> = part.leaves.iter().map(|leaf| Leaf { offset: leaf.offset - part.offset, ..leaf.clone() }).collect();
-                leaves.extend(self.column(*column, form, &part.kind, (&own, part.direct), count, &mut arenas)?);
+                leaves.extend(self.column(*column, form, &part.datatype, (&own, part.direct), count, &mut arenas)?);
             }
         } else if let [(column, form)] = &self.columns[..] {
             let own: Vec<Leaf> = parts.iter().flat_map(|part| part.leaves.clone()).collect();
-            leaves = self.column(*column, form, kind, (&own, parts.iter().all(|part| part.direct)), count, &mut arenas)?;
+            leaves = self.column(*column, form, datatype, (&own, parts.iter().all(|part| part.direct)), count, &mut arenas)?;
         }
         let file = if leaves.iter().any(|leaf| matches!(leaf, LoadedLeaf::InFile(_))) { Some(File::open(&self.source.path)?) } else { None };
-        Table::loaded(kind, count, leaves, file, arenas)
+        Table::loaded(datatype, count, leaves, file, arenas)
     }
 
     /// The values of these leaves of one column; `direct`: each is an Arrow buffer.
-    fn column(&self, column: usize, form: &Form, kind: &Kind, (own, direct): (&[Leaf], bool), count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
+    fn column(&self, column: usize, form: &Form, datatype: &Datatype, (own, direct): (&[Leaf], bool), count: u64, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<LoadedLeaf>> {
         let places = self.source.places(column).filter(|places| direct && places.iter().all(|(_, buffers)| buffers.len() == own.len()));
         if let Some(places) = places {
             let mut leaves: Vec<Vec<(u64, u64)>> = vec![Vec::new(); own.len()];
@@ -67,7 +67,7 @@ impl Values {
                 let elements = rows.saturating_mul(self.inner);
                 for ((leaf, place), (offset, bytes)) in leaves.iter_mut().zip(own).zip(buffers) {
                     if elements.checked_mul(place.bytes as u64).is_none_or(|needed| needed > bytes) {
-                        return Err(fault!("column {} ends early", self.source.schema.field(column).name()));
+                        return Err(error!("column {} ends early", self.source.schema.field(column).name()));
                     }
                     leaf.push((elements, offset));
                 }
@@ -76,7 +76,7 @@ impl Values {
         }
         let mut records = Vec::new();
         self.source.each(&[column], |batch| {
-            let array = normal(form, batch.column(0)).map_err(|failure| fault!("column {}: {}", self.source.schema.field(column).name(), failure.message))?;
+            let array = normal(form, batch.column(0)).map_err(|failure| error!("column {}: {}", self.source.schema.field(column).name(), failure.message))?;
             // The elements of a row that is a list.
             let mut array: ArrayRef = array;
             let mut length = batch.num_rows() as u64;
@@ -85,9 +85,9 @@ impl Values {
                 array = Arc::clone(list.values());
                 length = array.len() as u64;
             }
-            records.extend(from_arrow(kind, &array, arenas)?);
+            records.extend(from_arrow(datatype, &array, arenas)?);
             Ok(())
         })?;
-        LoadedLeaf::of_records(kind.bytes(), own, &records, count)
+        LoadedLeaf::of_records(datatype.bytes(), own, &records, count)
     }
 }

@@ -6,11 +6,11 @@ use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 
 use super::state::Table;
-use super::kernel::{put_together, take_apart};
+use super::kernel::{interleave, deinterleave};
 use super::lane::Lane;
 use super::store::{Backing, Batch, Part, Store, parts_of};
-use crate::fault::{Result, fault};
-use crate::ranks::one_of_several;
+use crate::error::{Result, error};
+use crate::ranks::is_multi_process;
 
 /// How many elements are taken apart at a time: their bytes stay in the processor's cache.
 const BLOCK_ELEMENTS: usize = 32 << 10;
@@ -20,7 +20,7 @@ pub(super) const WRITTEN_BYTES: usize = 128 << 10;
 /// Interleaved records of this many bytes are worth another thread, each.
 const THREAD_BYTES: usize = 8 << 20;
 /// More threads than this find memory too slow.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 thread_local! {
     /// Columns of one block on their way.
@@ -32,7 +32,7 @@ fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| {
         let asked = std::env::var("HYPERSLAB_VOL_THREADS").ok().and_then(|text| text.parse().ok());
-        asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_THREADS))).max(1)
+        asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_THREADS))).max(1)
     })
 }
 
@@ -68,7 +68,7 @@ impl Table {
     fn check(&self, start: u64, count: usize) -> Result<()> {
         match start.checked_add(count as u64) {
             Some(end) if end <= self.count => Ok(()),
-            _ => Err(fault!("elements {start} to {} of {}", start.saturating_add(count as u64), self.count)),
+            _ => Err(error!("elements {start} to {} of {}", start.saturating_add(count as u64), self.count)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Table {
 
     /// How many threads shall move `count` elements of `stride` bytes between records and these leaves in a file.
     fn threads_for(&self, parts: &[Part], count: usize, stride: usize) -> usize {
-        if parts.len() < 2 || one_of_several() { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
+        if parts.len() < 2 || is_multi_process() { 1 } else { (count * stride / THREAD_BYTES).clamp(1, threads()) }
     }
 
     /// Takes `count` elements from `source`, one every `stride` bytes, into the leaves from element `start` on.
@@ -106,7 +106,7 @@ impl Table {
             let lane = self.lane(part);
             let Store::Memory(all) = &mut self.stores[part.leaf] else { continue };
             let to = all.get_mut(start as usize * lane.bytes..(start as usize + count) * lane.bytes);
-            take_apart(source, stride, &[lane], &mut [to.ok_or_else(|| fault!("values beyond the table"))?])?;
+            deinterleave(source, stride, &[lane], &mut [to.ok_or_else(|| error!("values beyond the table"))?])?;
         }
         // One thread: the system lets one at a time write into a file.
         self.write_file(&in_file, start, count, source, stride)
@@ -120,10 +120,10 @@ impl Table {
         let row: usize = lanes.iter().map(|lane| lane.bytes).sum();
         SCRATCH.with_borrow_mut(|scratch| {
             for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
-                let records = source.get((first - start) as usize * stride..).ok_or_else(|| fault!("the memory ends early"))?;
+                let records = source.get((first - start) as usize * stride..).ok_or_else(|| error!("the memory ends early"))?;
                 if let ([part], [lane]) = (parts, &lanes[..])
                     && lane.bytes == stride && lane.swap_bytes == 1 {
-                        let bytes = records.get(..held as usize * stride).ok_or_else(|| fault!("the memory ends early"))?;
+                        let bytes = records.get(..held as usize * stride).ok_or_else(|| error!("the memory ends early"))?;
                         let at = place(batch, part.leaf, lane.bytes, first);
                         write_pieces(file, bytes, at)?;
                         continue;
@@ -134,7 +134,7 @@ impl Table {
                         scratch.resize(now * row, 0);
                     }
                     let mut columns = cut(scratch, &lanes, now);
-                    take_apart(records.get(done * stride..).ok_or_else(|| fault!("the memory ends early"))?, stride, &lanes, &mut columns)?;
+                    deinterleave(records.get(done * stride..).ok_or_else(|| error!("the memory ends early"))?, stride, &lanes, &mut columns)?;
                     for ((part, lane), column) in parts.iter().zip(&lanes).zip(columns) {
                         write_pieces(file, column, place(batch, part.leaf, lane.bytes, first + done as u64))?;
                     }
@@ -153,10 +153,10 @@ impl Table {
             for part in &in_memory {
                 let lane = self.lane(part);
                 let Store::Memory(all) = &self.stores[part.leaf] else { continue };
-                columns.push(all.get(start as usize * lane.bytes..(start as usize + count) * lane.bytes).ok_or_else(|| fault!("values beyond the table"))?);
+                columns.push(all.get(start as usize * lane.bytes..(start as usize + count) * lane.bytes).ok_or_else(|| error!("values beyond the table"))?);
                 lanes.push(lane);
             }
-            put_together(&columns, &lanes, target, stride)?;
+            interleave(&columns, &lanes, target, stride)?;
         }
         let threads = self.threads_for(&in_file, count, stride);
         if threads == 1 {
@@ -172,7 +172,7 @@ impl Table {
             let own = pieces.next();
             let others: Vec<_> = pieces.map(|piece| scope.spawn(piece)).collect();
             let own = own.map_or(Ok(()), |mut own| own());
-            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(fault!("a thread of the connector ended early")))).fold(own, Result::and)
+            others.into_iter().map(|other| other.join().unwrap_or_else(|_| Err(error!("a thread of the connector ended early")))).fold(own, Result::and)
         })
     }
 
@@ -183,17 +183,17 @@ impl Table {
         let lanes: Vec<Lane> = parts.iter().map(|part| self.lane(part)).collect();
         for (batch, first, held) in parts_of(&self.batches, start, count as u64) {
             let (held, at) = (held as usize, |part: &Part, lane: &Lane, done: usize| place(batch, part.leaf, lane.bytes, first + done as u64));
-            let records = target.get_mut((first - start) as usize * stride..).ok_or_else(|| fault!("the memory ends early"))?;
+            let records = target.get_mut((first - start) as usize * stride..).ok_or_else(|| error!("the memory ends early"))?;
             if let ([part], [lane]) = (parts, &lanes[..])
                 && lane.bytes == stride && lane.swap_bytes == 1 {
-                    let to = records.get_mut(..held * stride).ok_or_else(|| fault!("the memory ends early"))?;
+                    let to = records.get_mut(..held * stride).ok_or_else(|| error!("the memory ends early"))?;
                     self.backing.file()?.read_exact_at(to, at(part, lane, 0))?;
                     continue;
                 }
             if let Backing::Published(published) = &self.backing {
                 let mapped: Option<Vec<&[u8]>> = parts.iter().zip(&lanes).map(|(part, lane)| published.mapped(at(part, lane, 0), held * lane.bytes)).collect();
                 if let Some(columns) = mapped {
-                    put_together(&columns, &lanes, records, stride)?;
+                    interleave(&columns, &lanes, records, stride)?;
                     continue;
                 }
             }
@@ -217,7 +217,7 @@ impl Table {
                     file.read_exact_at(column, at(part, lane, done))?;
                     read.push(column);
                 }
-                put_together(&read, lanes, records.get_mut(done * stride..).ok_or_else(|| fault!("the memory ends early"))?, stride)?;
+                interleave(&read, lanes, records.get_mut(done * stride..).ok_or_else(|| error!("the memory ends early"))?, stride)?;
             }
             Ok(())
         })

@@ -11,20 +11,20 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::state::Table;
 use super::store::{Backing, Batch, Published, Store, aside};
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::files::Folder;
 use crate::files::ipc::{self, Frame, Parts, Source};
-use crate::elements::datatype::{Column, Kind, list_of};
+use crate::elements::datatype::{Column, Datatype, list_of};
 use crate::ranks::Ranks;
-use crate::elements::dataspace::Space;
+use crate::elements::dataspace::Dataspace;
 use crate::elements::arrow_arrays;
 use crate::files::names::unique_name;
 
 /// How elements become rows: (rows, elements of a row).
-pub(super) fn rows_of(kind: &Kind, space: &Space) -> (u64, u64) {
+pub(super) fn rows_of(datatype: &Datatype, space: &Dataspace) -> (u64, u64) {
     let count = space.count().unwrap_or(0);
-    match (kind, space.shape()) {
-        (Kind::Compound { .. }, _) | (_, [] | [_]) => (count, 1),
+    match (datatype, space.shape()) {
+        (Datatype::Compound { .. }, _) | (_, [] | [_]) => (count, 1),
         (_, [first, rest @ ..]) => match rest.iter().try_fold(1u64, |product, n| product.checked_mul(*n)) {
             Some(inner) if inner > 0 && i32::try_from(inner).is_ok() => (*first, inner),
             _ => (count, 1),
@@ -33,14 +33,14 @@ pub(super) fn rows_of(kind: &Kind, space: &Space) -> (u64, u64) {
 }
 
 /// Whether a row is a list of elements.
-fn is_listed(kind: &Kind, space: &Space) -> bool {
-    !matches!(kind, Kind::Compound { .. }) && space.shape().len() > 1 && rows_of(kind, space) != (space.count().unwrap_or(0), 1)
+fn is_listed(datatype: &Datatype, space: &Dataspace) -> bool {
+    !matches!(datatype, Datatype::Compound { .. }) && space.shape().len() > 1 && rows_of(datatype, space) != (space.count().unwrap_or(0), 1)
 }
 
 /// The schema of a dataset's file.
-pub(super) fn schema_of(columns: &[Column], types: &[DataType], kind: &Kind, space: &Space) -> Schema {
-    let (_, inner) = rows_of(kind, space);
-    let listed = is_listed(kind, space) || inner > 1;
+pub(super) fn schema_of(columns: &[Column], types: &[DataType], datatype: &Datatype, space: &Dataspace) -> Schema {
+    let (_, inner) = rows_of(datatype, space);
+    let listed = is_listed(datatype, space) || inner > 1;
     let words = |lengths: &[u64]| lengths.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
     let fields: Vec<Field> = columns
         .iter()
@@ -50,7 +50,7 @@ pub(super) fn schema_of(columns: &[Column], types: &[DataType], kind: &Kind, spa
                 return Field::new(&column.name, data_type.clone(), true);
             }
             let field = Field::new(&column.name, list_of(inner, data_type.clone()), true);
-            if matches!(column.kind, Kind::Integer { .. } | Kind::Float { .. }) {
+            if matches!(column.datatype, Datatype::Integer { .. } | Datatype::Float { .. }) {
                 let extension = [
                     ("ARROW:extension:name".to_owned(), "arrow.fixed_shape_tensor".to_owned()),
                     ("ARROW:extension:metadata".to_owned(), format!("{{\"shape\":[{}]}}", words(space.shape().get(1..).unwrap_or_default()))),
@@ -65,22 +65,22 @@ pub(super) fn schema_of(columns: &[Column], types: &[DataType], kind: &Kind, spa
 
 impl Table {
     /// The values of one record batch, as Arrow's nodes and buffers; `types` gets the types of the columns.
-    fn parts(&self, batch: &Batch, space: &Space, types: &mut Vec<DataType>) -> Result<Parts> {
-        let (_, inner) = rows_of(&self.kind, space);
+    fn parts(&self, batch: &Batch, space: &Dataspace, types: &mut Vec<DataType>) -> Result<Parts> {
+        let (_, inner) = rows_of(&self.datatype, space);
         let count = batch.end.min(self.count) - batch.first;
         let mut parts = Parts::default();
         let mut index = 0;
         for column in &self.columns {
-            if is_listed(&self.kind, space) {
+            if is_listed(&self.datatype, space) {
                 parts.node(count / inner.max(1));
             }
             if column.direct {
-                types.push(column.kind.data_type());
+                types.push(column.datatype.data_type());
                 let mut leaf = index;
-                self.direct_nodes(&column.kind, count, batch, &mut leaf, &mut parts);
+                self.direct_nodes(&column.datatype, count, batch, &mut leaf, &mut parts);
             } else {
-                let Store::Memory(bytes) = &self.stores[index] else { return Err(fault!("values of variable length in a file")) };
-                let array = arrow_arrays::to_arrow(&column.kind, bytes, column.kind.bytes(), self.count as usize)?;
+                let Store::Memory(bytes) = &self.stores[index] else { return Err(error!("values of variable length in a file")) };
+                let array = arrow_arrays::to_arrow(&column.datatype, bytes, column.datatype.bytes(), self.count as usize)?;
                 types.push(array.data_type().clone());
                 parts.array(&array.to_data());
             }
@@ -89,11 +89,11 @@ impl Table {
         Ok(parts)
     }
 
-    fn direct_nodes(&self, kind: &Kind, length: u64, batch: &Batch, leaf: &mut usize, parts: &mut Parts) {
+    fn direct_nodes(&self, datatype: &Datatype, length: u64, batch: &Batch, leaf: &mut usize, parts: &mut Parts) {
         parts.node(length);
-        match kind {
-            Kind::Compound { members, .. } => members.iter().for_each(|member| self.direct_nodes(&member.kind, length, batch, leaf, parts)),
-            Kind::Array { count, element } => self.direct_nodes(element, length * *count as u64, batch, leaf, parts),
+        match datatype {
+            Datatype::Compound { members, .. } => members.iter().for_each(|member| self.direct_nodes(&member.datatype, length, batch, leaf, parts)),
+            Datatype::Array { count, element } => self.direct_nodes(element, length * *count as u64, batch, leaf, parts),
             _ => {
                 let bytes = self.leaves[*leaf].bytes as u64 * (batch.end.min(self.count) - batch.first);
                 parts.buffers.push(match &self.stores[*leaf] {
@@ -106,20 +106,20 @@ impl Table {
     }
 
     /// Brings the values into a file of this name. From here on they are read from there.
-    pub(crate) fn publish(&mut self, name: &str, space: &Space, sync: bool) -> Result<()> {
+    pub(crate) fn publish(&mut self, name: &str, space: &Dataspace, sync: bool) -> Result<()> {
         if matches!(self.backing, Backing::Published(_)) {
             self.own(Some(space))?;
         }
         if matches!(self.backing, Backing::None) {
             let (path, file) = aside(&self.folder, &unique_name(), false)?;
             self.backing = Backing::Aside(path, file);
-            let types: Vec<DataType> = self.columns.iter().map(|column| column.kind.data_type()).collect();
-            let body = ipc::head_bytes(&schema_of(&self.columns, &types, &self.kind, space));
+            let types: Vec<DataType> = self.columns.iter().map(|column| column.datatype.data_type()).collect();
+            let body = ipc::head_bytes(&schema_of(&self.columns, &types, &self.datatype, space));
             self.batches = vec![Batch { first: 0, end: self.count, body, values_end: body, offsets: vec![0; self.leaves.len()] }];
         }
-        let (_, inner) = rows_of(&self.kind, space);
+        let (_, inner) = rows_of(&self.datatype, space);
         let (mut types, mut frames) = (Vec::new(), Vec::new());
-        for (number, batch) in self.batches.iter().enumerate().filter(|(number, batch)| *number == 0 || batch.first < self.count) {
+        for (index, batch) in self.batches.iter().enumerate().filter(|(index, batch)| *index == 0 || batch.first < self.count) {
             types.clear();
             let parts = self.parts(batch, space, &mut types)?;
             let mut values_end = batch.body;
@@ -128,11 +128,11 @@ impl Table {
                     values_end = values_end.max(offset + bytes);
                 }
             }
-            let next = self.batches.get(number + 1).filter(|next| next.first < self.count);
+            let next = self.batches.get(index + 1).filter(|next| next.first < self.count);
             let rows = (batch.end.min(self.count) - batch.first) / inner.max(1);
             frames.push(Frame { body: batch.body, values_end: if next.is_some() { batch.values_end } else { values_end }, rows, parts });
         }
-        let schema = schema_of(&self.columns, &types, &self.kind, space);
+        let schema = schema_of(&self.columns, &types, &self.datatype, space);
         let file = self.backing.file()?;
         let length = ipc::finish(file, &frames, &schema)?;
         file.set_len(length)?;
@@ -140,7 +140,7 @@ impl Table {
             file.sync_all()?;
         }
         if let Backing::Aside(path, _) = &self.backing {
-            std::fs::rename(path, self.folder.join(name)).map_err(|error| fault!("cannot name {name}: {error}"))?;
+            std::fs::rename(path, self.folder.join(name)).map_err(|error| error!("cannot name {name}: {error}"))?;
         }
         self.published(name);
         Ok(())
@@ -156,22 +156,22 @@ impl Table {
     }
 
     /// Opens what [`Table::publish`] wrote.
-    pub(crate) fn open(kind: &Kind, space: &Space, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
+    pub(crate) fn open(datatype: &Datatype, space: &Dataspace, folder: &Folder, name: &str, fill: Vec<u8>) -> Result<Self> {
         let path = folder.join(name);
-        let piece = folder.piece(name).map_err(|error| fault!("the values of {}; a program that rewrites the file may be at work: open it again", error.message))?;
-        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| fault!("{}: {}", path.display(), error.message))?;
-        let mut table = Self::empty(kind, folder, None, fill);
+        let piece = folder.piece(name).map_err(|error| error!("the values of {}; a program that rewrites the file may be at work: open it again", error.message))?;
+        let found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(|error| error!("{}: {}", path.display(), error.message))?;
+        let mut table = Self::empty(datatype, folder, None, fill);
         table.changed = false;
         let count = space.count().unwrap_or(0);
-        let (rows, inner) = rows_of(kind, space);
+        let (rows, inner) = rows_of(datatype, space);
         let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
         if held != rows || found.schema.fields().len() != table.columns.len() {
-            return Err(fault!("{}: {held} rows of {} columns, where the catalog says {rows} of {}", path.display(), found.schema.fields().len(), table.columns.len()));
+            return Err(error!("{}: {held} rows of {} columns, where the catalog says {rows} of {}", path.display(), found.schema.fields().len(), table.columns.len()));
         }
         if found.batches.iter().any(|batch| batch.compressed) {
-            return Err(fault!("{}: its values are compressed, which no values of a container are", path.display()));
+            return Err(error!("{}: its values are compressed, which no values of a container are", path.display()));
         }
-        let listed = is_listed(kind, space);
+        let listed = is_listed(datatype, space);
         let mut first = 0;
         for batch in &found.batches {
             let end = first + batch.rows * inner;
@@ -184,13 +184,13 @@ impl Table {
                     offsets.push(0);
                     continue;
                 }
-                let expected = if listed { list_of(inner, column.kind.data_type()) } else { column.kind.data_type() };
+                let expected = if listed { list_of(inner, column.datatype.data_type()) } else { column.datatype.data_type() };
                 if !expected.equals_datatype(field.data_type()) || places.len() != column.leaves.len() {
-                    return Err(fault!("{}: column {} is {}, where the catalog says {expected}", path.display(), column.name, field.data_type()));
+                    return Err(error!("{}: column {} is {}, where the catalog says {expected}", path.display(), column.name, field.data_type()));
                 }
                 for ((offset, bytes), leaf) in places.into_iter().zip(&column.leaves) {
                     if (end - first).checked_mul(leaf.bytes as u64).is_none_or(|needed| bytes < needed) {
-                        return Err(fault!("{}: column {} ends early", path.display(), column.name));
+                        return Err(error!("{}: column {} ends early", path.display(), column.name));
                     }
                     offsets.push(offset);
                 }
@@ -200,7 +200,7 @@ impl Table {
         }
         let mut stores = Vec::new();
         let mut decoded: Option<Vec<Vec<ArrayRef>>> = None;
-        for (number, column) in table.columns.iter().enumerate() {
+        for (index, column) in table.columns.iter().enumerate() {
             if column.direct {
                 stores.extend(column.leaves.iter().map(|_| Store::File));
                 continue;
@@ -211,9 +211,9 @@ impl Table {
             }
             let mut bytes = Vec::new();
             for columns in decoded.iter().flatten() {
-                let array = columns.get(number).ok_or_else(|| fault!("a column is missing"))?;
+                let array = columns.get(index).ok_or_else(|| error!("a column is missing"))?;
                 let array = if listed { flat(array)? } else { Arc::clone(array) };
-                bytes.extend(arrow_arrays::from_arrow(&column.kind, &array, &mut table.arenas)?);
+                bytes.extend(arrow_arrays::from_arrow(&column.datatype, &array, &mut table.arenas)?);
             }
             stores.push(Store::Memory(bytes));
         }
@@ -231,7 +231,7 @@ impl Table {
 }
 
 fn flat(array: &ArrayRef) -> Result<ArrayRef> {
-    let list: &FixedSizeListArray = array.as_fixed_size_list_opt().ok_or_else(|| fault!("a column is {}, not a list", array.data_type()))?;
+    let list: &FixedSizeListArray = array.as_fixed_size_list_opt().ok_or_else(|| error!("a column is {}, not a list", array.data_type()))?;
     Ok(Arc::clone(list.values()))
 }
 

@@ -11,10 +11,10 @@ use super::state::Table;
 use super::blocks::WRITTEN_BYTES;
 use super::frame::schema_of;
 use super::store::{Backing, Batch, Store, aside, parts_of};
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::files::ipc::{self, ALIGNMENT};
 use crate::ranks::Ranks;
-use crate::elements::dataspace::{Space, common_runs};
+use crate::elements::dataspace::{Dataspace, common_runs};
 use crate::files::names::unique_name;
 
 /// Values up to this many bytes stay in memory until they are published.
@@ -34,19 +34,19 @@ fn alignment(bytes: u64) -> u64 {
 impl Table {
     fn bytes_for(&self, elements: u64) -> Result<u64> {
         let element: u64 = self.leaves.iter().map(|leaf| leaf.bytes as u64).sum();
-        element.checked_mul(elements).filter(|bytes| *bytes < 1 << 50).ok_or_else(|| fault!("{elements} elements are more than a file can hold"))
+        element.checked_mul(elements).filter(|bytes| *bytes < 1 << 50).ok_or_else(|| error!("{elements} elements are more than a file can hold"))
     }
 
     /// How many elements to move at a time.
     fn block(&self) -> u64 {
-        (COPIED_BYTES / self.kind.bytes().max(1)).max(1) as u64
+        (COPIED_BYTES / self.datatype.bytes().max(1)).max(1) as u64
     }
 
     /// The places of `capacity` elements in a file: one record batch, or one a process.
-    fn lay_out(&self, capacity: u64, space: &Space) -> Result<Vec<Batch>> {
+    fn lay_out(&self, capacity: u64, space: &Dataspace) -> Result<Vec<Batch>> {
         self.bytes_for(capacity)?;
-        let types: Vec<DataType> = self.columns.iter().map(|column| column.kind.data_type()).collect();
-        let head = ipc::head_bytes(&schema_of(&self.columns, &types, &self.kind, space));
+        let types: Vec<DataType> = self.columns.iter().map(|column| column.datatype.data_type()).collect();
+        let head = ipc::head_bytes(&schema_of(&self.columns, &types, &self.datatype, space));
         // Programs share the first dimension out.
         let lines = space.shape().first().copied().filter(|lines| *lines > 0).unwrap_or(1);
         let starts = match &self.ranks {
@@ -78,14 +78,14 @@ impl Table {
     }
 
     /// Makes place for `elements`, and a file when they are many; what is there stays.
-    pub(super) fn reserve(&mut self, elements: u64, capacity: u64, space: &Space) -> Result<()> {
+    pub(super) fn reserve(&mut self, elements: u64, capacity: u64, space: &Dataspace) -> Result<()> {
         let total = self.bytes_for(elements)?;
         let small = total == 0 || (total <= IN_MEMORY_BYTES && self.ranks.is_none());
         if small && matches!(self.backing, Backing::None) || self.columns.iter().all(|column| !column.direct) {
             for (leaf, store) in self.leaves.iter().zip(&mut self.stores) {
                 if let Store::Memory(bytes) = store {
-                    let length = usize::try_from(elements).ok().and_then(|n| n.checked_mul(leaf.bytes)).ok_or_else(|| fault!("{elements} elements are more than memory can hold"))?;
-                    bytes.try_reserve(length.saturating_sub(bytes.len())).map_err(|_| fault!("no memory for {length} bytes"))?;
+                    let length = usize::try_from(elements).ok().and_then(|n| n.checked_mul(leaf.bytes)).ok_or_else(|| error!("{elements} elements are more than memory can hold"))?;
+                    bytes.try_reserve(length.saturating_sub(bytes.len())).map_err(|_| error!("no memory for {length} bytes"))?;
                     bytes.resize(length.max(bytes.len()), 0);
                 }
             }
@@ -97,7 +97,7 @@ impl Table {
         let batches = self.lay_out(capacity, space)?;
         let (path, file) = aside(&self.folder, &name, self.ranks.is_some())?;
         file.set_len(batches.last().map_or(0, |batch| batch.values_end))?;
-        if self.leads() {
+        if self.is_leader() {
             self.copy_into(&file, &batches, self.count.min(elements))?;
         }
         self.adopt(path, file, batches, elements, capacity)
@@ -111,7 +111,7 @@ impl Table {
                 let place = to.offsets[index] + (first - to.first) * width;
                 match &self.stores[index] {
                     Store::Memory(bytes) => {
-                        let kept = bytes.get((first * width) as usize..((first + count) * width) as usize).ok_or_else(|| fault!("values beyond the table"))?;
+                        let kept = bytes.get((first * width) as usize..((first + count) * width) as usize).ok_or_else(|| error!("values beyond the table"))?;
                         file.write_all_at(kept, place)?;
                     }
                     Store::File => {
@@ -132,11 +132,11 @@ impl Table {
         for ((direct, width), store) in direct.zip(&mut self.stores) {
             match store {
                 _ if direct => *store = Store::File,
-                Store::Memory(bytes) => bytes.resize(width * usize::try_from(elements).map_err(|_| fault!("{elements} elements are more than memory can hold"))?, 0),
-                Store::File => return Err(fault!("values of variable length in a file")),
+                Store::Memory(bytes) => bytes.resize(width * usize::try_from(elements).map_err(|_| error!("{elements} elements are more than memory can hold"))?, 0),
+                Store::File => return Err(error!("values of variable length in a file")),
             }
         }
-        if self.leads() {
+        if self.is_leader() {
             self.release();
         }
         (self.batches, self.backing, self.capacity, self.touched) = (batches, Backing::Aside(path, file), capacity, kept);
@@ -144,14 +144,14 @@ impl Table {
     }
 
     /// Makes a published table one that can be written again.
-    pub(super) fn own(&mut self, shape: Option<&Space>) -> Result<()> {
+    pub(super) fn own(&mut self, shape: Option<&Dataspace>) -> Result<()> {
         if let Backing::Published(published) = &self.backing {
-            let space = Space::Simple { shape: vec![self.count], max_shape: vec![self.count] };
+            let space = Dataspace::Simple { shape: vec![self.count], max_shape: vec![self.count] };
             match self.ranks.clone() {
                 None => self.reserve(self.count, self.count, shape.unwrap_or(&space))?,
                 Some(ranks) => {
                     let name = ranks.name_for(&published.name);
-                    self.own_together(&name)?;
+                    self.own_collective(&name)?;
                 }
             }
         }
@@ -161,7 +161,7 @@ impl Table {
 
     /// Any process may be the first to change what was published, whenever it likes: each makes the copy that it does
     /// not find, and that of the first is the one that all write into.
-    fn own_together(&mut self, name: &str) -> Result<()> {
+    fn own_collective(&mut self, name: &str) -> Result<()> {
         // The copy has the places of what was published, whose batches it keeps.
         let batches = self.batches.clone();
         let path = self.folder.join(format!(".{name}.part"));
@@ -169,7 +169,7 @@ impl Table {
             let (mine, file) = aside(&self.folder, &unique_name(), false)?;
             let copied = || copy_range(self.backing.file()?, 0, &file, 0, self.backing.file()?.metadata()?.len());
             let linked = copied().and_then(|()| match std::fs::hard_link(&mine, &path) {
-                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(fault!("cannot copy what was published: {error}")),
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error!("cannot copy what was published: {error}")),
                 _ => Ok(()),
             });
             std::fs::remove_file(&mine)?;
@@ -188,10 +188,10 @@ impl Table {
         }
         let zeros = self.fill.iter().all(|byte| *byte == 0);
         let to = if zeros { to.min(self.touched) } else { to };
-        let width = self.kind.bytes();
+        let width = self.datatype.bytes();
         let element = if zeros { vec![0; width] } else { self.fill.clone() };
         // Of several processes one fills the file, and each its memory.
-        let (leads, mut parts) = (self.leads(), self.every_part());
+        let (leads, mut parts) = (self.is_leader(), self.all_parts());
         parts.retain(|part| leads || matches!(self.stores[part.leaf], Store::Memory(_)));
         if parts.is_empty() {
             return Ok(());
@@ -208,7 +208,7 @@ impl Table {
     }
 
     /// Changes the shape; elements keep their coordinates. All processes do it together.
-    pub fn resize(&mut self, from: &Space, to: &Space) -> Result<()> {
+    pub fn resize(&mut self, from: &Dataspace, to: &Dataspace) -> Result<()> {
         match self.ranks.clone() {
             None => self.change_shape(from, to),
             Some(ranks) => {
@@ -221,8 +221,8 @@ impl Table {
         }
     }
 
-    fn change_shape(&mut self, from: &Space, to: &Space) -> Result<()> {
-        let count = to.count().ok_or_else(|| fault!("more elements than can be counted"))?;
+    fn change_shape(&mut self, from: &Dataspace, to: &Dataspace) -> Result<()> {
+        let count = to.count().ok_or_else(|| error!("more elements than can be counted"))?;
         self.own(None)?;
         if from.shape().get(1..) == to.shape().get(1..) {
             if count > self.capacity {
@@ -245,12 +245,12 @@ impl Table {
             }
             return self.fill_elements(old, count);
         }
-        let mut next = Self::create(&self.kind, to, &self.folder, self.ranks.as_ref(), self.fill.clone())?;
-        let parts = self.every_part();
-        let width = self.kind.bytes();
+        let mut next = Self::create(&self.datatype, to, &self.folder, self.ranks.as_ref(), self.fill.clone())?;
+        let parts = self.all_parts();
+        let width = self.datatype.bytes();
         let mut outcome = Ok(());
         common_runs(from.shape(), to.shape(), |a, b, run| {
-            if outcome.is_ok() && self.leads() {
+            if outcome.is_ok() && self.is_leader() {
                 let mut bytes = vec![0; width * run as usize];
                 outcome = self.read(&parts, a, run as usize, &mut bytes, width).and_then(|()| next.write(&parts, b, run as usize, &bytes, width));
             }
@@ -262,15 +262,15 @@ impl Table {
     }
 
     /// A table of its own with the same values.
-    pub fn duplicate(&self, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
+    pub fn duplicate(&self, space: &Dataspace, folder: &Path, ranks: Option<&Arc<Ranks>>) -> Result<Self> {
         self.check_known("a copy of")?;
-        let mut copy = Self::create(&self.kind, space, folder, ranks, self.fill.clone())?;
-        let parts = self.every_part();
-        let width = self.kind.bytes();
+        let mut copy = Self::create(&self.datatype, space, folder, ranks, self.fill.clone())?;
+        let parts = self.all_parts();
+        let width = self.datatype.bytes();
         let block = self.block().min(self.count);
         let mut bytes = vec![0; width * block as usize];
         let mut at = 0;
-        while at < self.count && copy.leads() {
+        while at < self.count && copy.is_leader() {
             let now = (self.count - at).min(block) as usize;
             self.read(&parts, at, now, &mut bytes, width)?;
             copy.write(&parts, at, now, &bytes, width)?;

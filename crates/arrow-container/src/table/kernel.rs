@@ -2,7 +2,7 @@
 //! a time through the processor's vector registers, all others in loops of one width.
 #![expect(unsafe_code, reason = "calls the vector kernel with bounds that it has checked")]
 
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 use crate::elements::arrow_arrays;
 
 use super::lane::Lane;
@@ -21,10 +21,10 @@ fn records_in(lanes: &[Lane], column_bytes: impl Fn(usize) -> usize, record_byte
     for (i, lane) in lanes.iter().enumerate() {
         let needed = count.checked_sub(1).map_or(Some(0), |before| before.checked_mul(stride)?.checked_add(lane.at)?.checked_add(lane.bytes));
         if column_bytes(i) != count * lane.bytes || needed.is_none_or(|needed| needed > record_bytes) {
-            return Err(fault!("the memory ends early"));
+            return Err(error!("the memory ends early"));
         }
         if lane.bytes > stride {
-            return Err(fault!("elements lie over each other in memory"));
+            return Err(error!("elements lie over each other in memory"));
         }
     }
     Ok(count)
@@ -56,7 +56,7 @@ fn side_by_side(quads: &[usize], lanes: &[Lane], stride: usize) -> Option<Vec<us
 }
 
 /// Takes records apart: `columns[i]` gets the members at `lanes[i]`, one of each record of `stride` bytes.
-pub(super) fn take_apart(records: &[u8], stride: usize, lanes: &[Lane], columns: &mut [&mut [u8]]) -> Result<()> {
+pub(super) fn deinterleave(records: &[u8], stride: usize, lanes: &[Lane], columns: &mut [&mut [u8]]) -> Result<()> {
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
     for near in (0..count).step_by(NEAR_RECORDS) {
@@ -64,7 +64,7 @@ pub(super) fn take_apart(records: &[u8], stride: usize, lanes: &[Lane], columns:
         #[cfg(target_arch = "x86_64")]
         for first in &quads {
             // SAFETY: `records_in` has checked that the records and the four columns hold `count`.
-            unsafe { vector::apart(records, stride, lanes[*first].at, &mut columns[*first..*first + 4], now.clone()) };
+            unsafe { vector::deinterleave(records, stride, lanes[*first].at, &mut columns[*first..*first + 4], now.clone()) };
         }
         for i in &left {
             let lane = &lanes[*i];
@@ -78,7 +78,7 @@ pub(super) fn take_apart(records: &[u8], stride: usize, lanes: &[Lane], columns:
 }
 
 /// Puts records together: the reverse of [`take_apart`]. What lies between the members stays.
-pub(super) fn put_together(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride: usize) -> Result<()> {
+pub(super) fn interleave(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8], stride: usize) -> Result<()> {
     let count = records_in(lanes, |i| columns.get(i).map_or(0, |column| column.len()), records.len(), stride)?;
     let (quads, left) = quads(lanes);
     #[cfg(target_arch = "x86_64")]
@@ -87,8 +87,8 @@ pub(super) fn put_together(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8]
             // SAFETY: `records_in` has checked that the records and the columns hold `count`; each record is nothing
             // but quads, and the first one begins at a multiple of 16 bytes.
             unsafe {
-                if !vector::together_in_lines(columns, &quads, lanes, records, stride, count) {
-                    vector::together_streamed(columns, &quads, lanes, records, stride, count);
+                if !vector::interleave_cache_lines(columns, &quads, lanes, records, stride, count) {
+                    vector::interleave_streamed(columns, &quads, lanes, records, stride, count);
                 }
             }
             return Ok(());
@@ -98,7 +98,7 @@ pub(super) fn put_together(columns: &[&[u8]], lanes: &[Lane], records: &mut [u8]
         #[cfg(target_arch = "x86_64")]
         for first in &quads {
             // SAFETY: as above.
-            unsafe { vector::together(&columns[*first..*first + 4], records, stride, lanes[*first].at, now.clone()) };
+            unsafe { vector::interleave(&columns[*first..*first + 4], records, stride, lanes[*first].at, now.clone()) };
         }
         for i in &left {
             let lane = &lanes[*i];
@@ -159,8 +159,8 @@ fn scatter(source: &[u8], stride: usize, lane: &Lane, target: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lane, put_together, take_apart};
-    use crate::fault::Fault;
+    use super::{Lane, interleave, deinterleave};
+    use crate::error::Error;
 
     fn naive(records: &[u8], stride: usize, lane: &Lane, count: usize) -> Vec<u8> {
         (0..count).flat_map(|i| records[i * stride + lane.at..][..lane.bytes].chunks(lane.swap_bytes.max(1)).flat_map(|word| word.iter().rev().copied().collect::<Vec<_>>()).collect::<Vec<_>>()).collect()
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_of_record_is_taken_apart_as_one_by_one_and_put_together_again() -> Result<(), Fault> {
+    fn every_shape_of_record_is_taken_apart_as_one_by_one_and_put_together_again() -> Result<(), Error> {
         let four = |n: usize| (0..n).map(|i| lane(4 * i, 4, 1)).collect::<Vec<_>>();
         let shapes = [
             (32, four(8)),
@@ -189,7 +189,7 @@ mod tests {
             for count in [0, 1, 3, 4, 511, 515, 1030, (70 << 10) / stride + 3] {
                 let records: Vec<u8> = (0..count * stride).map(|i| (i * 7 + i / 251) as u8).collect();
                 let mut columns: Vec<Vec<u8>> = lanes.iter().map(|lane| vec![0; lane.bytes * count]).collect();
-                take_apart(&records, stride, &lanes, &mut columns.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>())?;
+                deinterleave(&records, stride, &lanes, &mut columns.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>())?;
                 for (lane, column) in lanes.iter().zip(&columns) {
                     assert!(*column == naive(&records, stride, lane, count), "{lane:?} of {stride}, {count} times");
                 }
@@ -197,7 +197,7 @@ mod tests {
                     let mut room = vec![0xa5; records.len() + 128];
                     let start = room.as_ptr().align_offset(64) + shift;
                     let back = &mut room[start..start + records.len()];
-                    put_together(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &lanes, back, stride)?;
+                    interleave(&columns.iter().map(Vec::as_slice).collect::<Vec<_>>(), &lanes, back, stride)?;
                     let covered = |i: usize| lanes.iter().any(|lane| (lane.at..lane.at + lane.bytes).contains(&(i % stride)));
                     assert!(back.iter().enumerate().all(|(i, byte)| *byte == if covered(i) { records[i] } else { 0xa5 }), "{lanes:?} of {stride}, {count} times");
                 }
@@ -210,9 +210,9 @@ mod tests {
     fn memory_that_ends_early_is_refused() {
         let lanes = [lane(0, 4, 1), lane(4, 4, 1)];
         let (mut a, mut b) = ([0; 8], [0; 8]);
-        assert!(take_apart(&[0; 15], 8, &lanes, &mut [&mut a, &mut b]).is_err());
-        assert!(take_apart(&[0; 16], 8, &lanes, &mut [&mut a, &mut [0; 4]]).is_err());
-        assert!(put_together(&[&a, &b], &lanes, &mut [0; 15], 8).is_err());
-        assert!(put_together(&[&a, &b], &lanes, &mut [0; 99], 3).is_err());
+        assert!(deinterleave(&[0; 15], 8, &lanes, &mut [&mut a, &mut b]).is_err());
+        assert!(deinterleave(&[0; 16], 8, &lanes, &mut [&mut a, &mut [0; 4]]).is_err());
+        assert!(interleave(&[&a, &b], &lanes, &mut [0; 15], 8).is_err());
+        assert!(interleave(&[&a, &b], &lanes, &mut [0; 99], 3).is_err());
     }
 }

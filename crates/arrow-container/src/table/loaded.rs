@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::state::Table;
-use super::kernel::take_apart;
+use super::kernel::deinterleave;
 use super::lane::Lane;
 use super::store::{Backing, Batch, Published, Store};
 use crate::elements::blob::Arena;
-use crate::fault::{Result, fault};
-use crate::elements::datatype::{Kind, Leaf};
+use crate::error::{Result, error};
+use crate::elements::datatype::{Datatype, Leaf};
 
 /// The values of a leaf.
 #[derive(Debug)]
@@ -24,24 +24,24 @@ impl LoadedLeaf {
     /// The leaves of `count` elements of `width` bytes, side by side in `records`.
     pub(crate) fn of_records(width: usize, leaves: &[Leaf], records: &[u8], count: u64) -> Result<Vec<Self>> {
         if records.len() as u64 != count.saturating_mul(width as u64) {
-            return Err(fault!("{} bytes of values, where {count} elements have {width} each", records.len()));
+            return Err(error!("{} bytes of values, where {count} elements have {width} each", records.len()));
         }
         let mut out: Vec<Vec<u8>> = leaves.iter().map(|leaf| vec![0; leaf.bytes * count as usize]).collect();
         let lanes: Vec<Lane> = leaves.iter().map(|leaf| Lane { at: leaf.offset, bytes: leaf.bytes, swap_bytes: leaf.swap_bytes }).collect();
-        take_apart(records, width, &lanes, &mut out.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>())?;
+        deinterleave(records, width, &lanes, &mut out.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>())?;
         Ok(out.into_iter().map(Self::InMemory).collect())
     }
 }
 
 impl Table {
     /// A table of `count` elements whose leaves are these.
-    pub(crate) fn loaded(kind: &Kind, count: u64, leaves: Vec<LoadedLeaf>, file: Option<File>, arenas: Vec<Arc<Arena>>) -> Result<Self> {
-        let mut table = Self::empty(kind, Path::new(""), None, Vec::new());
+    pub(crate) fn loaded(datatype: &Datatype, count: u64, leaves: Vec<LoadedLeaf>, file: Option<File>, arenas: Vec<Arc<Arena>>) -> Result<Self> {
+        let mut table = Self::empty(datatype, Path::new(""), None, Vec::new());
         if leaves.len() != table.leaves.len() {
-            return Err(fault!("{} columns of values, where the datatype has {}", leaves.len(), table.leaves.len()));
+            return Err(error!("{} columns of values, where the datatype has {}", leaves.len(), table.leaves.len()));
         }
         table.stores.clear();
-        for (number, (leaf, loaded)) in table.leaves.iter().zip(leaves).enumerate() {
+        for (index, (leaf, loaded)) in table.leaves.iter().zip(leaves).enumerate() {
             match loaded {
                 LoadedLeaf::InMemory(bytes) if bytes.len() as u64 == count.saturating_mul(leaf.bytes as u64) => table.stores.push(Store::Memory(bytes)),
                 LoadedLeaf::InFile(places) if places.iter().map(|(elements, _)| elements).sum::<u64>() == count => {
@@ -53,17 +53,17 @@ impl Table {
                         }));
                     }
                     if table.batches.len() != places.len() {
-                        return Err(fault!("columns of different record batches"));
+                        return Err(error!("columns of different record batches"));
                     }
                     for (batch, (elements, offset)) in table.batches.iter_mut().zip(places) {
                         if batch.end - batch.first != elements {
-                            return Err(fault!("columns of different record batches"));
+                            return Err(error!("columns of different record batches"));
                         }
-                        batch.offsets[number] = offset;
+                        batch.offsets[index] = offset;
                     }
                     table.stores.push(Store::File);
                 }
-                _ => return Err(fault!("columns of other lengths than {count} elements")),
+                _ => return Err(error!("columns of other lengths than {count} elements")),
             }
         }
         if let Some(file) = file {

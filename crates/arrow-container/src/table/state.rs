@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::store::{Backing, Batch, Part, Runs, Store};
 use crate::elements::blob::Arena;
-use crate::elements::dataspace::Space;
-use crate::elements::datatype::{Column, Kind, Leaf, columns};
-use crate::fault::{Result, fault};
+use crate::elements::dataspace::Dataspace;
+use crate::elements::datatype::{Column, Datatype, Leaf, columns};
+use crate::error::{Result, error};
 use crate::ranks::Ranks;
 
 /// The values of one dataset.
 pub struct Table {
-    pub(super) kind: Kind,
+    pub(super) datatype: Datatype,
     pub(super) columns: Vec<Column>,
     pub(super) leaves: Vec<Leaf>,
     pub(super) stores: Vec<Store>,
@@ -42,11 +42,11 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    pub(super) fn empty(kind: &Kind, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Self {
-        let columns = columns(kind);
+    pub(super) fn empty(datatype: &Datatype, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Self {
+        let columns = columns(datatype);
         let leaves: Vec<Leaf> = columns.iter().flat_map(|column| column.leaves.clone()).collect();
         Self {
-            kind: kind.clone(),
+            datatype: datatype.clone(),
             stores: leaves.iter().map(|_| Store::Memory(Vec::new())).collect(),
             batches: Vec::new(),
             written: vec![Vec::new(); leaves.len()],
@@ -66,9 +66,9 @@ impl Table {
 
     /// A new table of the elements of `space`, which hold `fill` (one element in its form in the file; empty: zeros).
     /// All of the `ranks` make it together.
-    pub fn create(kind: &Kind, space: &Space, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Result<Self> {
-        let count = space.count().ok_or_else(|| fault!("more elements than can be counted"))?;
-        let mut table = Self::empty(kind, folder, ranks, fill);
+    pub fn create(datatype: &Datatype, space: &Dataspace, folder: &Path, ranks: Option<&Arc<Ranks>>, fill: Vec<u8>) -> Result<Self> {
+        let count = space.count().ok_or_else(|| error!("more elements than can be counted"))?;
+        let mut table = Self::empty(datatype, folder, ranks, fill);
         let reserved = table.reserve(count, count, space).and_then(|()| {
             table.count = count;
             table.fill_elements(0, count)
@@ -92,12 +92,12 @@ impl Table {
     }
 
     /// Whether this process does what one alone must do.
-    pub(super) fn leads(&self) -> bool {
-        self.ranks.as_ref().is_none_or(|ranks| ranks.leads())
+    pub(super) fn is_leader(&self) -> bool {
+        self.ranks.as_ref().is_none_or(|ranks| ranks.is_leader())
     }
 
     /// Every leaf where it lies in an element in its form in the file.
-    pub fn every_part(&self) -> Vec<Part> {
+    pub fn all_parts(&self) -> Vec<Part> {
         self.leaves.iter().enumerate().map(|(leaf, l)| Part { leaf, at: l.offset }).collect()
     }
 
@@ -110,16 +110,16 @@ impl Table {
     /// All elements in their form in the file, side by side.
     #[cfg(test)]
     pub(crate) fn records(&self) -> Result<Vec<u8>> {
-        let width = self.kind.bytes();
+        let width = self.datatype.bytes();
         let mut out = vec![0; width * self.count as usize];
-        self.read(&self.every_part(), 0, self.count as usize, &mut out, width)?;
+        self.read(&self.all_parts(), 0, self.count as usize, &mut out, width)?;
         Ok(out)
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
-        if self.leads() {
+        if self.is_leader() {
             self.release();
         }
     }

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::fault::{Result, fault};
+use crate::error::{Result, error};
 
 /// Where the bytes of a leaf lie in an element in somebody's memory.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +114,7 @@ impl Backing {
         match self {
             Self::Aside(_, file) => Ok(file),
             Self::Published(published) => Ok(&published.file),
-            Self::None => Err(fault!("values without a file")),
+            Self::None => Err(error!("values without a file")),
         }
     }
 }
@@ -125,6 +125,6 @@ pub(super) fn aside(folder: &Path, name: &str, shared: bool) -> Result<(PathBuf,
     let mut options = OpenOptions::new();
     options.read(true).write(true);
     let options = if shared { options.create(true).truncate(false) } else { options.create_new(true) };
-    let file = options.open(&path).map_err(|error| fault!("cannot write in {}: {error}", folder.display()))?;
+    let file = options.open(&path).map_err(|error| error!("cannot write in {}: {error}", folder.display()))?;
     Ok((path, file))
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::lane::Lane;
 
-fn turn([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
+fn transpose([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
     // SAFETY: these instructions are part of x86-64.
     unsafe {
         let (ab_low, cd_low, ab_high, cd_high) = (_mm_unpacklo_ps(a, b), _mm_unpacklo_ps(c, d), _mm_unpackhi_ps(a, b), _mm_unpackhi_ps(c, d));
@@ -20,7 +20,7 @@ fn turn([a, b, c, d]: [__m128; 4]) -> [__m128; 4] {
 
 /// # Safety
 /// The records from `at` on and each of the four columns must hold the records of `range`.
-pub(super) unsafe fn apart(records: &[u8], stride: usize, at: usize, columns: &mut [&mut [u8]], range: Range<usize>) {
+pub(super) unsafe fn deinterleave(records: &[u8], stride: usize, at: usize, columns: &mut [&mut [u8]], range: Range<usize>) {
     let [a, b, c, d] = columns else { return };
     let to = [a.as_mut_ptr(), b.as_mut_ptr(), c.as_mut_ptr(), d.as_mut_ptr()];
     let mut i = range.start;
@@ -29,7 +29,7 @@ pub(super) unsafe fn apart(records: &[u8], stride: usize, at: usize, columns: &m
         let from = records.as_ptr().add(at);
         while i + 4 <= range.end {
             let record = |j: usize| _mm_loadu_ps(from.add((i + j) * stride).cast());
-            for (to, four) in to.iter().zip(turn([record(0), record(1), record(2), record(3)])) {
+            for (to, four) in to.iter().zip(transpose([record(0), record(1), record(2), record(3)])) {
                 _mm_storeu_ps(to.add(i * 4).cast(), four);
             }
             i += 4;
@@ -44,7 +44,7 @@ pub(super) unsafe fn apart(records: &[u8], stride: usize, at: usize, columns: &m
 
 /// # Safety
 /// As for [`apart`].
-pub(super) unsafe fn together(columns: &[&[u8]], records: &mut [u8], stride: usize, at: usize, range: Range<usize>) {
+pub(super) unsafe fn interleave(columns: &[&[u8]], records: &mut [u8], stride: usize, at: usize, range: Range<usize>) {
     let [a, b, c, d] = columns else { return };
     let from = [a.as_ptr(), b.as_ptr(), c.as_ptr(), d.as_ptr()];
     let mut i = range.start;
@@ -52,7 +52,7 @@ pub(super) unsafe fn together(columns: &[&[u8]], records: &mut [u8], stride: usi
     unsafe {
         let to = records.as_mut_ptr().add(at);
         while i + 4 <= range.end {
-            for (j, record) in turn(from.map(|from| _mm_loadu_ps(from.add(i * 4).cast()))).into_iter().enumerate() {
+            for (j, record) in transpose(from.map(|from| _mm_loadu_ps(from.add(i * 4).cast()))).into_iter().enumerate() {
                 _mm_storeu_ps(to.add((i + j) * stride).cast(), record);
             }
             i += 4;
@@ -70,7 +70,7 @@ pub(super) unsafe fn together(columns: &[&[u8]], records: &mut [u8], stride: usi
 ///
 /// # Safety
 /// As for [`apart`], and every four of a record must begin at a multiple of 16 bytes.
-pub(super) unsafe fn together_streamed(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) {
+pub(super) unsafe fn interleave_streamed(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) {
     let whole = count / 4 * 4;
     // SAFETY: the caller's promise.
     unsafe {
@@ -79,14 +79,14 @@ pub(super) unsafe fn together_streamed(columns: &[&[u8]], quads: &[usize], lanes
             for first in quads {
                 let four = [0, 1, 2, 3].map(|j| _mm_loadu_ps(columns.get_unchecked(first + j).as_ptr().add(i * 4).cast()));
                 let at = lanes.get_unchecked(*first).at;
-                for (j, record) in turn(four).into_iter().enumerate() {
+                for (j, record) in transpose(four).into_iter().enumerate() {
                     _mm_stream_ps(to.add((i + j) * stride + at).cast(), record);
                 }
             }
         }
         _mm_sfence();
         for first in quads {
-            together(&columns[*first..*first + 4], records, stride, lanes[*first].at, whole..count);
+            interleave(&columns[*first..*first + 4], records, stride, lanes[*first].at, whole..count);
         }
     }
 }
@@ -96,7 +96,7 @@ pub(super) unsafe fn together_streamed(columns: &[&[u8]], quads: &[usize], lanes
 ///
 /// # Safety
 /// As for [`together_streamed`].
-pub(super) unsafe fn together_in_lines(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) -> bool {
+pub(super) unsafe fn interleave_cache_lines(columns: &[&[u8]], quads: &[usize], lanes: &[Lane], records: &mut [u8], stride: usize, count: usize) -> bool {
     if count < 12 || !is_x86_feature_detected!("avx512f") {
         return false;
     }
@@ -121,7 +121,7 @@ pub(super) unsafe fn together_in_lines(columns: &[&[u8]], quads: &[usize], lanes
     for first in quads {
         for edge in [0..4, done..count] {
             // SAFETY: as above.
-            unsafe { together(&columns[*first..*first + 4], records, stride, lanes[*first].at, edge) };
+            unsafe { interleave(&columns[*first..*first + 4], records, stride, lanes[*first].at, edge) };
         }
     }
     true
@@ -140,7 +140,7 @@ unsafe fn lines<const QUADS: usize, const BEFORE: usize>(from: &[*const u8], to:
         let mut quarters = [[_mm_setzero_ps(); 4]; 3];
         let put = |quarters: &mut [[__m128; 4]; 3], i: usize| {
             for quad in 0..QUADS {
-                let four = turn([0, 1, 2, 3].map(|j| _mm_loadu_ps(from.get_unchecked(quad * 4 + j).add(i * 4).cast())));
+                let four = transpose([0, 1, 2, 3].map(|j| _mm_loadu_ps(from.get_unchecked(quad * 4 + j).add(i * 4).cast())));
                 for (j, record) in four.into_iter().enumerate() {
                     let place = BEFORE + j * QUADS + quad;
                     quarters[place / 4][place % 4] = record;

@@ -6,14 +6,14 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
 use crate::callbacks::location::{by_name, token_of};
-use hyperslab_arrow_container::fault::{Result, fault};
+use hyperslab_arrow_container::error::{Result, error};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Body, ObjectId, Region};
 use crate::ffi::*;
 use crate::guard;
 use crate::handle::{Handle, give_text, text};
 use crate::host::{Host, check};
-use crate::old_calls::{is_ours, old_address};
+use crate::legacy_api::{is_ours, original_address};
 
 /// `H5R_DATASET_REGION1`; `H5R_OBJECT1` is 0.
 const REGION: c_int = 1;
@@ -45,7 +45,7 @@ pub(crate) fn ours<const S: usize>() -> Vec<usize> {
 macro_rules! pass_on {
     ($slot:ident, $id:ident, $number:literal, $call:ty, $failed:expr, ($($argument:expr),*)) => {
         if !Host::of($slot).is_ok_and(|host| is_ours(host, $id)) {
-            let Some(old) = NAMES.get($number).and_then(|name| old_address($slot, name)) else { return $failed };
+            let Some(old) = NAMES.get($number).and_then(|name| original_address($slot, name)) else { return $failed };
             // SAFETY: the address is that of the function of this name, with this signature.
             return unsafe { std::mem::transmute::<usize, $call>(old)($($argument),*) };
         }
@@ -63,14 +63,14 @@ fn handle_of(host: &Host, id: hid_t) -> Result<&'static Handle> {
 /// `reference` must be one of this kind.
 unsafe fn parts(handle: &Handle, kind: c_int, reference: *const c_void) -> Result<(ObjectId, u32)> {
     if reference.is_null() || !(0..=REGION).contains(&kind) {
-        return Err(fault!("no reference, or one of kind {kind}"));
+        return Err(error!("no reference, or one of kind {kind}"));
     }
     // SAFETY: eight bytes in any case, twelve of a selection.
     let (object, number) = unsafe { (reference.cast::<u64>().read_unaligned(), if kind == REGION { reference.byte_add(8).cast::<u32>().read_unaligned() } else { 0 }) };
     if object == 0 {
-        return Err(fault!("the reference is empty"));
+        return Err(error!("the reference is empty"));
     }
-    lock(&handle.place.container.tree).object(object).map_err(|_| fault!("the reference is to no object in this file; it was deleted"))?;
+    lock(&handle.place.container.tree).object(object).map_err(|_| error!("the reference is to no object in this file; it was deleted"))?;
     Ok((object, number))
 }
 
@@ -79,7 +79,7 @@ unsafe extern "C" fn create<const S: usize>(reference: *mut c_void, id: hid_t, p
     guard::status::<S>("H5Rcreate", |host| {
         let handle = handle_of(host, id)?;
         if reference.is_null() || !(0..=REGION).contains(&kind) {
-            return Err(fault!("no place for a reference, or one of kind {kind}"));
+            return Err(error!("no place for a reference, or one of kind {kind}"));
         }
         // SAFETY: a string of the program's; room for eight bytes, or twelve of a selection.
         unsafe {
@@ -87,7 +87,7 @@ unsafe extern "C" fn create<const S: usize>(reference: *mut c_void, id: hid_t, p
             if kind == REGION {
                 let mut tree = lock(&at.place.container.tree);
                 if !matches!(tree.object(at.place.object)?.body, Body::Dataset(_)) {
-                    return Err(fault!("'{}' is no dataset: there is nothing to select", at.path));
+                    return Err(error!("'{}' is no dataset: there is nothing to select", at.path));
                 }
                 let number = tree.add_region(Region { selection: encode(host, space)? });
                 drop(tree);
@@ -117,7 +117,7 @@ unsafe fn open<const S: usize>(id: hid_t, kind: c_int, reference: *const c_void)
         // SAFETY: the program's reference; the function has this signature since HDF5 1.12.
         unsafe {
             let (object, _) = parts(handle_of(host, id)?, kind, reference)?;
-            let call = host.address(c"H5Oopen_by_token").ok_or_else(|| fault!("this HDF5 library has no function H5Oopen_by_token"))?;
+            let call = host.address(c"H5Oopen_by_token").ok_or_else(|| error!("this HDF5 library has no function H5Oopen_by_token"))?;
             let call: unsafe extern "C" fn(hid_t, H5O_token_t) -> hid_t = std::mem::transmute(call);
             Ok(call(id, token_of(object)))
         }
@@ -177,7 +177,7 @@ unsafe extern "C" fn region<const S: usize>(id: hid_t, kind: c_int, reference: *
             let (_, number) = parts(handle, kind, reference)?;
             let container = Arc::clone(&handle.place.container);
             let selection = lock(&container.tree).region(number).map(|region| region.selection.clone());
-            let selection = selection.ok_or_else(|| fault!("the reference is to no selection in this file"))?;
+            let selection = selection.ok_or_else(|| error!("the reference is to no selection in this file"))?;
             Ok((host.call.H5Sdecode)(selection.as_ptr().cast()))
         }
     })

@@ -11,7 +11,7 @@ use crate::callbacks::location::object_of;
 use crate::ffi::*;
 use crate::handle::Handle;
 use crate::host::{Host, SLOTS};
-use crate::old_references;
+use crate::legacy_references;
 
 /// All fields of `H5O_info2_t`.
 const ALL: c_uint = 0xb;
@@ -76,7 +76,7 @@ struct With<T> {
     data: *mut c_void,
 }
 
-unsafe extern "C" fn tell_link(group: hid_t, name: *const c_char, info: *const H5L_info2_t, data: *mut c_void) -> herr_t {
+unsafe extern "C" fn forward_link(group: hid_t, name: *const c_char, info: *const H5L_info2_t, data: *mut c_void) -> herr_t {
     // SAFETY: `data` is the `With` of the call below; the rest is HDF5's.
     unsafe {
         let with = &*data.cast::<With<LinkCall1>>();
@@ -85,7 +85,7 @@ unsafe extern "C" fn tell_link(group: hid_t, name: *const c_char, info: *const H
     }
 }
 
-unsafe extern "C" fn tell_object(object: hid_t, name: *const c_char, info: *const H5O_info2_t, data: *mut c_void) -> herr_t {
+unsafe extern "C" fn forward_object(object: hid_t, name: *const c_char, info: *const H5O_info2_t, data: *mut c_void) -> herr_t {
     // SAFETY: as above.
     unsafe {
         let with = &*data.cast::<With<ObjectCall1>>();
@@ -149,16 +149,16 @@ type Data = *mut c_void;
 calls! {
     0 iterate "H5Literate1" "H5Literate2" (index: H5_index_t, order: Order, at: *mut u64, op: LinkCall1, data: Data)
         |to: unsafe extern "C" fn(hid_t, H5_index_t, Order, *mut u64, H5L_iterate2_t, Data) -> herr_t|
-        |id, index, order, at, op, data| { let mut with = With { call: op, data }; to(id, index, order, at, Some(tell_link), (&raw mut with).cast()) };
+        |id, index, order, at, op, data| { let mut with = With { call: op, data }; to(id, index, order, at, Some(forward_link), (&raw mut with).cast()) };
     1 iterate_by_name "H5Literate_by_name1" "H5Literate_by_name2" (name: Text, index: H5_index_t, order: Order, at: *mut u64, op: LinkCall1, data: Data, lapl: hid_t)
         |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, *mut u64, H5L_iterate2_t, Data, hid_t) -> herr_t|
-        |id, name, index, order, at, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, at, Some(tell_link), (&raw mut with).cast(), lapl) };
+        |id, name, index, order, at, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, at, Some(forward_link), (&raw mut with).cast(), lapl) };
     2 visit "H5Lvisit1" "H5Lvisit2" (index: H5_index_t, order: Order, op: LinkCall1, data: Data)
         |to: unsafe extern "C" fn(hid_t, H5_index_t, Order, H5L_iterate2_t, Data) -> herr_t|
-        |id, index, order, op, data| { let mut with = With { call: op, data }; to(id, index, order, Some(tell_link), (&raw mut with).cast()) };
+        |id, index, order, op, data| { let mut with = With { call: op, data }; to(id, index, order, Some(forward_link), (&raw mut with).cast()) };
     3 visit_by_name "H5Lvisit_by_name1" "H5Lvisit_by_name2" (name: Text, index: H5_index_t, order: Order, op: LinkCall1, data: Data, lapl: hid_t)
         |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, H5L_iterate2_t, Data, hid_t) -> herr_t|
-        |id, name, index, order, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(tell_link), (&raw mut with).cast(), lapl) };
+        |id, name, index, order, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(forward_link), (&raw mut with).cast(), lapl) };
     4 get_link "H5Lget_info1" "H5Lget_info2" (name: Text, out: *mut LinkInfo1, lapl: hid_t)
         |to: unsafe extern "C" fn(hid_t, Text, *mut H5L_info2_t, hid_t) -> herr_t|
         |id, name, out: *mut LinkInfo1, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, &raw mut info, lapl); if status >= 0 && !out.is_null() { *out = link_info(&info); } status };
@@ -176,10 +176,10 @@ calls! {
         |id, name, index, order, n, out: *mut ObjectInfo1, lapl| { let mut info = std::mem::zeroed(); let status = to(id, name, index, order, n, &raw mut info, ALL, lapl); if status >= 0 && !out.is_null() { *out = object_info(&info); } status };
     9 visit_objects "H5Ovisit1" "H5Ovisit3" (index: H5_index_t, order: Order, op: ObjectCall1, data: Data)
         |to: unsafe extern "C" fn(hid_t, H5_index_t, Order, H5O_iterate2_t, Data, c_uint) -> herr_t|
-        |id, index, order, op, data| { let mut with = With { call: op, data }; to(id, index, order, Some(tell_object), (&raw mut with).cast(), ALL) };
+        |id, index, order, op, data| { let mut with = With { call: op, data }; to(id, index, order, Some(forward_object), (&raw mut with).cast(), ALL) };
     10 visit_objects_by_name "H5Ovisit_by_name1" "H5Ovisit_by_name3" (name: Text, index: H5_index_t, order: Order, op: ObjectCall1, data: Data, lapl: hid_t)
         |to: unsafe extern "C" fn(hid_t, Text, H5_index_t, Order, H5O_iterate2_t, Data, c_uint, hid_t) -> herr_t|
-        |id, name, index, order, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(tell_object), (&raw mut with).cast(), ALL, lapl) };
+        |id, name, index, order, op, data, lapl| { let mut with = With { call: op, data }; to(id, name, index, order, Some(forward_object), (&raw mut with).cast(), ALL, lapl) };
     11 stat "H5Gget_objinfo" "H5Oget_info_by_name3" (name: Text, follow: bool, out: *mut Stat)
         |to: unsafe extern "C" fn(hid_t, Text, *mut H5O_info2_t, c_uint, hid_t) -> herr_t|
         |id, name, _follow: bool, out: *mut Stat| {
@@ -194,11 +194,11 @@ calls! {
 
 /// The functions that are exchanged: those above, and those about references.
 fn names() -> impl Iterator<Item = &'static CStr> {
-    NAMES.iter().map(|(old, _)| *old).chain(old_references::NAMES.iter().copied())
+    NAMES.iter().map(|(old, _)| *old).chain(legacy_references::NAMES.iter().copied())
 }
 
 /// Where the library of a slot has one of these functions.
-pub(crate) fn old_address(slot: usize, name: &CStr) -> Option<usize> {
+pub(crate) fn original_address(slot: usize, name: &CStr) -> Option<usize> {
     let place = names().position(|known| known == name)?;
     ADDRESSES.get(slot)?.get()?.old.get(place).copied().filter(|address| *address != 0)
 }
@@ -211,10 +211,10 @@ pub(crate) fn redirect(host: &'static Host) {
         Addresses { host, old: names().map(find).collect(), new: NAMES.iter().map(|(_, new)| find(new)).collect() }
     });
     let ours = match host.slot {
-        0 => [ours::<0>(), old_references::ours::<0>()],
-        1 => [ours::<1>(), old_references::ours::<1>()],
-        2 => [ours::<2>(), old_references::ours::<2>()],
-        _ => [ours::<3>(), old_references::ours::<3>()],
+        0 => [ours::<0>(), legacy_references::ours::<0>()],
+        1 => [ours::<1>(), legacy_references::ours::<1>()],
+        2 => [ours::<2>(), legacy_references::ours::<2>()],
+        _ => [ours::<3>(), legacy_references::ours::<3>()],
     };
     let ours = ours.concat();
     let mut walk = Walk { addresses, ours, seen: 0 };
@@ -282,8 +282,8 @@ unsafe fn exchange(info: &libc::dl_phdr_info, walk: &Walk) {
                 if !name.to_bytes().starts_with(b"H5") {
                     continue;
                 }
-                let Some(number) = names().position(|old| old == name) else { continue };
-                let (Some(old), Some(ours)) = (walk.addresses.old.get(number), walk.ours.get(number)) else { continue };
+                let Some(index) = names().position(|old| old == name) else { continue };
+                let (Some(old), Some(ours)) = (walk.addresses.old.get(index), walk.ours.get(index)) else { continue };
                 let slot = (base + offset) as *mut usize;
                 // One that was not called yet may still point at the loader's own code in the object.
                 let waiting = within(*slot) && base != 0 && walk.addresses.host.serves(info.dlpi_name, name, *old);

@@ -1,0 +1,36 @@
+//! Dataspaces: those of the host, and ours.
+
+use hyperslab_arrow_container::elements::Dataspace;
+use hyperslab_arrow_container::error::{Result, error};
+use crate::ffi::*;
+use crate::host::{Host, Owned, check};
+
+/// A dataspace of the host.
+pub(crate) fn dataspace_of(host: &Host, id: hid_t) -> Result<Dataspace> {
+    // SAFETY: an id of the library; room for the most dimensions that there can be.
+    unsafe {
+        Ok(match (host.call.H5Sget_simple_extent_type)(id) {
+            H5S_SCALAR => Dataspace::Scalar,
+            H5S_NULL => Dataspace::Null,
+            H5S_SIMPLE => {
+                let (mut shape, mut max_shape) = ([0u64; 32], [0u64; 32]);
+                let ndims = check((host.call.H5Sget_simple_extent_dims)(id, shape.as_mut_ptr(), max_shape.as_mut_ptr()), "no dimensions")? as usize;
+                Dataspace::Simple { shape: shape[..ndims].to_vec(), max_shape: max_shape[..ndims].to_vec() }
+            }
+            _ => return Err(error!("a dataspace without an extent")),
+        })
+    }
+}
+
+/// A new dataspace for a program.
+pub(crate) fn give_dataspace(host: &Host, space: &Dataspace) -> Result<hid_t> {
+    // SAFETY: the lengths live through the call.
+    let id = unsafe {
+        match space {
+            Dataspace::Scalar => (host.call.H5Screate)(H5S_SCALAR),
+            Dataspace::Null => (host.call.H5Screate)(H5S_NULL),
+            Dataspace::Simple { shape, max_shape } => (host.call.H5Screate_simple)(shape.len() as i32, shape.as_ptr(), max_shape.as_ptr()),
+        }
+    };
+    Ok(Owned::new(id, host.call.H5Sclose, "the dataspace cannot be made")?.give())
+}
